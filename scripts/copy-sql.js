@@ -1,0 +1,5 @@
+// The compiler leaves .sql and page files behind; the built server reads them from beside its own code.
+import { cpSync } from 'node:fs'
+
+const carried = /\.(sql|html|css|svg)$/
+cpSync('src', 'dist', { recursive: true, filter: (path) => !/\.[a-z]+$/.test(path) || carried.test(path) })
