@@ -1,0 +1,84 @@
+import { parseArgs } from 'node:util'
+import { CONTESTANTS } from './contestants.ts'
+import { MEASURES, type MeasureName } from './measures.ts'
+
+export interface Limits {
+  /** Jobs in bulk and to consume, and at most this many one by one. */
+  jobs: number
+  /** Enqueueing one by one ends after this time even if jobs are left. */
+  seconds: number
+  idleJobs: number
+  /** The numbers of finished jobs between which the cost of a job must stay flat. */
+  finishedFew: number
+  finishedMany: number
+}
+
+export interface Options {
+  limits: Limits
+  repetitions: number
+  contestants: readonly string[]
+  measures: readonly MeasureName[]
+  jsonFile: string | null
+}
+
+const FULL = { jobs: 50_000, seconds: 5, idleJobs: 200, finishedFew: 10_000, finishedMany: 1_000_000, repetitions: 3 }
+const QUICK = { jobs: 5_000, seconds: 1, idleJobs: 20, finishedFew: 1_000, finishedMany: 50_000, repetitions: 1 }
+
+export const OPTIONS_HELP = `\
+  --only a,b         contestants (${CONTESTANTS.map((contestant) => contestant.name).join(', ')})
+  --measure a,b      measures (${MEASURES.map((measure) => measure.name).join(', ')})
+  --jobs N           jobs in bulk and to consume, at most as many one by one (${FULL.jobs})
+  --seconds N        longest time to enqueue one by one (${FULL.seconds})
+  --idle-jobs N      jobs whose start is timed when idle (${FULL.idleJobs})
+  --repetitions N    (${FULL.repetitions})
+  --json FILE        write every number there, too
+  --quick            one small repetition: shows that it works, not how fast`
+
+export function parseOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      only: { type: 'string' },
+      measure: { type: 'string' },
+      jobs: { type: 'string' },
+      seconds: { type: 'string' },
+      'idle-jobs': { type: 'string' },
+      repetitions: { type: 'string' },
+      json: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+    },
+  })
+  const size = values.quick ? QUICK : FULL
+  return {
+    limits: {
+      jobs: positive('--jobs', values.jobs) ?? size.jobs,
+      seconds: positive('--seconds', values.seconds) ?? size.seconds,
+      idleJobs: positive('--idle-jobs', values['idle-jobs']) ?? size.idleJobs,
+      finishedFew: size.finishedFew,
+      finishedMany: size.finishedMany,
+    },
+    repetitions: positive('--repetitions', values.repetitions) ?? size.repetitions,
+    contestants: pick('--only', values.only, namesOf(CONTESTANTS)),
+    measures: pick('--measure', values.measure, namesOf(MEASURES)),
+    jsonFile: values.json ?? null,
+  }
+}
+
+function positive(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${option}: expected a positive integer, got "${text}"`)
+  return Number(text)
+}
+
+/** In the order of `known`, so that the order of an option never changes the order of the tables. */
+function pick<Name extends string>(option: string, text: string | undefined, known: readonly Name[]): readonly Name[] {
+  if (text === undefined) return known
+  const wanted = new Set(text.split(','))
+  const picked = known.filter((name) => wanted.delete(name))
+  if (wanted.size > 0) throw new Error(`${option}: no ${[...wanted].join(', ')}; there is ${known.join(', ')}`)
+  return picked
+}
+
+function namesOf<Name extends string>(items: readonly { name: Name }[]): readonly Name[] {
+  return items.map((item) => item.name)
+}

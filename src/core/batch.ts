@@ -1,0 +1,108 @@
+// Group commit. Calls that arrive while a statement runs wait, and go into the next one together: the busier the server,
+// the larger the statements and the fewer the commits. Nobody waits for a timer; an idle server runs a batch of one.
+import { isDataError } from './database.ts'
+
+export interface BatchOptions<Request, Answer> {
+  /** One statement for all; answers in the order of the requests. */
+  run(requests: Request[]): Promise<Answer[]>
+  /** Two requests with the same key never share a statement: the second waits, and is judged after the first. */
+  keyOf?: (request: Request) => string
+  lanes?: number
+  rowsMax?: number
+  waitingMax?: number
+}
+
+export class Overloaded extends Error {
+  override name = 'Overloaded'
+}
+
+interface Waiting<Request, Answer> {
+  request: Request
+  resolve(answer: Answer): void
+  reject(error: unknown): void
+}
+
+// Two statements in flight keep both the server and this process busy; a third only splits the batches.
+const LANES = 2
+const ROWS_MAX = 1000
+const WAITING_MAX = 100_000
+
+export function batched<Request, Answer>(options: BatchOptions<Request, Answer>): (request: Request) => Promise<Answer> {
+  const { keyOf, lanes = LANES, rowsMax = ROWS_MAX, waitingMax = WAITING_MAX } = options
+  let waiting: Waiting<Request, Answer>[] = []
+  let running = 0
+  let scheduled = false
+  const keysInFlight = new Set<string>()
+
+  const schedule = () => {
+    if (scheduled || running >= lanes || waiting.length === 0) return
+    scheduled = true
+    setImmediate(flush)
+  }
+
+  const flush = () => {
+    scheduled = false
+    const batch = takeBatch()
+    if (batch.length === 0) return // all that waits has its key in flight: the lane that ends will schedule again
+    running += 1
+    runHalving(options.run, batch)
+      .catch((error: unknown) => batch.forEach((call) => call.reject(error)))
+      .finally(() => {
+        running -= 1
+        if (keyOf !== undefined) for (const call of batch) keysInFlight.delete(keyOf(call.request))
+        schedule()
+      })
+    schedule()
+  }
+
+  const takeBatch = () => {
+    if (keyOf === undefined) return waiting.splice(0, rowsMax)
+    const batch: Waiting<Request, Answer>[] = []
+    const held: Waiting<Request, Answer>[] = []
+    let looked = 0
+    for (const call of waiting) {
+      if (batch.length >= rowsMax) break
+      looked += 1
+      const key = keyOf(call.request)
+      if (keysInFlight.has(key)) {
+        held.push(call)
+      } else {
+        keysInFlight.add(key)
+        batch.push(call)
+      }
+    }
+    waiting = looked === waiting.length ? held : [...held, ...waiting.slice(looked)]
+    return batch
+  }
+
+  return (request) => {
+    if (waiting.length >= waitingMax) return Promise.reject(new Overloaded('Too many calls are waiting for the database.'))
+    return new Promise((resolve, reject) => {
+      waiting.push({ request, resolve, reject })
+      schedule()
+    })
+  }
+}
+
+/** A data error says that some row is bad, not which: halves are tried until the bad row fails alone. */
+async function runHalving<Request, Answer>(
+  run: (requests: Request[]) => Promise<Answer[]>,
+  batch: Waiting<Request, Answer>[],
+): Promise<void> {
+  try {
+    const answers = await run(batch.map((call) => call.request))
+    batch.forEach((call, index) => {
+      const answer = answers[index]
+      if (answer === undefined) call.reject(new Error('The statement gave no answer for this call.'))
+      else call.resolve(answer)
+    })
+  } catch (error) {
+    if (!isDataError(error) || batch.length === 1) {
+      batch.forEach((call) => call.reject(error))
+      return
+    }
+    const middle = batch.length >> 1
+    await runHalving(run, batch.slice(0, middle))
+    await runHalving(run, batch.slice(middle))
+  }
+}

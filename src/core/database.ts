@@ -1,0 +1,134 @@
+// Two pools on one database. The cold one serves ordinary queries and transactions of a door. The hot one serves the
+// ledger's batched statements: their plans must not change with what the planner believes of the tables, because a
+// statement prepared on an empty table and kept for a day would scan a million rows.
+import pg from 'pg'
+
+const HOT_PLANS = [
+  'plan_cache_mode=force_generic_plan',
+  'enable_hashjoin=off',
+  'enable_mergejoin=off',
+  'enable_seqscan=off',
+]
+const COLD_CONNECTIONS_MAX = 10
+const HOT_CONNECTIONS_MAX = 12
+const CONNECT_TIMEOUT_MS = 10_000
+const IDLE_IN_TRANSACTION_MS = 60_000
+
+export type Row = Record<string, unknown>
+
+/** Something that runs one statement at a time: a pool, or the connection of a transaction. */
+export interface Queryable {
+  query<R extends object = Row>(sql: string, params?: readonly unknown[]): Promise<R[]>
+}
+
+/** A queryable inside `begin … commit`. */
+export interface Tx extends Queryable {
+  readonly inTransaction: true
+  /** Several statements at once, with no parameters: a migration. */
+  script(sql: string): Promise<void>
+}
+
+export interface Pool extends Queryable {
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+}
+
+export interface Database extends Pool {
+  readonly hot: Pool
+  /** A connection outside the pools, for LISTEN. The caller ends it. */
+  connect(): Promise<pg.Client>
+  close(): Promise<void>
+}
+
+export type Connection = string | { host: string; port: number; user: string; database: string }
+
+export function openDatabase(connection: Connection, onError: (error: Error) => void): Database {
+  const base = typeof connection === 'string' ? { connectionString: connection } : connection
+  const common = {
+    ...base,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    keepAlive: true,
+  }
+  const cold = new pg.Pool({ ...common, application_name: 'reeve', max: COLD_CONNECTIONS_MAX })
+  const hot = new pg.Pool({
+    ...common,
+    application_name: 'reeve hot',
+    max: HOT_CONNECTIONS_MAX,
+    options: HOT_PLANS.map((setting) => `-c ${setting}`).join(' '),
+  })
+  cold.on('error', onError) // an idle connection that breaks: the next query opens another
+  hot.on('error', onError)
+
+  return {
+    ...poolOf(cold),
+    hot: poolOf(hot),
+    async connect() {
+      const client = new pg.Client({ ...common, application_name: 'reeve listen' })
+      client.on('error', onError)
+      await client.connect()
+      return client
+    },
+    async close() {
+      await Promise.all([cold.end(), hot.end()])
+    },
+  }
+}
+
+function poolOf(pool: pg.Pool): Pool {
+  return {
+    query: (sql, params) => run(pool, sql, params),
+    async transaction(work) {
+      const client = await pool.connect()
+      try {
+        await client.query('begin')
+        const result = await work({
+          inTransaction: true,
+          query: (sql, params) => run(client, sql, params),
+          script: async (sql) => void (await client.query(sql)),
+        })
+        await client.query('commit')
+        client.release()
+        return result
+      } catch (error) {
+        await abandon(client)
+        throw error
+      }
+    },
+  }
+}
+
+/** A connection that cannot even roll back is thrown away. */
+async function abandon(client: pg.PoolClient) {
+  try {
+    await client.query('rollback')
+    client.release()
+  } catch (error) {
+    client.release(error instanceof Error ? error : true)
+  }
+}
+
+// Statements are constants, so the map is as large as the program. A named statement is parsed once per connection.
+const names = new Map<string, string>()
+
+function nameOf(sql: string): string {
+  const known = names.get(sql)
+  if (known !== undefined) return known
+  const name = `reeve_${names.size}`
+  names.set(sql, name)
+  return name
+}
+
+async function run<R extends object>(client: pg.Pool | pg.PoolClient, sql: string, params: readonly unknown[] = []) {
+  const { rows } = await client.query<R>({ name: nameOf(sql), text: sql, values: [...params] })
+  return rows
+}
+
+/** The five-character code of an error that PostgreSQL raised, or null for anything else (a lost connection). */
+export const sqlState = (error: unknown): string | null =>
+  error instanceof pg.DatabaseError && error.code !== undefined ? error.code : null
+
+/** The statement's own data is at fault (a value out of range, a broken constraint): the same data will fail again. */
+export const isDataError = (error: unknown): boolean => /^(22|23)/.test(sqlState(error) ?? '')
+
+/** Another transaction was in the way: the same statement may work the next time. */
+export const isConflict = (error: unknown): boolean => /^(40001|40P01|55P03)$/.test(sqlState(error) ?? '')

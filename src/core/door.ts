@@ -1,0 +1,53 @@
+// A door is one declared value: what it is called, which paths are its own, how it words an error, what it stores, and what
+// it opens: routes, kinds of jobs, loops, deliveries.
+import type { FastifyPluginAsync } from 'fastify'
+import type { Logger } from 'pino'
+import type { Clock } from './clock.ts'
+import type { Config } from './config.ts'
+import type { Database } from './database.ts'
+import type { Bus } from './events/bus.ts'
+import type { Events } from './events/events.ts'
+import type { FileStore } from './files/file-store.ts'
+import type { Kind } from './hands/kind.ts'
+import type { Problem } from './http/problem.ts'
+import type { Identity } from './identity/identity.ts'
+import type { Ledger } from './ledger/ledger.ts'
+import type { Loop } from './loop.ts'
+import type { Metrics } from './metrics.ts'
+import type { Delivery } from './outbox/delivery.ts'
+import type { Settings, Values } from './settings.ts'
+
+export interface Deps {
+  config: Config
+  database: Database
+  ledger: Ledger
+  events: Events
+  bus: Bus
+  files: FileStore
+  identity: Identity
+  metrics: Metrics
+  log: Logger
+  clock: Clock
+}
+
+export interface Opened {
+  routes?: FastifyPluginAsync
+  kinds?: readonly Kind[]
+  /** Run in every process that works. */
+  loops?: readonly Loop[]
+  /** Topics of the outbox that this door delivers. */
+  deliveries?: readonly Delivery[]
+  close?: () => Promise<void>
+}
+
+export interface Door<S extends Settings = Settings> {
+  name: string
+  /** One sentence for the start page. */
+  about: string
+  settings: S
+  /** Paths, or beginnings of paths that end in a slash, whose errors are worded by this door. */
+  paths: readonly string[]
+  errorBody(problem: Problem): object
+  migrations: URL | null
+  open(deps: Deps, settings: Values<S>): Opened | Promise<Opened>
+}

@@ -1,0 +1,55 @@
+// The server writes to its log file itself, through a descriptor opened for appending, so that its last words survive
+// this process. The price is that the bound is kept from here: what is too long moves aside, and the file starts again.
+import { closeSync, fstatSync, openSync } from 'node:fs'
+import { copyFile, open, stat, truncate } from 'node:fs/promises'
+
+const LOG_BYTES_MAX = 10 * 1024 * 1024
+const TRIM_EVERY_MS = 60_000
+const TAIL_BYTES_MAX = 2048
+
+export interface LogFile {
+  fd: number
+  /** Remembers the end of the file; `tail` reads the last lines written since, for an error message. */
+  mark(): { tail(): Promise<string> }
+  close(): void
+}
+
+export async function openLog(path: string, log: (line: string) => void): Promise<LogFile> {
+  const fd = openSync(path, 'a', 0o600)
+  await trimLog(path)
+  const timer = setInterval(() => {
+    trimLog(path).catch((error: unknown) => log(`cannot shorten ${path}: ${String(error)}`))
+  }, TRIM_EVERY_MS)
+  timer.unref()
+
+  return {
+    fd,
+    mark() {
+      const from = fstatSync(fd).size
+      return { tail: () => readTail(path, from) }
+    },
+    close() {
+      clearInterval(timer)
+      closeSync(fd)
+    },
+  }
+}
+
+/** At most twice the limit stays on disk: the file and the one before it. */
+export async function trimLog(path: string): Promise<void> {
+  if ((await stat(path)).size <= LOG_BYTES_MAX) return
+  await copyFile(path, `${path}.1`)
+  await truncate(path)
+}
+
+async function readTail(path: string, from: number): Promise<string> {
+  const file = await open(path, 'r')
+  try {
+    const { size } = await file.stat()
+    const start = Math.max(from > size ? 0 : from, size - TAIL_BYTES_MAX)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(TAIL_BYTES_MAX), 0, TAIL_BYTES_MAX, start)
+    return buffer.toString('utf8', 0, bytesRead).trim()
+  } finally {
+    await file.close()
+  }
+}

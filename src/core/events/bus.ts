@@ -1,0 +1,52 @@
+// The bus carries hints between processes: "a job of this kind is ready", "these jobs have ended", a live message. It may
+// lose what it carries (a restart, a broken connection); whoever needs certainty reads the database as well.
+
+export interface Bus {
+  /** Never waits and never throws: local subscribers hear it at once, the others within a few milliseconds. */
+  publish(channel: string, message: string): void
+  /** Returns how to stop listening. `onGap` is called when messages may have been lost. */
+  subscribe(channel: string, listener: Listener, onGap?: () => void): () => void
+  close(): Promise<void>
+}
+
+export type Listener = (message: string) => void
+
+interface Subscription {
+  listener: Listener
+  onGap: () => void
+}
+
+/** Who listens in this process. Both kinds of bus stand on it. */
+export class LocalSubscriptions {
+  private readonly of = new Map<string, Set<Subscription>>()
+
+  /** Returns whether this is the first subscription of its channel. */
+  add(channel: string, subscription: Subscription): boolean {
+    const known = this.of.get(channel)
+    if (known !== undefined) {
+      known.add(subscription)
+      return false
+    }
+    this.of.set(channel, new Set([subscription]))
+    return true
+  }
+
+  /** Returns whether that was the last one of its channel. */
+  remove(channel: string, subscription: Subscription): boolean {
+    const known = this.of.get(channel)
+    known?.delete(subscription)
+    return known !== undefined && known.size === 0 && this.of.delete(channel)
+  }
+
+  deliver(channel: string, message: string): void {
+    for (const { listener } of this.of.get(channel) ?? []) listener(message)
+  }
+
+  gap(): void {
+    for (const subscriptions of this.of.values()) for (const { onGap } of subscriptions) onGap()
+  }
+
+  channels(): string[] {
+    return [...this.of.keys()]
+  }
+}

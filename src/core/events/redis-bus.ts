@@ -1,0 +1,42 @@
+import { Redis } from 'ioredis'
+import { newJobId } from '../random.ts'
+import { LocalSubscriptions, type Bus } from './bus.ts'
+
+/** Redis pub/sub: one connection listens, another speaks. Both reconnect by themselves. */
+export async function openRedisBus(url: string, log: (error: unknown) => void): Promise<Bus> {
+  const local = new LocalSubscriptions()
+  const origin = newJobId()
+  const speaker = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, lazyConnect: true })
+  const listener = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: null })
+  let wasReady = false
+
+  speaker.on('error', log)
+  listener.on('error', log)
+  listener.on('ready', () => {
+    if (wasReady) local.gap() // subscriptions are renewed by the client, what was said meanwhile is gone
+    wasReady = true
+  })
+  listener.on('message', (channel, payload) => {
+    const cut = payload.indexOf('\n')
+    if (payload.slice(0, cut) !== origin) local.deliver(channel, payload.slice(cut + 1))
+  })
+  await Promise.all([speaker.connect(), listener.connect()])
+
+  return {
+    publish(channel, message) {
+      local.deliver(channel, message)
+      speaker.publish(channel, `${origin}\n${message}`).catch(() => {}) // lost: the connection's own error was logged
+    },
+    subscribe(channel, onMessage, onGap = () => {}) {
+      const subscription = { listener: onMessage, onGap }
+      if (local.add(channel, subscription)) listener.subscribe(channel).catch(log)
+      return () => {
+        if (local.remove(channel, subscription)) listener.unsubscribe(channel).catch(log)
+      }
+    },
+    async close() {
+      speaker.disconnect()
+      listener.disconnect()
+    },
+  }
+}

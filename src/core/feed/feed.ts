@@ -1,0 +1,32 @@
+// The feed tells hands that something is ready. It may lose, repeat or reorder; it is never the truth: only a job that the
+// ledger let somebody acquire is worked on.
+import type { Acquired } from '../ledger/job.ts'
+import type { Announced } from '../ledger/repair.ts'
+import type { Loop } from '../loop.ts'
+
+export interface Feed {
+  /** Called after a commit that made jobs of these kinds ready. Never waits, never throws. */
+  hint(kinds: readonly string[]): void
+  /** Says again that these jobs are ready. */
+  announce(jobs: readonly Announced[]): Promise<void>
+  /** Waits until at least one job was acquired, for a while, or until `signal` aborts. */
+  take(request: TakeRequest): Promise<Taken[]>
+  /** What runs beside it: taking over abandoned work, announcing again what was lost. */
+  loops(kinds: readonly string[]): Loop[]
+  /** Throws one sentence if it cannot be used now. */
+  check(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface TakeRequest {
+  kind: string
+  /** As many as there are free slots, and no more. */
+  limit: number
+  signal: AbortSignal
+}
+
+export interface Taken {
+  job: Acquired
+  /** After the commit that ended this attempt, and only if the job is done or a newer attempt owns it. */
+  acknowledge(): Promise<void>
+}

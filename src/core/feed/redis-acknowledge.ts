@@ -1,0 +1,61 @@
+// Acknowledging. Whatever ends in the same moment is acknowledged by one script per stream. It also forgets where the job's
+// entry was, unless the job has a newer one.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import { batched } from '../batch.ts'
+import type { Entry } from './redis-entry.ts'
+import type { RedisFeedOptions } from './redis-options.ts'
+import { evaluate, script } from './redis-script.ts'
+import { keyOf, type Streams } from './redis-streams.ts'
+
+const RETRY_PAUSE_MS = 100
+
+const ACKNOWLEDGE = script(`
+local ids, jobs = {}, {}
+for i = 3, #ARGV, 2 do
+  ids[#ids + 1] = ARGV[i]
+  jobs[#jobs + 1] = ARGV[i + 1]
+end
+redis.call('XACK', KEYS[1], ARGV[1], unpack(ids))
+local known, over = redis.call('HMGET', KEYS[2], unpack(jobs)), {}
+for i = 1, #jobs do
+  if known[i] == ARGV[2] .. ' ' .. ids[i] then over[#over + 1] = jobs[i] end
+end
+if #over > 0 then redis.call('HDEL', KEYS[2], unpack(over)) end`)
+
+/** Never rejects: an entry that could not be acknowledged is met again, and is acknowledged then. */
+export type Acknowledge = (streams: Streams, entry: Entry) => Promise<void>
+
+interface Ended {
+  streams: Streams
+  entry: Entry
+}
+
+export function openAcknowledge(redis: Redis, { streams: { group }, log, metrics }: RedisFeedOptions): Acknowledge {
+  const run = async (ended: readonly Ended[]) => {
+    const together = Map.groupBy(ended, ({ streams, entry }) => keyOf(streams, entry.level))
+    await Promise.all(
+      [...together].map(async ([key, some]) => {
+        const [first] = some
+        if (first === undefined) return
+        const pairs = some.flatMap(({ entry }) => [entry.id, entry.jobId ?? ''])
+        await evaluate(redis, ACKNOWLEDGE, [key, first.streams.places], [group, first.entry.level, ...pairs])
+      }),
+    )
+  }
+
+  const runTwice = async (ended: readonly Ended[]) => {
+    try {
+      await run(ended).catch(() => sleep(RETRY_PAUSE_MS).then(() => run(ended)))
+    } catch (error) {
+      metrics.claims.inc({ status: 'error', reason: 'xack_error' }, ended.length)
+      log.error({ err: error, entries: ended.length, reason: 'xack_error' }, 'could not acknowledge')
+    }
+    return ended.map(() => true)
+  }
+
+  const acknowledge = batched<Ended, boolean>({ run: runTwice })
+  return async (streams, entry) => {
+    await acknowledge({ streams, entry })
+  }
+}

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { jitter } from '../random.ts'
+
+const FIRST_WAIT_MS = 200
+const PASSING = new Set([429, 500, 502, 503, 504])
+
+export interface FetchLimits {
+  attemptsMax: number
+  /** From the start of a request, with its body, to the head of its answer. */
+  answerMsMax: number
+}
+
+/** The code under which the network's own timeouts are known, too. */
+class NoAnswer extends Error {
+  readonly code = 'ETIMEDOUT'
+}
+
+/**
+ * Fetch that gives up in time, and asks again when the trouble may pass. Bodies must be replayable: buffers, no streams.
+ * The body of an answer may take as long as it flows; Node ends it after 5 minutes of silence.
+ */
+export function boundedFetch(limits: FetchLimits): typeof fetch {
+  return async (input, init) => {
+    for (let attempt = 1; ; attempt += 1) {
+      const isLast = attempt === limits.attemptsMax
+      try {
+        const response = await answered(input, init, limits.answerMsMax)
+        if (isLast || !PASSING.has(response.status)) return response
+        await response.body?.cancel()
+      } catch (error) {
+        if (isLast) throw error
+      }
+      await sleep(jitter(FIRST_WAIT_MS * 2 ** (attempt - 1), 0.5))
+    }
+  }
+}
+
+async function answered(...[input, init, answerMsMax]: [...Parameters<typeof fetch>, number]): Promise<Response> {
+  const patience = new AbortController()
+  const timer = setTimeout(() => patience.abort(new NoAnswer(`No answer in ${answerMsMax} ms`)), answerMsMax)
+  const headers = new Headers(init?.headers)
+  headers.set('accept-encoding', 'identity') // a proxy that compresses would take away the length
+  try {
+    return await fetch(input, { ...init, headers, signal: patience.signal })
+  } finally {
+    clearTimeout(timer)
+  }
+}

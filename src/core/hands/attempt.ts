@@ -1,0 +1,105 @@
+// One attempt: the work, and what the ledger says to its result.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { assertNever } from '../outcome.ts'
+import type { Acquired } from '../ledger/job.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { HeldRefusal } from '../ledger/refusal.ts'
+import { JobFailed, type Done, type Kind } from './kind.ts'
+import type { HandsMetrics } from './metrics.ts'
+import { retryWaitMs, type RetryPolicy } from './retry.ts'
+
+const SYSTEM_ERROR_PAUSE_MS = 250
+
+export type Outcome = { ok: true; done: Done } | { ok: false; message: string; final: boolean }
+
+export interface AttemptDeps {
+  kind: Kind
+  ledger: Ledger
+  retry: RetryPolicy
+  log: Logger
+  metrics: HandsMetrics
+}
+
+/** Runs the kind's code. What it throws is an outcome, not an accident. */
+export async function runAttempt({ kind, log }: AttemptDeps, job: Acquired, signal: AbortSignal): Promise<Outcome> {
+  if (kind.run === undefined)
+    return { ok: false, message: `Nothing here can do a job of kind ${kind.name}.`, final: true }
+  try {
+    return { ok: true, done: await kind.run(job, { signal, log }) }
+  } catch (error) {
+    if (error instanceof JobFailed) return { ok: false, message: error.message, final: error.final }
+    log.error({ err: error, job_id: job.jobId, attempt_id: job.attemptId, trace_id: job.traceId }, 'attempt failed')
+    return { ok: false, message: 'Internal error while working on the job.', final: false }
+  }
+}
+
+/** Hands the outcome in; true if the feed's entry has served its purpose. Repeats while the database is away. */
+export async function handIn(
+  deps: AttemptDeps,
+  job: Acquired,
+  outcome: Outcome,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const started = performance.now()
+  while (!signal.aborted) {
+    try {
+      const acknowledge = outcome.ok ? await finalize(deps, job, outcome.done) : await fail(deps, job, outcome)
+      deps.metrics.finalizeLatency.observe(performance.now() - started)
+      return acknowledge
+    } catch (error) {
+      deps.metrics.finalizeErrors.inc()
+      deps.log.error(
+        { err: error, job_id: job.jobId, attempt_id: job.attemptId, reason: 'db_error' },
+        'could not hand in',
+      )
+      await sleep(SYSTEM_ERROR_PAUSE_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+  return false // the lease is gone: whoever acquires the job next does it again
+}
+
+async function finalize({ ledger, log, metrics }: AttemptDeps, job: Acquired, done: Done): Promise<boolean> {
+  const { jobId, attemptId, owner } = job
+  const answer = await ledger.finalize({ jobId, attemptId, owner, result: done.result, effects: done.effects ?? [] })
+  metrics.finalizes.inc({ status: answer.ok ? 'ok' : 'rejected' })
+  return answer.ok || explainRefusal(answer.code, job, log, metrics)
+}
+
+async function fail(deps: AttemptDeps, job: Acquired, outcome: Outcome & { ok: false }): Promise<boolean> {
+  const { kind, ledger, log, metrics, retry } = deps
+  const answer = await ledger.fail({
+    jobId: job.jobId,
+    attemptId: job.attemptId,
+    owner: job.owner,
+    error: outcome.message,
+    retryMs: outcome.final ? null : retryWaitMs(job.attemptId, retry),
+    effects: kind.effectsOfDeath?.(job, outcome.message) ?? [],
+  })
+  if (!answer.ok) return explainRefusal(answer.code, job, log, metrics)
+  metrics.failures.inc({ kind: kind.name, outcome: answer.dead ? 'dead' : 'retry' })
+  return true // dead, or due again later: the ledger announces it then
+}
+
+function explainRefusal(code: HeldRefusal, job: Acquired, log: Logger, metrics: HandsMetrics): boolean {
+  const { jobId, attemptId, traceId } = job
+  log.warn({ job_id: jobId, attempt_id: attemptId, trace_id: traceId, reason: code }, 'result refused')
+  metrics.finalizeRejections.inc({ reason: code })
+  if (code === 'stale_attempt') metrics.stale.inc()
+  return isSettled(code)
+}
+
+/** Whether the feed may forget the entry: the job is over, or a newer attempt has an entry or a lease of its own. */
+function isSettled(code: HeldRefusal): boolean {
+  switch (code) {
+    case 'unknown_job':
+    case 'stale_attempt':
+    case 'already_finished':
+      return true
+    case 'not_in_expected_state':
+    case 'lease_lost_or_owner_mismatch':
+      return false
+    default:
+      return assertNever(code)
+  }
+}

@@ -1,0 +1,39 @@
+import type { Logger } from 'pino'
+import type { Effect } from '../ledger/effects.ts'
+import type { Acquired, Job } from '../ledger/job.ts'
+
+/** A kind of job: who does it, and what must happen once when it ends. A door declares its kinds. */
+export interface Kind {
+  name: string
+  /** Does the work in a process that works. Absent: its hands are elsewhere (a remote worker, a person, two players). */
+  run?: (job: Acquired, context: RunContext) => Promise<Done>
+  /** At most so many at a time in one process. Default: WORK_CONCURRENCY. */
+  slots?: number
+  /** Committed with the death of a job, whichever way it died. */
+  effectsOfDeath?: (job: Pick<Job, 'jobId' | 'kind' | 'payload' | 'accountId'>, reason: string) => readonly Effect[]
+  /** Committed with the new job of a replay: the door's own row for it. */
+  effectsOfReplay?: (old: Job, newJobId: string) => readonly Effect[]
+}
+
+export interface RunContext {
+  /** Aborts when the lease is lost, the job is cancelled or the process gives up draining: stop, the result is void. */
+  signal: AbortSignal
+  log: Logger
+}
+
+export interface Done {
+  result: unknown
+  effects?: readonly Effect[]
+}
+
+/** Thrown by `run`: the message is shown to people. Any other error is retried too, under a plain message. */
+export class JobFailed extends Error {
+  override name = 'JobFailed'
+  /** No further attempt will help. */
+  readonly final: boolean
+
+  constructor(message: string, options: { final?: boolean } = {}) {
+    super(message)
+    this.final = options.final ?? false
+  }
+}

@@ -1,0 +1,115 @@
+import type { Database, Queryable, Tx } from '../database.ts'
+import { refused, type Refused } from '../outcome.ts'
+import { isRole, withPlayer, type Role } from './role.ts'
+import { usernameKey } from './username.ts'
+
+const COLUMNS = `account_id, username, roles, is_active, created_at`
+
+const INSERT = `
+  insert into accounts (username, username_key, password_hash, roles) values ($1, $2, $3, $4)
+      on conflict (username_key) do nothing
+  returning ${COLUMNS}`
+const SELECT_BY_NAME = `select ${COLUMNS}, password_hash from accounts where username_key = $1`
+const LIST = `select ${COLUMNS} from accounts where account_id > $1 order by account_id limit $2`
+
+// Any number that nothing else uses: whoever may take the last admin away, or make the first one, takes turns.
+const ADMINS_LOCK = 7_305_803
+const LOCK_ADMINS = `select pg_advisory_xact_lock(${ADMINS_LOCK})`
+const HAS_OTHER_ADMIN = `
+  select exists (select from accounts where 'ADMIN' = any (roles) and is_active and account_id <> $1) as other`
+const LOCK_ACCOUNT = `select ${COLUMNS} from accounts where account_id = $1 for update`
+const UPDATE_ROLES = `update accounts set roles = $2 where account_id = $1 returning ${COLUMNS}`
+const UPDATE_ACTIVE = `update accounts set is_active = $2 where account_id = $1 returning ${COLUMNS}`
+const DELETE_TOKENS = `delete from tokens where account_id = $1`
+
+export interface Account {
+  accountId: number
+  username: string
+  roles: readonly Role[]
+  isActive: boolean
+  createdAt: Date
+}
+
+export interface AccountRow {
+  account_id: string
+  username: string
+  roles: string[]
+  is_active: boolean
+  created_at: Date
+}
+
+export const accountFrom = (row: AccountRow): Account => ({
+  accountId: Number(row.account_id),
+  username: row.username,
+  roles: row.roles.filter(isRole),
+  isActive: row.is_active,
+  createdAt: row.created_at,
+})
+
+export interface NewAccount {
+  username: string
+  passwordHash: string
+  roles: readonly Role[]
+}
+
+/** Null: the name is taken. */
+export async function insertAccount(on: Queryable, account: NewAccount): Promise<Account | null> {
+  const { username, passwordHash, roles } = account
+  const [row] = await on.query<AccountRow>(INSERT, [username, usernameKey(username), passwordHash, withPlayer(roles)])
+  return row === undefined ? null : accountFrom(row)
+}
+
+export async function findAccount(
+  on: Queryable,
+  username: string,
+): Promise<{ account: Account; passwordHash: string } | null> {
+  type Found = AccountRow & { password_hash: string }
+  const [row] = await on.query<Found>(SELECT_BY_NAME, [usernameKey(username)])
+  return row === undefined ? null : { account: accountFrom(row), passwordHash: row.password_hash }
+}
+
+export async function listAccounts(on: Queryable, page: { after: number; limit: number }): Promise<Account[]> {
+  return (await on.query<AccountRow>(LIST, [page.after, page.limit])).map(accountFrom)
+}
+
+export const lockAdmins = async (tx: Tx): Promise<void> => void (await tx.query(LOCK_ADMINS))
+
+/** In order of precedence. */
+export type ChangeRefusal = 'unknown_account' | 'last_admin'
+export type ChangeAnswer = { ok: true; account: Account } | Refused<ChangeRefusal>
+
+export const setRoles = (database: Database, accountId: number, roles: readonly Role[]): Promise<ChangeAnswer> =>
+  change(database, accountId, {
+    keepsAdmin: roles.includes('ADMIN'),
+    update: (tx) => tx.query<AccountRow>(UPDATE_ROLES, [accountId, withPlayer(roles)]),
+  })
+
+/** An account that is closed loses its logins as well, so that opening it again does not bring them back. */
+export const setActive = (database: Database, accountId: number, active: boolean): Promise<ChangeAnswer> =>
+  change(database, accountId, {
+    keepsAdmin: active,
+    update: async (tx) => {
+      if (!active) await tx.query(DELETE_TOKENS, [accountId])
+      return tx.query<AccountRow>(UPDATE_ACTIVE, [accountId, active])
+    },
+  })
+
+async function change(
+  database: Database,
+  accountId: number,
+  what: { keepsAdmin: boolean; update(tx: Tx): Promise<AccountRow[]> },
+): Promise<ChangeAnswer> {
+  return database.transaction(async (tx) => {
+    await lockAdmins(tx)
+    const [before] = await tx.query<AccountRow>(LOCK_ACCOUNT, [accountId])
+    if (before === undefined) return refused('unknown_account')
+
+    const isAdmin = before.roles.includes('ADMIN') && before.is_active
+    if (isAdmin && !what.keepsAdmin) {
+      const [row] = await tx.query<{ other: boolean }>(HAS_OTHER_ADMIN, [accountId])
+      if (row?.other !== true) return refused('last_admin')
+    }
+    const [after] = await what.update(tx)
+    return after === undefined ? refused('unknown_account') : { ok: true, account: accountFrom(after) }
+  })
+}

@@ -1,0 +1,110 @@
+// The first admin. With a name and a password in the settings, that account has that password and the ADMIN role after
+// every start. Without a password, the first start makes an account with a random one, which is shown once and kept nowhere.
+import type { Database, Tx } from '../database.ts'
+import { newPassword } from '../random.ts'
+import { findAccount, insertAccount, lockAdmins } from './accounts.ts'
+import { isPassword, type Passwords } from './password.ts'
+import { withPlayer } from './role.ts'
+import { isUsername } from './username.ts'
+
+const HAS_ADMIN = `select exists (select from accounts where 'ADMIN' = any (roles) and is_active) as has`
+const MAKE_ADMIN = `update accounts set roles = $2, is_active = true where account_id = $1`
+const SET_PASSWORD = `update accounts set password_hash = $2 where account_id = $1`
+const DELETE_TOKENS = `delete from tokens where account_id = $1`
+
+const NAME_DEFAULT = 'admin'
+const NAMES_MAX = 100
+
+export interface AdminSettings {
+  /** Empty: not given. */
+  username: string
+  password: string
+}
+
+export type EnsuredAdmin =
+  | { what: 'kept' | 'updated'; username: string }
+  /** `password` is null where it came from the settings: only a random one is to be shown. */
+  | { what: 'created'; username: string; password: string | null }
+
+export class InvalidAdmin extends Error {
+  override name = 'InvalidAdmin'
+}
+
+export async function ensureAdmin(
+  database: Database,
+  passwords: Passwords,
+  settings: AdminSettings,
+): Promise<EnsuredAdmin> {
+  const username = settings.username === '' ? NAME_DEFAULT : settings.username
+  if (!isUsername(username)) throw new InvalidAdmin('REEVE_ADMIN_USERNAME: not a username of 1 to 120 visible characters')
+  if (settings.password !== '') {
+    if (!isPassword(settings.password)) throw new InvalidAdmin('REEVE_ADMIN_PASSWORD: longer than 1024 characters')
+    return ensureGiven(database, passwords, username, settings.password)
+  }
+  if (settings.username !== '') return ensureNamed(database, passwords, username)
+  return ensureSome(database, passwords)
+}
+
+/** Hashing takes long, so that it is done before the transaction that may need it. */
+async function ensureGiven(database: Database, passwords: Passwords, username: string, password: string) {
+  const before = await findAccount(database, username)
+  const matches = before !== null && (await passwords.verify(before.passwordHash, password))
+  const passwordHash = matches ? before.passwordHash : await passwords.hash(password)
+
+  return database.transaction(async (tx): Promise<EnsuredAdmin> => {
+    await lockAdmins(tx)
+    const made = await insertAccount(tx, { username, passwordHash, roles: ['ADMIN'] })
+    if (made !== null) return { what: 'created', username, password: null }
+
+    await makeAdmin(tx, username)
+    const known = await findAccount(tx, username)
+    if (matches || known === null) return { what: 'kept', username }
+    await tx.query(SET_PASSWORD, [known.account.accountId, passwordHash])
+    await tx.query(DELETE_TOKENS, [known.account.accountId]) // whoever logged in with the old password logs in again
+    return { what: 'updated', username }
+  })
+}
+
+async function ensureNamed(database: Database, passwords: Passwords, username: string): Promise<EnsuredAdmin> {
+  const known = await findAccount(database, username)
+  const password = newPassword()
+  const passwordHash = known === null ? await passwords.hash(password) : known.passwordHash
+
+  return database.transaction(async (tx) => {
+    await lockAdmins(tx)
+    const made = await insertAccount(tx, { username, passwordHash, roles: ['ADMIN'] })
+    if (made !== null) return { what: 'created', username, password }
+    await makeAdmin(tx, username)
+    return { what: 'kept', username }
+  })
+}
+
+/** Nobody is named: any admin will do. A player who took the name is not made one. */
+async function ensureSome(database: Database, passwords: Passwords): Promise<EnsuredAdmin> {
+  if (await hasAdmin(database)) return { what: 'kept', username: NAME_DEFAULT }
+  const password = newPassword()
+  const passwordHash = await passwords.hash(password)
+
+  return database.transaction(async (tx) => {
+    await lockAdmins(tx)
+    if (await hasAdmin(tx)) return { what: 'kept', username: NAME_DEFAULT } // another server was quicker
+    for (let number = 1; number <= NAMES_MAX; number += 1) {
+      const username = number === 1 ? NAME_DEFAULT : `${NAME_DEFAULT}-${number}`
+      const made = await insertAccount(tx, { username, passwordHash, roles: ['ADMIN'] })
+      if (made !== null) return { what: 'created', username, password }
+    }
+    throw new InvalidAdmin('There is no admin, and the usual names are taken: set REEVE_ADMIN_USERNAME')
+  })
+}
+
+async function hasAdmin(on: Pick<Database, 'query'>): Promise<boolean> {
+  const [row] = await on.query<{ has: boolean }>(HAS_ADMIN)
+  return row?.has === true
+}
+
+async function makeAdmin(tx: Tx, username: string): Promise<void> {
+  const known = await findAccount(tx, username)
+  if (known === null) return
+  const { accountId, roles, isActive } = known.account
+  if (!roles.includes('ADMIN') || !isActive) await tx.query(MAKE_ADMIN, [accountId, withPlayer([...roles, 'ADMIN'])])
+}

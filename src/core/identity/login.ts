@@ -1,0 +1,58 @@
+// The common core of both logins. The limit comes first and counts successes too, so that guessing costs a guess; a name
+// that nobody has takes as long as a wrong password.
+import { createHash } from 'node:crypto'
+import type { Config } from '../config.ts'
+import type { Database } from '../database.ts'
+import { refused, type Refused } from '../outcome.ts'
+import { findAccount, type Account } from './accounts.ts'
+import { isPassword, type Passwords } from './password.ts'
+import type { TakeRate } from './rate.ts'
+import { issueToken } from './tokens.ts'
+import { isUsername, usernameKey } from './username.ts'
+
+export interface LoginRequest {
+  username: string
+  password: string
+  /** Where the request came from. */
+  address: string
+}
+
+export interface LoggedIn {
+  ok: true
+  token: string
+  expiresAt: Date
+  expiresInSec: number
+  account: Account
+}
+
+/** In order of precedence. */
+export type LoginAnswer = LoggedIn | (Refused<'rate_limited'> & { retryAfterSec: number }) | Refused<'invalid_credentials'>
+
+export interface LoginDeps {
+  database: Database
+  passwords: Passwords
+  takeRate: TakeRate
+  config: Config
+}
+
+export function openLogin({ database, passwords, takeRate, config }: LoginDeps) {
+  const limit = { max: config.LOGIN_RATE_LIMIT_MAX, windowSec: config.LOGIN_RATE_LIMIT_WINDOW }
+  const ttlSec = config.AUTH_TOKEN_TTL_SECONDS
+
+  return async ({ username, password, address }: LoginRequest): Promise<LoginAnswer> => {
+    const rate = await takeRate(bucketOf(username, address), limit)
+    if (!rate.ok) return { ...refused('rate_limited'), retryAfterSec: rate.retryAfterSec }
+
+    const isPossible = isUsername(username) && isPassword(password)
+    const found = isPossible ? await findAccount(database, username) : null
+    const matches = await passwords.verify(found?.passwordHash ?? null, isPossible ? password : '')
+    if (found === null || !matches || !found.account.isActive) return refused('invalid_credentials')
+
+    const { token, expiresAt } = await issueToken(database, found.account.accountId, ttlSec)
+    return { ok: true, token, expiresAt, expiresInSec: ttlSec, account: found.account }
+  }
+}
+
+/** Hashed, so that a bucket has one length and a table of buckets names nobody. */
+const bucketOf = (username: string, address: string): string =>
+  `login:${createHash('sha256').update(`${usernameKey(username)}\n${address}`).digest('hex')}`

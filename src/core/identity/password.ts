@@ -1,0 +1,54 @@
+// argon2id with the parameters that OWASP recommends (19 MiB, two passes). A hash takes tens of milliseconds of a core, so
+// that only as many run at once as leave room for other work, and only so many may wait.
+import { hash, verify } from '@node-rs/argon2'
+import { Overloaded } from '../batch.ts'
+
+const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+const AT_ONCE_MAX = 2
+const WAITING_MAX = 500
+const PASSWORD_CHARS_MAX = 1024
+
+/** The contracts set no minimum. The maximum only keeps hashing cheap. */
+export const isPassword = (password: string): boolean => password.length > 0 && password.length <= PASSWORD_CHARS_MAX
+
+export interface Passwords {
+  hash(password: string): Promise<string>
+  /** With null, for a name that nobody has, it takes as long and says no: a stranger cannot tell which names exist. */
+  verify(passwordHash: string | null, password: string): Promise<boolean>
+}
+
+export function openPasswords(): Passwords {
+  const inTurn = turns()
+  let dummy: Promise<string> | null = null
+
+  return {
+    hash: (password) => inTurn(() => hash(password, PARAMETERS)),
+    async verify(passwordHash, password) {
+      dummy ??= hash('nobody has this password', PARAMETERS)
+      const compared = passwordHash ?? (await dummy)
+      const matches = await inTurn(() => verify(compared, password))
+      return matches && passwordHash !== null
+    },
+  }
+}
+
+function turns(): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = []
+  let running = 0
+
+  return async (work) => {
+    if (running >= AT_ONCE_MAX) {
+      if (waiting.length >= WAITING_MAX) throw new Overloaded('Too many logins are waiting.')
+      await new Promise<void>((resolve) => waiting.push(resolve)) // whoever ends passes its turn on
+    } else {
+      running += 1
+    }
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) running -= 1
+      else next()
+    }
+  }
+}

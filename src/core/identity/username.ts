@@ -1,0 +1,17 @@
+// Usernames are shown as they were given and compared folded, so that "Ann", "ann" and a full-width "ａｎｎ" are one name.
+
+const USERNAME_CHARS_MAX = 120
+// Folding can lengthen a name (one Arabic ligature becomes 18 letters), and an index entry has a limit.
+const KEY_CHARS_MAX = 240
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+
+export const usernameKey = (username: string): string => username.normalize('NFKC').toLowerCase()
+
+/** An email address is a username too. */
+export const isUsername = (username: string): boolean =>
+  username.length > 0 &&
+  username.length <= USERNAME_CHARS_MAX &&
+  username === username.trim() &&
+  !INVISIBLE.test(username) &&
+  usernameKey(username).length <= KEY_CHARS_MAX &&
+  usernameKey(username).trim() !== ''

@@ -1,0 +1,141 @@
+// acquire: pending, or processing whose lease has expired → processing, with the next attempt_id. One transition for fresh
+// and for abandoned work: whoever holds a stale copy of the job is fenced out by the number.
+import { refused, type Refused } from '../outcome.ts'
+import type { Queryable } from '../database.ts'
+import { inOrder } from './effects.ts'
+import type { Acquired, JobState } from './job.ts'
+import { opaque, sortedJson } from './refusal.ts'
+
+const RETURNED = `jobs.job_id, jobs.kind, jobs.payload, jobs.priority, jobs.attempt_id, jobs.lease_owner, jobs.account_id,
+  jobs.trace_id, jobs.max_attempts`
+
+// By row address: the rows were found and locked a moment ago in this same statement.
+const ACQUIRE_NEXT = `
+  update jobs
+     set state = 'processing', attempt_id = attempt_id + 1, started_at = clock_timestamp(),
+         lease_owner = $3, lease_until = clock_timestamp() + $4 * interval '1 ms'
+   where ctid = any(array(
+     select ctid from jobs
+      where kind = $1 and state = 'pending' and due_at is null
+      order by rank, job_id limit $2
+        for update skip locked))
+  returning ${RETURNED}`
+
+// What the feed names is nearly always fresh: one update. The rest is judged below.
+const ACQUIRE_FRESH = `
+  update jobs
+     set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = clock_timestamp(), due_at = null,
+         lease_owner = asked.owner, lease_until = clock_timestamp() + asked.lease_ms * interval '1 ms'
+    from json_to_recordset($1) as asked (job_id uuid, owner text, lease_ms integer)
+   where jobs.job_id = asked.job_id
+     and ${opaque(`jobs.state = 'pending' and coalesce(jobs.due_at <= clock_timestamp(), true)`)}
+  returning ${RETURNED}`
+
+// The row is locked before it is judged: a waiter is told what refused it, not what an older snapshot said.
+const ACQUIRE_JUDGED = `
+  with seen as materialized (
+    select asked.owner, asked.lease_ms, j.job_id, j.kind, j.payload, j.priority, j.attempt_id, j.account_id, j.trace_id,
+           j.max_attempts, j.started_at, j.state, j.due_at, j.lease_owner, j.lease_until,
+           coalesce(j.attempt_id - j.releases >= j.max_attempts, false) as exhausted
+      from json_to_recordset($1) as asked (job_id uuid, owner text, lease_ms integer)
+      join jobs j on j.job_id = asked.job_id
+     order by j.job_id for update of j
+  ), judged as materialized (
+    select *, state = 'processing' and lease_until <= clock_timestamp() as abandoned,
+           state = 'pending' and coalesce(due_at <= clock_timestamp(), true) as ready
+      from seen
+  ), ended as (
+    insert into attempts (job_id, attempt_id, owner, started_at, outcome)
+    select job_id, attempt_id, lease_owner, started_at, 'lease_expired' from judged where abandoned and not exhausted
+  ), taken as (
+    update jobs
+       set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = clock_timestamp(), due_at = null,
+           lease_owner = judged.owner, lease_until = clock_timestamp() + judged.lease_ms * interval '1 ms'
+      from judged
+     where jobs.job_id = judged.job_id and (judged.ready or judged.abandoned and not judged.exhausted)
+  )
+  select job_id, kind, payload, priority, attempt_id + 1 as attempt_id, owner as lease_owner, account_id, trace_id,
+         max_attempts, state, ready, abandoned, exhausted
+    from judged`
+
+/** In order of precedence. `exhausted`: abandoned, and out of attempts; `bury` is what can still be done. */
+export type AcquireRefusal = 'unknown_job' | 'already_finished' | 'not_due' | 'lease_still_valid' | 'exhausted'
+
+export type AcquireAnswer = { ok: true; job: Acquired } | Refused<AcquireRefusal>
+
+export interface AcquireRequest {
+  jobId: string
+  owner: string
+  leaseMs: number
+}
+
+export interface AcquireNextRequest {
+  kind: string
+  limit: number
+  owner: string
+  leaseMs: number
+}
+
+/** The best ready jobs of one kind, at most `limit`. Abandoned ones are found by repair, and acquired by id. */
+export async function acquireNext(
+  on: Queryable,
+  { kind, limit, owner, leaseMs }: AcquireNextRequest,
+): Promise<Acquired[]> {
+  const rows = await on.query<AcquiredRow>(ACQUIRE_NEXT, [kind, limit, owner, leaseMs])
+  return rows.map(acquiredFrom)
+}
+
+/** Each named job for its owner, or why not. Never the same job twice in one call. */
+export async function acquire(on: Queryable, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
+  const fresh = await on.query<AcquiredRow>(ACQUIRE_FRESH, [askedJson(requests)])
+  const freshOf = new Map(fresh.map((row) => [row.job_id, row]))
+  const rest = requests.filter((request) => !freshOf.has(request.jobId))
+  const judged = rest.length === 0 ? [] : await on.query<JudgedRow>(ACQUIRE_JUDGED, [askedJson(rest)])
+
+  return inOrder(requests, judged, (request, row) => {
+    const taken = freshOf.get(request.jobId)
+    return taken === undefined ? explain(row) : { ok: true, job: acquiredFrom(taken) }
+  })
+}
+
+const askedJson = (requests: readonly AcquireRequest[]): string =>
+  sortedJson(requests.map(({ jobId, owner, leaseMs }) => ({ job_id: jobId, owner, lease_ms: leaseMs })))
+
+interface AcquiredRow {
+  job_id: string
+  kind: string
+  payload: unknown
+  priority: number
+  attempt_id: number
+  lease_owner: string
+  account_id: string | null
+  trace_id: string | null
+  max_attempts: number | null
+}
+
+interface JudgedRow extends AcquiredRow {
+  state: JobState
+  ready: boolean
+  abandoned: boolean
+  exhausted: boolean
+}
+
+function explain(row: JudgedRow | undefined): AcquireAnswer {
+  if (row === undefined) return refused('unknown_job')
+  if (row.ready || (row.abandoned && !row.exhausted)) return { ok: true, job: acquiredFrom(row) }
+  if (row.state === 'done' || row.state === 'dead') return refused('already_finished')
+  if (row.state === 'pending') return refused('not_due')
+  return refused(row.abandoned ? 'exhausted' : 'lease_still_valid')
+}
+
+const acquiredFrom = (row: AcquiredRow): Acquired => ({
+  jobId: row.job_id,
+  kind: row.kind,
+  payload: row.payload,
+  priority: row.priority,
+  attemptId: row.attempt_id,
+  owner: row.lease_owner,
+  accountId: row.account_id === null ? null : Number(row.account_id),
+  traceId: row.trace_id,
+  maxAttempts: row.max_attempts,
+})

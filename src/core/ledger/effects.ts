@@ -1,0 +1,61 @@
+// What a door must change together with a transition (its own side table, an outbox row) travels as an effect: a
+// statement over `$1::json`, an array of rows, and this call's row. Calls that share a batch share the statement too.
+import type { Pool, Queryable, Tx } from '../database.ts'
+
+export interface Effect {
+  /** Constant SQL that reads its rows with `json_to_recordset($1)`. */
+  sql: string
+  row: object
+}
+
+export interface WithEffects {
+  effects?: readonly Effect[]
+}
+
+export async function runEffects(tx: Tx, effects: readonly Effect[]): Promise<void> {
+  const rowsOf = new Map<string, object[]>()
+  for (const { sql, row } of effects) {
+    const rows = rowsOf.get(sql)
+    if (rows === undefined) rowsOf.set(sql, [row])
+    else rows.push(row)
+  }
+  for (const [sql, rows] of rowsOf) await tx.query(sql, [JSON.stringify(rows)])
+}
+
+/**
+ * Runs a transition for many calls. With no effects it is one statement and commits itself; with effects, those of the
+ * calls that were applied follow in the same transaction.
+ */
+export async function transit<Request extends WithEffects, Answer>(
+  pool: Pool,
+  requests: readonly Request[],
+  statement: (on: Queryable) => Promise<Answer[]>,
+  effectsOf: (request: Request, answer: Answer) => readonly Effect[],
+): Promise<Answer[]> {
+  if (requests.every((request) => request.effects === undefined || request.effects.length === 0)) return statement(pool)
+  return pool.transaction(async (tx) => {
+    const answers = await statement(tx)
+    await runEffects(
+      tx,
+      requests.flatMap((request, index) => {
+        const answer = answers[index]
+        return answer === undefined ? [] : effectsOf(request, answer)
+      }),
+    )
+    return answers
+  })
+}
+
+/** The usual case: a call's effects happen when the call was applied. */
+export const effectsIfOk = (request: WithEffects, answer: { ok: boolean }): readonly Effect[] =>
+  answer.ok ? (request.effects ?? []) : []
+
+/** Answers come back in any order and only for rows that exist: this puts them in the order of the requests. */
+export function inOrder<Request extends { jobId: string }, Seen extends { job_id: string }, Answer>(
+  requests: readonly Request[],
+  seen: readonly Seen[],
+  explain: (request: Request, row: Seen | undefined) => Answer,
+): Answer[] {
+  const rowOf = new Map(seen.map((row) => [row.job_id, row]))
+  return requests.map((request) => explain(request, rowOf.get(request.jobId)))
+}

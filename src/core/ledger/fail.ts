@@ -1,0 +1,58 @@
+// fail: processing → pending after a wait, or → dead when the attempts are used up or the failure is final. The attempt
+// and its error are kept.
+import type { Pool, Queryable } from '../database.ts'
+import type { Refused } from '../outcome.ts'
+import { transit, type WithEffects } from './effects.ts'
+import type { Held } from './job.ts'
+import { explainHeld, FENCE, HELD_COLUMNS, heldRow, sortedJson, type HeldRefusal } from './refusal.ts'
+
+const DIES = `asked.retry_ms is null or coalesce(jobs.attempt_id - jobs.releases >= jobs.max_attempts, false)`
+
+const FAIL = `
+  with moved as (
+    update jobs
+       set state = case when ${DIES} then 'dead' else 'pending' end,
+           reason = case when ${DIES} then asked.error end,
+           finished_at = case when ${DIES} then clock_timestamp() end,
+           due_at = case when not (${DIES}) then clock_timestamp() + asked.retry_ms * interval '1 ms' end,
+           rank = (date_part('epoch', clock_timestamp()) * 1e6)::bigint + coalesce(asked.retry_ms, 0) * 1000
+                  - jobs.priority * $2::bigint * 1000000,
+           lease_until = null
+      from json_to_recordset($1) as asked (${HELD_COLUMNS}, error text, retry_ms bigint)
+     where ${FENCE}
+    returning jobs.job_id, jobs.attempt_id, jobs.lease_owner, jobs.started_at, jobs.state, asked.error
+  ), ended as (
+    insert into attempts (job_id, attempt_id, owner, started_at, outcome, error)
+    select job_id, attempt_id, lease_owner, started_at, 'failed', error from moved
+  )
+  select job_id, state = 'dead' as dead from moved`
+
+export interface FailRequest extends Held, WithEffects {
+  /** Shown to people: no secret, no stack. The effects happen only if the job dies of it. */
+  error: string
+  /** Null: final, whatever attempts are left. */
+  retryMs: number | null
+}
+
+export type FailAnswer = { ok: true; dead: boolean } | Refused<HeldRefusal>
+
+const ERROR_CHARS_MAX = 4000
+
+export const fail = (pool: Pool, requests: readonly FailRequest[], ageingSec: number): Promise<FailAnswer[]> =>
+  transit(
+    pool,
+    requests,
+    (on) => statement(on, requests, ageingSec),
+    (request, answer) => (answer.ok && answer.dead ? (request.effects ?? []) : []),
+  )
+
+async function statement(on: Queryable, requests: readonly FailRequest[], ageingSec: number): Promise<FailAnswer[]> {
+  const asked = requests.map((request) => ({
+    ...heldRow(request),
+    error: request.error.slice(0, ERROR_CHARS_MAX).toWellFormed().replaceAll('\0', ''),
+    retry_ms: request.retryMs,
+  }))
+  const moved = await on.query<{ job_id: string; dead: boolean }>(FAIL, [sortedJson(asked), ageingSec])
+  const answers = await explainHeld(on, requests, new Map(moved.map((row) => [row.job_id, row])))
+  return answers.map((answer) => ('applied' in answer ? { ok: true, dead: answer.applied.dead } : answer))
+}

@@ -1,0 +1,35 @@
+// finalize: processing → done, once. Fenced by job, attempt, owner and unexpired lease. What must happen once because the
+// job finished is an effect of this call and commits with it.
+import type { Pool, Queryable, Tx } from '../database.ts'
+import type { Ok, Refused } from '../outcome.ts'
+import { effectsIfOk, transit, type WithEffects } from './effects.ts'
+import type { Held } from './job.ts'
+import { FENCE, HELD_COLUMNS, heldRow, okOrRefused, sortedJson, type HeldRefusal } from './refusal.ts'
+
+const FINALIZE = `
+  update jobs
+     set state = 'done', result = asked.result, finished_at = clock_timestamp(), lease_until = null
+    from json_to_recordset($1) as asked (${HELD_COLUMNS}, result json)
+   where ${FENCE}
+  returning jobs.job_id`
+
+export interface FinalizeRequest extends Held, WithEffects {
+  result: unknown
+}
+
+export type FinalizeAnswer = Ok | Refused<HeldRefusal>
+
+export const finalize = (pool: Pool, requests: readonly FinalizeRequest[]): Promise<FinalizeAnswer[]> =>
+  transit(pool, requests, (on) => statement(on, requests), effectsIfOk)
+
+/** For a door that must read and decide within the same transaction: roll it back if this refuses. */
+export async function finalizeIn(tx: Tx, held: Held, result: unknown): Promise<FinalizeAnswer> {
+  const [answer] = await statement(tx, [{ ...held, result }])
+  if (answer === undefined) throw new Error('A finalize gave no answer.')
+  return answer
+}
+
+async function statement(on: Queryable, requests: readonly FinalizeRequest[]): Promise<FinalizeAnswer[]> {
+  const asked = requests.map((request) => ({ ...heldRow(request), result: request.result ?? null }))
+  return okOrRefused(on, requests, await on.query<{ job_id: string }>(FINALIZE, [sortedJson(asked)]))
+}

@@ -1,0 +1,39 @@
+export type JobState = 'pending' | 'processing' | 'done' | 'dead'
+
+/** The right to work on a job: it is good for one attempt, for one owner, while the lease lasts. */
+export interface Held {
+  jobId: string
+  attemptId: number
+  owner: string
+}
+
+/** A job that was just acquired, with all that its hands need. */
+export interface Acquired extends Held {
+  kind: string
+  payload: unknown
+  priority: number
+  accountId: number | null
+  traceId: string | null
+  maxAttempts: number | null
+}
+
+export interface Job {
+  jobId: string
+  kind: string
+  state: JobState
+  priority: number
+  dueAt: Date | null
+  payload: unknown
+  result: unknown
+  reason: string | null
+  attemptId: number
+  maxAttempts: number | null
+  leaseOwner: string | null
+  leaseUntil: Date | null
+  accountId: number | null
+  traceId: string | null
+  replayOf: string | null
+  submittedAt: Date
+  startedAt: Date | null
+  finishedAt: Date | null
+}

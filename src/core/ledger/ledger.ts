@@ -1,0 +1,206 @@
+// The ledger: the one place that decides what becomes of a job.
+//
+//   pending ──acquire──► processing ──finalize──► done
+//      ▲                   │  │  │
+//      ├──fail, release────┘  │  └──fail (no attempts left), cancel──► dead
+//      │                      └──acquire, once the lease has expired (the next attempt)
+//      └──bury, cancel──► dead ──replay──► (a new job that names this one)
+//
+// Every transition is a file of this folder: its SQL locks the row, judges it, and answers with what refused it. Work may
+// run more than once, because a lease can expire while its holder still works; a result is recorded once, because only
+// the holder of the newest attempt can write it. Concurrent calls of one transition share a statement (batch.ts).
+import { batched } from '../batch.ts'
+import type { Database, Pool, Tx } from '../database.ts'
+import type { Bus } from '../events/bus.ts'
+import type { Loop } from '../loop.ts'
+import { acquire, acquireNext, type AcquireAnswer, type AcquireNextRequest, type AcquireRequest } from './acquire.ts'
+import { bury, cancel, type EndAnswer, type EndRequest } from './end.ts'
+import { openEnded, type Ended } from './ended.ts'
+import { fail, type FailAnswer, type FailRequest } from './fail.ts'
+import { finalize, finalizeIn, type FinalizeAnswer, type FinalizeRequest } from './finalize.ts'
+import { historyOf, type HistoryEntry } from './history.ts'
+import type { Acquired, Held, Job } from './job.ts'
+import { countJobs, getJobs, listJobs, type JobCount, type ListFilter } from './read.ts'
+import { release, type ReleaseAnswer, type ReleaseRequest } from './release.ts'
+import { renew, type RenewAnswer, type RenewRequest } from './renew.ts'
+import { replay, type EffectsOfReplay, type ReplayAnswer } from './replay.ts'
+import * as repair from './repair.ts'
+import {
+  idempotencyName,
+  isFresh,
+  prepare,
+  submit,
+  submitIn,
+  type NewJob,
+  type PreparedJob,
+  type Submitted,
+} from './submit.ts'
+
+export interface Ledger {
+  submit(job: NewJob): Promise<Submitted>
+  /** All or none of them, in one transaction. */
+  submitMany(jobs: readonly NewJob[]): Promise<Submitted[]>
+  /** Within a transaction of the door's own. The caller calls `announce` after its commit. */
+  submitIn(tx: Tx, jobs: readonly NewJob[]): Promise<Submitted[]>
+  announce(kinds: readonly string[]): void
+
+  acquire(request: AcquireRequest): Promise<AcquireAnswer>
+  acquireNext(request: AcquireNextRequest): Promise<Acquired[]>
+  renew(request: RenewRequest): Promise<RenewAnswer>
+  finalize(request: FinalizeRequest): Promise<FinalizeAnswer>
+  /** Within a transaction of the door's own. The caller calls `announceEnded` after its commit. */
+  finalizeIn(tx: Tx, held: Held, result: unknown): Promise<FinalizeAnswer>
+  announceEnded(jobIds: readonly string[]): void
+  fail(request: FailRequest): Promise<FailAnswer>
+  release(request: ReleaseRequest): Promise<ReleaseAnswer>
+  cancel(request: EndRequest): Promise<EndAnswer>
+  bury(request: EndRequest): Promise<EndAnswer>
+  replay(jobId: string, effectsOf?: EffectsOfReplay): Promise<ReplayAnswer>
+
+  get(jobId: string): Promise<Job | null>
+  list(filter: ListFilter): Promise<Job[]>
+  count(): Promise<JobCount[]>
+  history(job: Job): Promise<HistoryEntry[]>
+  /** The job once it has ended, or as it is when the time is up. */
+  awaitEnd(jobId: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Job | null>
+
+  promoteDue(limit: number): Promise<repair.Announced[]>
+  nextDueMs(): Promise<number | null>
+  findAbandoned(filter: repair.AbandonedFilter): Promise<repair.Announced[]>
+  findWaiting(filter: repair.WaitingFilter): Promise<repair.Announced[]>
+  deleteOldKeys(limit: number): Promise<void>
+
+  loops: Loop[]
+  close(): void
+}
+
+export interface LedgerOptions {
+  database: Database
+  bus: Bus
+  maxAttempts: number
+  ageingSec: number
+  /** The announcement of a job is a row of the outbox (Redis feed), not the job's own row (PostgreSQL feed). */
+  announceByOutbox: boolean
+  /** Called after a commit that made jobs of these kinds ready. */
+  onReady(kinds: readonly string[]): void
+}
+
+export function openLedger(options: LedgerOptions): Ledger {
+  const { hot } = options.database
+  const read = batched<string, { job: Job | null }>({
+    keyOf: (jobId) => jobId,
+    run: async (jobIds) => (await getJobs(hot, jobIds)).map((job) => ({ job })),
+  })
+  const get = async (jobId: string) => (await read(jobId)).job
+  const ended = openEnded(options.bus, get)
+
+  return {
+    ...submitting(options),
+    ...holding(options, ended),
+    ...ending(options, ended),
+    ...reading(options.database),
+    ...repairing(hot),
+    get,
+    awaitEnd: ended.wait,
+    loops: [ended.loop],
+    close: ended.close,
+  }
+}
+
+/** Into the ledger: submit and replay. */
+function submitting(options: LedgerOptions) {
+  const { database, onReady } = options
+  const prepared = (job: NewJob) => prepare(job, options.maxAttempts)
+  const announced = (jobs: readonly PreparedJob[], answers: readonly Submitted[]) => {
+    const ready = jobs.filter((job, index) => isFresh(answers[index]) && job.delayMs === 0)
+    if (ready.length > 0) onReady([...new Set(ready.map((job) => job.kind))])
+    return answers
+  }
+  const submitAll = async (jobs: readonly PreparedJob[]) => [
+    ...announced(jobs, await submit(database.hot, jobs, options)),
+  ]
+  const submitOne = batched<PreparedJob, Submitted>({
+    keyOf: (job) => (job.idempotency === null ? job.jobId : idempotencyName(job.idempotency)),
+    run: submitAll,
+  })
+  return {
+    submit: (job: NewJob) => submitOne(prepared(job)),
+    submitMany: (jobs: readonly NewJob[]) => submitAll(jobs.map(prepared)),
+    submitIn: (tx: Tx, jobs: readonly NewJob[]) => submitIn(tx, jobs.map(prepared), options),
+    announce: onReady,
+    async replay(jobId: string, effectsOf?: EffectsOfReplay) {
+      const { answer, kind } = await database.transaction((tx) => replay(tx, jobId, { ...options, effectsOf }))
+      if (kind !== null) onReady([kind])
+      return answer
+    },
+  }
+}
+
+/** What the holder of an attempt does. */
+function holding({ database: { hot }, ageingSec }: LedgerOptions, ended: Ended) {
+  return {
+    acquire: batched({ keyOf: jobIdOf, run: (requests: AcquireRequest[]) => acquire(hot, requests) }),
+    acquireNext: (request: AcquireNextRequest) => acquireNext(hot, request),
+    renew: batched({ keyOf: jobIdOf, run: (requests: RenewRequest[]) => renew(hot, requests) }),
+    release: batched({ keyOf: jobIdOf, run: (requests: ReleaseRequest[]) => release(hot, requests) }),
+    fail: batched({
+      keyOf: jobIdOf,
+      run: async (requests: FailRequest[]) =>
+        announceEnds(ended, requests, await fail(hot, requests, ageingSec), (answer) => answer.ok && answer.dead),
+    }),
+    finalize: batched({
+      keyOf: jobIdOf,
+      run: async (requests: FinalizeRequest[]) => announceEnds(ended, requests, await finalize(hot, requests)),
+    }),
+    finalizeIn,
+    announceEnded: ended.announce,
+  }
+}
+
+/** What ends a job from outside an attempt. */
+function ending({ database: { hot } }: LedgerOptions, ended: Ended) {
+  return {
+    cancel: batched({
+      keyOf: jobIdOf,
+      run: async (requests: EndRequest[]) => announceEnds(ended, requests, await cancel(hot, requests)),
+    }),
+    bury: batched({
+      keyOf: jobIdOf,
+      run: async (requests: EndRequest[]) => announceEnds(ended, requests, await bury(hot, requests)),
+    }),
+  }
+}
+
+function reading(database: Database) {
+  return {
+    list: (filter: ListFilter) => listJobs(database, filter),
+    count: () => countJobs(database),
+    history: (job: Job) => historyOf(database, job),
+    deleteOldKeys: (limit: number) => repair.deleteOldKeys(database, limit),
+  }
+}
+
+function repairing(hot: Pool) {
+  return {
+    promoteDue: (limit: number) => repair.promoteDue(hot, limit),
+    nextDueMs: () => repair.nextDueMs(hot),
+    findAbandoned: (filter: repair.AbandonedFilter) => repair.findAbandoned(hot, filter),
+    findWaiting: (filter: repair.WaitingFilter) => repair.findWaiting(hot, filter),
+  }
+}
+
+const jobIdOf = (request: { jobId: string }): string => request.jobId
+
+function announceEnds<Answer extends { ok: boolean }>(
+  ended: Ended,
+  requests: readonly { jobId: string }[],
+  answers: Answer[],
+  ends: (answer: Answer) => boolean = (answer) => answer.ok,
+): Answer[] {
+  const jobIds = requests.map(jobIdOf).filter((_, index) => {
+    const answer = answers[index]
+    return answer !== undefined && ends(answer)
+  })
+  if (jobIds.length > 0) ended.announce(jobIds)
+  return answers
+}

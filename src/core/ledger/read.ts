@@ -1,0 +1,93 @@
+// Reading changes nothing and locks nothing.
+import type { Queryable } from '../database.ts'
+import type { Job, JobState } from './job.ts'
+
+const COLUMNS = `job_id, kind, state, priority, due_at, payload, result, reason, attempt_id, max_attempts, lease_owner,
+  lease_until, account_id, trace_id, replay_of, submitted_at, started_at, finished_at`
+
+const SELECT_JOBS = `select ${COLUMNS} from jobs where job_id = any($1::uuid[])`
+
+// Newest first: a job's id begins with its time. Each filter is optional; the live and dead states have their indexes.
+const LIST_JOBS = `
+  select ${COLUMNS} from jobs
+   where ($1::text is null or kind = $1) and ($2::text is null or state = $2)
+     and ($3::uuid is null or job_id < $3) and ($4::bigint is null or account_id = $4)
+   order by job_id desc limit $5`
+
+const COUNT_JOBS = `
+  select kind, state, count(*)::integer as count from jobs
+   where state in ('pending', 'processing', 'dead') group by kind, state`
+
+export const JOB_STATES = ['pending', 'processing', 'done', 'dead'] as const satisfies readonly JobState[]
+
+export interface ListFilter {
+  kind?: string | undefined
+  state?: JobState | undefined
+  accountId?: number | undefined
+  /** Only jobs older than this one. */
+  before?: string | undefined
+  limit: number
+}
+
+export async function getJobs(on: Queryable, jobIds: readonly string[]): Promise<(Job | null)[]> {
+  const rows = await on.query<JobRow>(SELECT_JOBS, [jobIds])
+  const jobOf = new Map(rows.map((row) => [row.job_id, jobFrom(row)]))
+  return jobIds.map((jobId) => jobOf.get(jobId) ?? null)
+}
+
+export async function listJobs(on: Queryable, filter: ListFilter): Promise<Job[]> {
+  const { kind = null, state = null, before = null, accountId = null, limit } = filter
+  const rows = await on.query<JobRow>(LIST_JOBS, [kind, state, before, accountId, limit])
+  return rows.map(jobFrom)
+}
+
+export interface JobCount {
+  kind: string
+  state: JobState
+  count: number
+}
+
+/** How many jobs there are in each state but `done`: those are not counted, for there may be millions. */
+export const countJobs = (on: Queryable): Promise<JobCount[]> => on.query<JobCount>(COUNT_JOBS)
+
+export interface JobRow {
+  job_id: string
+  kind: string
+  state: JobState
+  priority: number
+  due_at: Date | null
+  payload: unknown
+  result: unknown
+  reason: string | null
+  attempt_id: number
+  max_attempts: number | null
+  lease_owner: string | null
+  lease_until: Date | null
+  account_id: string | null
+  trace_id: string | null
+  replay_of: string | null
+  submitted_at: Date
+  started_at: Date | null
+  finished_at: Date | null
+}
+
+export const jobFrom = (row: JobRow): Job => ({
+  jobId: row.job_id,
+  kind: row.kind,
+  state: row.state,
+  priority: row.priority,
+  dueAt: row.due_at,
+  payload: row.payload,
+  result: row.result,
+  reason: row.reason,
+  attemptId: row.attempt_id,
+  maxAttempts: row.max_attempts,
+  leaseOwner: row.lease_owner,
+  leaseUntil: row.lease_until,
+  accountId: row.account_id === null ? null : Number(row.account_id),
+  traceId: row.trace_id,
+  replayOf: row.replay_of,
+  submittedAt: row.submitted_at,
+  startedAt: row.started_at,
+  finishedAt: row.finished_at,
+})

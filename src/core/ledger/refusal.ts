@@ -1,0 +1,80 @@
+// Why an attempt's word was not taken.
+//
+// A transition of a held job is one fenced update. The rows it did not touch are then read again, under a lock, and the
+// condition that refused each is named. The two steps cannot disagree: attempts only rise, a finished job stays finished
+// and a lease that has expired cannot be renewed, so that what refused the update still refuses afterwards. (Explaining
+// from the update's own snapshot does not work: a row that another transaction was changing is judged as it was before.)
+import type { Queryable } from '../database.ts'
+import { ok, refused, type Ok, type Refused } from '../outcome.ts'
+import type { Held, JobState } from './job.ts'
+
+/** In order of precedence: the order is the contract's. */
+export type HeldRefusal =
+  | 'unknown_job'
+  | 'stale_attempt'
+  | 'already_finished'
+  | 'not_in_expected_state'
+  | 'lease_lost_or_owner_mismatch'
+
+/**
+ * A condition that the planner cannot look into. It would otherwise believe, on a small table, that the condition leaves
+ * one row, and walk the table or a partial index for each row asked: fine that day, a hundred times too slow the next.
+ */
+export const opaque = (condition: string): string => `case when ${condition} then true else false end`
+
+/** The fence: of `jobs`, for a row `asked`. */
+export const FENCE = `jobs.job_id = asked.job_id and ${opaque(`jobs.state = 'processing'
+       and jobs.attempt_id = asked.held_attempt and jobs.lease_owner = asked.owner
+       and jobs.lease_until > clock_timestamp()`)}`
+
+/** What every request of a held job sends. A transition adds its own columns to both. */
+export const HELD_COLUMNS = 'job_id uuid, held_attempt integer, owner text'
+export const heldRow = (held: Held) => ({ job_id: held.jobId, held_attempt: held.attemptId, owner: held.owner })
+
+const LOCK_SEEN = `
+  select job_id, state, attempt_id from jobs where job_id = any($1::uuid[]) order by job_id for share`
+
+interface SeenRow {
+  job_id: string
+  state: JobState
+  attempt_id: number
+}
+
+/** Answers for all, in the order of the requests, where `applied` are the ids that the update returned. */
+export async function explainHeld<Request extends Held, Applied>(
+  on: Queryable,
+  requests: readonly Request[],
+  applied: ReadonlyMap<string, Applied>,
+): Promise<({ applied: Applied } | Refused<HeldRefusal>)[]> {
+  const missing = requests.filter((request) => !applied.has(request.jobId)).map((request) => request.jobId)
+  const seen = missing.length === 0 ? [] : await on.query<SeenRow>(LOCK_SEEN, [missing])
+  const seenOf = new Map(seen.map((row) => [row.job_id, row]))
+
+  return requests.map((request) => {
+    const row = applied.get(request.jobId)
+    return row === undefined ? heldRefusal(request, seenOf.get(request.jobId)) : { applied: row }
+  })
+}
+
+/** Which condition refused. */
+function heldRefusal(held: Held, row: SeenRow | undefined): Refused<HeldRefusal> {
+  if (row === undefined) return refused('unknown_job')
+  if (row.attempt_id > held.attemptId) return refused('stale_attempt')
+  if (row.state === 'done' || row.state === 'dead') return refused('already_finished')
+  if (row.state !== 'processing') return refused('not_in_expected_state')
+  return refused('lease_lost_or_owner_mismatch')
+}
+
+/** The same for transitions whose only news is that they were applied. */
+export async function okOrRefused<Request extends Held>(
+  on: Queryable,
+  requests: readonly Request[],
+  applied: readonly { job_id: string }[],
+): Promise<(Ok | Refused<HeldRefusal>)[]> {
+  const answers = await explainHeld(on, requests, new Map(applied.map((row) => [row.job_id, row])))
+  return answers.map((answer) => ('applied' in answer ? ok : answer))
+}
+
+/** Rows in the order of their ids: two statements that lock the same rows lock them in the same order. */
+export const sortedJson = (rows: readonly { job_id: string }[]): string =>
+  JSON.stringify(rows.toSorted((a, b) => (a.job_id < b.job_id ? -1 : 1)))

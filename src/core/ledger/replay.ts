@@ -1,0 +1,42 @@
+// replay: a dead job is submitted again as a new job that names the old one. The old one stays as it is. Asking twice, or
+// two people at once, names the same new job: the dead row is locked first, and `replay_of` is unique.
+import type { Tx } from '../database.ts'
+import { refused, type Refused } from '../outcome.ts'
+import type { Effect } from './effects.ts'
+import type { Job } from './job.ts'
+import { jobFrom, type JobRow } from './read.ts'
+import { prepare, submitIn, type SubmitOptions } from './submit.ts'
+
+const LOCK_DEAD = `select * from jobs where job_id = $1 for update`
+const FIND_REPLAY = `select job_id from jobs where replay_of = $1`
+
+/** In order of precedence. */
+export type ReplayRefusal = 'unknown_job' | 'not_dead'
+
+export type ReplayAnswer = { ok: true; jobId: string; duplicate: boolean } | Refused<ReplayRefusal>
+
+export type EffectsOfReplay = (old: Job, newJobId: string) => readonly Effect[]
+
+/** `kind` is what became ready, or null when nothing did. */
+export async function replay(
+  tx: Tx,
+  jobId: string,
+  options: SubmitOptions & { maxAttempts: number; effectsOf?: EffectsOfReplay | undefined },
+): Promise<{ answer: ReplayAnswer; kind: string | null }> {
+  const [row] = await tx.query<JobRow>(LOCK_DEAD, [jobId])
+  if (row === undefined) return { answer: refused('unknown_job'), kind: null }
+  if (row.state !== 'dead') return { answer: refused('not_dead'), kind: null }
+
+  const [known] = await tx.query<{ job_id: string }>(FIND_REPLAY, [jobId])
+  if (known !== undefined) return { answer: { ok: true, jobId: known.job_id, duplicate: true }, kind: null }
+
+  const old = jobFrom(row)
+  const { kind, payload, priority, maxAttempts, accountId, traceId } = old
+  const job = prepare(
+    { kind, payload, priority, maxAttempts, accountId, traceId, replayOf: jobId },
+    options.maxAttempts,
+  )
+  const effects = options.effectsOf?.(old, job.jobId) ?? []
+  await submitIn(tx, [{ ...job, effects }], options)
+  return { answer: { ok: true, jobId: job.jobId, duplicate: false }, kind }
+}

@@ -1,0 +1,152 @@
+// submit: nothing → pending. The caller is answered after the commit: accepted means on disk.
+import { newJobId } from '../random.ts'
+import { refused, type Refused } from '../outcome.ts'
+import type { Pool, Queryable, Tx } from '../database.ts'
+import { runEffects, type Effect } from './effects.ts'
+
+// `rank` puts priority and age in one order: a level of priority is worth `ageing` seconds of waiting.
+const INSERT_JOBS = `
+  insert into jobs (job_id, kind, priority, rank, due_at, payload, max_attempts, account_id, trace_id, replay_of)
+  select job_id, kind, priority,
+         (date_part('epoch', clock_timestamp()) * 1e6)::bigint + delay_ms * 1000 - priority * $2::bigint * 1000000,
+         case when delay_ms > 0 then clock_timestamp() + delay_ms * interval '1 ms' end,
+         payload, max_attempts, account_id, trace_id, replay_of
+    from json_to_recordset($1) as r (job_id uuid, kind text, priority integer, delay_ms bigint, payload json,
+         max_attempts integer, account_id bigint, trace_id text, replay_of uuid)`
+
+// With Redis as the feed, the announcement is a row of the outbox and commits with the job. With PostgreSQL as the feed
+// the pending row itself is what the hands look for, and a second row would only be written to be deleted.
+const INSERT_JOBS_AND_OUTBOX = `
+  with job as (${INSERT_JOBS} returning job_id, kind, priority, due_at)
+  insert into outbox_events (job_id, topic, payload, next_attempt_at)
+  select job_id, 'feed', json_build_object('kind', kind, 'priority', priority), coalesce(due_at, clock_timestamp())
+    from job`
+
+// An update that changes nothing, because only an update returns the row that was there before.
+const CLAIM_KEYS = `
+  insert into idempotency_keys as known (scope, key, body_hash, job_id)
+  select scope, key, body_hash, job_id
+    from json_to_recordset($1) as r (scope text, key text, body_hash text, job_id uuid)
+   order by scope, key
+      on conflict (scope, key) do update set created_at = known.created_at
+  returning scope, key, body_hash, job_id`
+
+export interface Idempotency {
+  /** Whose key it is: one account's keys at one door. */
+  scope: string
+  key: string
+  bodyHash: string
+}
+
+export interface NewJob {
+  kind: string
+  payload: unknown
+  /** Chosen here when the door needs to know it beforehand. */
+  jobId?: string
+  priority?: number
+  delayMs?: number
+  maxAttempts?: number | null
+  accountId?: number | null
+  traceId?: string | null
+  replayOf?: string | null
+  idempotency?: Idempotency | null
+  effects?: readonly Effect[]
+}
+
+/** A new job with every choice made. */
+export type PreparedJob = Required<NewJob>
+
+export type Submitted = { ok: true; jobId: string; duplicate: boolean } | Refused<'idempotency_conflict'>
+
+export interface SubmitOptions {
+  ageingSec: number
+  announceByOutbox: boolean
+}
+
+export const PRIORITY_DEFAULT = 5
+const ROWS_MAX = 2000 // in one statement
+
+export function prepare(job: NewJob, maxAttempts: number): PreparedJob {
+  return {
+    jobId: newJobId(),
+    priority: PRIORITY_DEFAULT,
+    delayMs: 0,
+    maxAttempts,
+    accountId: null,
+    traceId: null,
+    replayOf: null,
+    idempotency: null,
+    effects: [],
+    ...job,
+  }
+}
+
+/** Inserts all of them, each with its own answer: the first job of its key, or a refusal where the body differs. */
+export async function submit(pool: Pool, jobs: readonly PreparedJob[], options: SubmitOptions): Promise<Submitted[]> {
+  const isOneStatement =
+    jobs.length <= ROWS_MAX && jobs.every((job) => job.idempotency === null && job.effects.length === 0)
+  if (isOneStatement) {
+    await insert(pool, jobs, options)
+    return jobs.map(accepted)
+  }
+  return pool.transaction((tx) => submitIn(tx, jobs, options))
+}
+
+/** The same inside the caller's transaction. */
+export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: SubmitOptions): Promise<Submitted[]> {
+  const answers = await claimKeys(tx, jobs)
+  const fresh = jobs.filter((_, index) => isFresh(answers[index]))
+  for (let start = 0; start < fresh.length; start += ROWS_MAX) {
+    await insert(tx, fresh.slice(start, start + ROWS_MAX), options)
+  }
+  await runEffects(
+    tx,
+    fresh.flatMap((job) => job.effects),
+  )
+  return answers
+}
+
+const accepted = (job: PreparedJob): Submitted => ({ ok: true, jobId: job.jobId, duplicate: false })
+
+/** A new job came of it. */
+export const isFresh = (answer: Submitted | undefined): boolean => answer?.ok === true && !answer.duplicate
+
+async function claimKeys(tx: Tx, jobs: readonly PreparedJob[]): Promise<Submitted[]> {
+  const keyed = jobs.flatMap(({ jobId, idempotency }) =>
+    idempotency === null
+      ? []
+      : [{ job_id: jobId, scope: idempotency.scope, key: idempotency.key, body_hash: idempotency.bodyHash }],
+  )
+  if (keyed.length === 0) return jobs.map(accepted)
+
+  type Claimed = { scope: string; key: string; body_hash: string; job_id: string }
+  const claimed = await tx.query<Claimed>(CLAIM_KEYS, [JSON.stringify(keyed)])
+  const rowOf = new Map(claimed.map((row) => [idempotencyName(row), row]))
+
+  return jobs.map((job) => {
+    const row = job.idempotency === null ? undefined : rowOf.get(idempotencyName(job.idempotency))
+    if (row === undefined || row.job_id === job.jobId) return accepted(job)
+    if (row.body_hash !== job.idempotency?.bodyHash) return refused('idempotency_conflict')
+    return { ok: true, jobId: row.job_id, duplicate: true }
+  })
+}
+
+/** One string per key. The scope is ours and holds no newline. */
+export const idempotencyName = ({ scope, key }: { scope: string; key: string }): string => `${scope}\n${key}`
+
+async function insert(on: Queryable, jobs: readonly PreparedJob[], options: SubmitOptions): Promise<void> {
+  if (jobs.length === 0) return
+  const rows = jobs.map((job) => ({
+    job_id: job.jobId,
+    kind: job.kind,
+    priority: job.priority,
+    delay_ms: job.delayMs,
+    payload: job.payload ?? null,
+    max_attempts: job.maxAttempts,
+    account_id: job.accountId,
+    trace_id: job.traceId,
+    replay_of: job.replayOf,
+  }))
+  const sql = options.announceByOutbox ? INSERT_JOBS_AND_OUTBOX : INSERT_JOBS
+  await on.query(sql, [JSON.stringify(rows), options.ageingSec])
+}

@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Loop {
+  name: string
+  everyMs: number
+  /** One bounded pass; resolves to whether more is waiting. Exported so that tests need no timer. */
+  runOnce(signal: AbortSignal): Promise<boolean>
+  /** Ends the wait before the next pass early, where something can say that there is work. */
+  wake?: Wake
+}
+
+const FAILED_PASS_PAUSE_MS = 1000
+
+/** Resolves once `signal` has aborted and the pass in flight has ended. A failed pass is logged and tried again. */
+export async function runLoop(loop: Loop, signal: AbortSignal, log: (error: unknown) => void): Promise<void> {
+  while (!signal.aborted) {
+    let more = false
+    let pauseMs = loop.everyMs
+    try {
+      more = await loop.runOnce(signal)
+    } catch (error) {
+      if (!signal.aborted) log(error)
+      pauseMs = Math.max(pauseMs, FAILED_PASS_PAUSE_MS)
+    }
+    if (more) continue
+    await (loop.wake === undefined ? sleep(pauseMs, undefined, { signal }).catch(() => {}) : loop.wake.wait(pauseMs, signal))
+  }
+}
+
+/** A bell: `ring` ends the current wait, or, if nobody waits, the next one. */
+export class Wake {
+  private rung = false
+  private waiter: (() => void) | null = null
+
+  ring(): void {
+    if (this.waiter === null) this.rung = true
+    else this.waiter()
+  }
+
+  /** Resolves at the ring, after `ms`, or when `signal` aborts. One waiter at a time. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (!this.rung && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const stop = () => {
+          clearTimeout(timer)
+          signal.removeEventListener('abort', stop)
+          this.waiter = null
+          resolve()
+        }
+        const timer = setTimeout(stop, ms)
+        signal.addEventListener('abort', stop)
+        this.waiter = stop
+      })
+    }
+    this.rung = false
+  }
+}

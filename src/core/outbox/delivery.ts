@@ -1,0 +1,28 @@
+import type { RetryPolicy } from '../hands/retry.ts'
+
+/** How rows of one topic leave the database. At least once: a delivery that is repeated must change nothing. */
+export interface Delivery {
+  topic: string
+  /** One answer per row, in their order. Throwing fails them all. */
+  deliver(rows: readonly OutboxRow[], signal: AbortSignal): Promise<readonly Delivered[]>
+  /** Kept rows are marked delivered, as a log that can be shown; the others are deleted. */
+  keeps: boolean
+  rowsMax: number
+  retry: RetryPolicy
+  /** Then the row is dead, and can be replayed. Null: never gives up. */
+  attemptsMax: number | null
+}
+
+export interface OutboxRow {
+  outboxId: number
+  jobId: string | null
+  topic: string
+  payload: unknown
+  /** This attempt included. */
+  attempts: number
+}
+
+export type Delivered =
+  | { ok: true; entryId?: string }
+  /** `final`: trying again would not help. `retryMs`: what the other side asked for. */
+  | { ok: false; error: string; final?: boolean; retryMs?: number }

@@ -1,0 +1,35 @@
+import { Counter, Gauge, Histogram } from 'prom-client'
+import type { Database } from '../database.ts'
+import type { Metrics } from '../metrics.ts'
+
+const COUNT_PENDING = `select count(*)::integer as count from outbox_events where status = 'pending'`
+
+export type OutboxMetrics = ReturnType<typeof openOutboxMetrics>
+
+/** The names are the judge contract's (D1). */
+export function openOutboxMetrics(registry: Metrics, database: Database) {
+  const registers = [registry]
+  return {
+    dispatched: new Counter({
+      name: 'api_outbox_dispatch_total',
+      help: 'Rows of the outbox that were tried, by outcome.',
+      labelNames: ['status', 'reason'],
+      registers,
+    }),
+    latency: new Histogram({
+      name: 'api_outbox_dispatch_latency_seconds',
+      help: 'One batch, from its claim to its commit.',
+      buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+      registers,
+    }),
+    pending: new Gauge({
+      name: 'api_outbox_pending',
+      help: 'Rows that wait for their delivery.',
+      registers,
+      async collect() {
+        const [row] = await database.query<{ count: number }>(COUNT_PENDING)
+        this.set(row?.count ?? 0)
+      },
+    }),
+  }
+}

@@ -1,0 +1,23 @@
+import { randomBytes } from 'node:crypto'
+import { v7 } from 'uuid'
+
+/** Ordered by time: inserts stay at the right edge of every index (random ids cost a quarter of the throughput). */
+export const newJobId = (): string => v7()
+
+/** A bearer secret: 256 bits, hexadecimal. */
+export const newSecret = (): string => randomBytes(32).toString('hex')
+
+/** Short enough to type from a terminal, with no look-alike characters; 20 of 31 symbols are 99 bits. */
+export function newPassword(): string {
+  const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
+  let password = ''
+  while (password.length < 20) {
+    const byte = randomBytes(1).readUInt8()
+    if (byte < 8 * alphabet.length) password += alphabet.charAt(byte % alphabet.length)
+  }
+  return password
+}
+
+/** Spreads retries: the wait times a factor from 1 - spread to 1 + spread. */
+export const jitter = (ms: number, spread: number, random: () => number = Math.random): number =>
+  Math.round(ms * (1 - spread + 2 * spread * random()))

@@ -1,0 +1,69 @@
+// What every process that works does beside the work: lets delayed jobs in when they are due, buries what is out of
+// attempts, and throws away what has served its time. Any number of processes may do it at once.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Events } from './events/events.ts'
+import type { Feed } from './feed/feed.ts'
+import type { Kind } from './hands/kind.ts'
+import type { Ledger } from './ledger/ledger.ts'
+import type { Loop } from './loop.ts'
+
+const BATCH = 500
+const PROMOTE_EVERY_MS = 250
+const CLEAN_EVERY_MS = 600_000
+const CLEAN_BATCH = 10_000
+const EVENTS_KEPT_HOURS = 72
+
+export const ATTEMPTS_EXHAUSTED = 'attempts_exhausted'
+
+export interface UpkeepDeps {
+  ledger: Ledger
+  feed: Feed
+  events: Events
+  kinds: readonly Kind[]
+  buryEveryMs: number
+}
+
+export function upkeepLoops({ ledger, feed, events, kinds, buryEveryMs }: UpkeepDeps): Loop[] {
+  return [
+    {
+      name: 'let delayed jobs in',
+      everyMs: PROMOTE_EVERY_MS,
+      async runOnce(signal) {
+        const due = await ledger.promoteDue(BATCH)
+        if (due.length > 0) await feed.announce(due)
+        if (due.length === BATCH) return true
+
+        const nextMs = await ledger.nextDueMs()
+        if (nextMs === null || nextMs > PROMOTE_EVERY_MS) return false
+        await sleep(nextMs, undefined, { signal }).catch(() => {})
+        return true
+      },
+    },
+    { name: 'bury what is out of attempts', everyMs: buryEveryMs, runOnce: () => buryExhausted(ledger, kinds) },
+    {
+      name: 'throw away what has served its time',
+      everyMs: CLEAN_EVERY_MS,
+      async runOnce() {
+        await ledger.deleteOldKeys(CLEAN_BATCH)
+        await events.deleteOld(EVENTS_KEPT_HOURS, CLEAN_BATCH)
+        return false
+      },
+    },
+  ]
+}
+
+/** Abandoned jobs with no attempt left die, with what their door does about it. */
+export async function buryExhausted(ledger: Ledger, kinds: readonly Kind[]): Promise<boolean> {
+  const kindOf = new Map(kinds.map((kind) => [kind.name, kind]))
+  const found = await ledger.findAbandoned({ kinds: [...kindOf.keys()], exhausted: true, limit: BATCH })
+
+  await Promise.all(
+    found.map(async ({ jobId, kind }) => {
+      const job = await ledger.get(jobId)
+      if (job === null) return
+      const effects = kindOf.get(kind)?.effectsOfDeath?.(job, ATTEMPTS_EXHAUSTED) ?? []
+      await ledger.bury({ jobId, reason: ATTEMPTS_EXHAUSTED, effects })
+    }),
+  )
+  return found.length === BATCH
+}

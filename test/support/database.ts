@@ -1,0 +1,57 @@
+// A database of its own for every test: copied from a template that has been migrated once per run.
+import { createHash, randomBytes } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import type { TestContext } from 'node:test'
+import pg from 'pg'
+import { openDatabase, type Database } from '../../src/core/database.ts'
+import { migrate, type MigrationFolder } from '../../src/core/migrate.ts'
+import { sharedPostgres, type PgConnection } from './servers.ts'
+
+const CORE: MigrationFolder = { owner: 'core', folder: new URL('../../src/core/migrations/', import.meta.url) }
+
+/** A fresh, migrated database. Closed and dropped when the test ends. */
+export async function testDatabase(t: TestContext, doors: readonly MigrationFolder[] = []): Promise<{ database: Database; at: PgConnection }> {
+  const at = await freshDatabase([CORE, ...doors])
+  const database = openDatabase(at, () => {})
+  t.after(() => database.close())
+  return { database, at }
+}
+
+/** Only its address: for tests that start processes on it. */
+export async function freshDatabase(folders: readonly MigrationFolder[] = [CORE]): Promise<PgConnection> {
+  const server = await sharedPostgres()
+  const admin = new pg.Client(server)
+  await admin.connect()
+  try {
+    const template = `template_${await fingerprint(folders)}`
+    await admin.query('select pg_advisory_lock(42)')
+    const { rowCount } = await admin.query('select from pg_database where datname = $1', [template])
+    if (rowCount === 0) await makeTemplate(admin, server, template, folders)
+    await admin.query('select pg_advisory_unlock(42)')
+
+    const name = `test_${randomBytes(6).toString('hex')}`
+    await admin.query(`create database ${name} template ${template}`)
+    return { ...server, database: name }
+  } finally {
+    await admin.end()
+  }
+}
+
+async function makeTemplate(admin: pg.Client, server: PgConnection, template: string, folders: readonly MigrationFolder[]) {
+  const draft = `draft_${randomBytes(6).toString('hex')}`
+  await admin.query(`create database ${draft}`)
+  const database = openDatabase({ ...server, database: draft }, () => {})
+  await migrate(database, folders)
+  await database.close()
+  await admin.query(`alter database ${draft} rename to ${template}`)
+}
+
+async function fingerprint(folders: readonly MigrationFolder[]): Promise<string> {
+  const hash = createHash('sha256')
+  for (const { owner, folder } of folders) {
+    for (const name of (await readdir(folder)).sort()) {
+      if (name.endsWith('.sql')) hash.update(owner).update(name).update(await readFile(new URL(name, folder)))
+    }
+  }
+  return hash.digest('hex').slice(0, 16)
+}

@@ -1,0 +1,84 @@
+// The servers that tests talk to: one PostgreSQL and one Redis for a whole run (test/run.ts starts them and names them in
+// the environment), or for one file when it is run alone.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after } from 'node:test'
+import { startEmbedded } from '../../src/core/embedded/server.ts'
+
+export type PgConnection = { host: string; port: number; user: string; database: string }
+
+export interface Server<T> {
+  at: T
+  stop(): Promise<void>
+}
+
+/** Nobody's data: what is not synced to disk is not missed. Tests of durability start a server of their own. */
+const FAST_SETTINGS = { fsync: 'off', full_page_writes: 'off', shared_buffers: '128MB' }
+
+export async function startPostgres(settings: Record<string, string> = FAST_SETTINGS): Promise<Server<PgConnection>> {
+  const folder = await temporaryFolder()
+  const server = await startEmbedded({ dataDir: folder, settings })
+  return {
+    at: server.connection,
+    stop: async () => {
+      await server.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export async function startRedis(options: { port?: number; dir?: string } = {}): Promise<Server<string> & { child: ChildProcess }> {
+  const port = options.port ?? (await freePort())
+  const dir = options.dir ?? (await temporaryFolder())
+  const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  for await (const chunk of child.stdout) if (String(chunk).includes('Ready to accept connections')) break
+  child.stdout.resume()
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    }
+    if (options.dir === undefined) await rm(dir, { recursive: true, force: true })
+  }
+  return { at: `redis://127.0.0.1:${port}`, stop, child }
+}
+
+export const temporaryFolder = (): Promise<string> => mkdtemp(path.join(tmpdir(), 'reeve-test-'))
+
+export async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+/** The run's PostgreSQL, or one for this file. */
+export const sharedPostgres = once1(async (): Promise<PgConnection> => {
+  const known = process.env['REEVE_TEST_POSTGRES']
+  if (known !== undefined) return JSON.parse(known)
+  const server = await startPostgres()
+  after(server.stop)
+  return server.at
+})
+
+export const sharedRedis = once1(async (): Promise<string> => {
+  const known = process.env['REEVE_TEST_REDIS']
+  if (known !== undefined) return known
+  const server = await startRedis()
+  after(server.stop)
+  return server.at
+})
+
+function once1<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null
+  return () => (made ??= make())
+}
