@@ -27,7 +27,9 @@ const LANES = 2
 const ROWS_MAX = 1000
 const WAITING_MAX = 100_000
 
-export function batched<Request, Answer>(options: BatchOptions<Request, Answer>): (request: Request) => Promise<Answer> {
+export function batched<Request, Answer>(
+  options: BatchOptions<Request, Answer>,
+): (request: Request) => Promise<Answer> {
   const { keyOf, lanes = LANES, rowsMax = ROWS_MAX, waitingMax = WAITING_MAX } = options
   let waiting: Waiting<Request, Answer>[] = []
   let running = 0
@@ -76,7 +78,8 @@ export function batched<Request, Answer>(options: BatchOptions<Request, Answer>)
   }
 
   return (request) => {
-    if (waiting.length >= waitingMax) return Promise.reject(new Overloaded('Too many calls are waiting for the database.'))
+    if (waiting.length >= waitingMax)
+      return Promise.reject(new Overloaded('Too many calls are waiting for the database.'))
     return new Promise((resolve, reject) => {
       waiting.push({ request, resolve, reject })
       schedule()

@@ -25,6 +25,8 @@ export interface Deps {
   bus: Bus
   files: FileStore
   identity: Identity
+  /** After a commit that wrote to the outbox outside the ledger's own transitions. */
+  wakeOutbox(): void
   metrics: Metrics
   log: Logger
   clock: Clock
@@ -48,6 +50,8 @@ export interface Door<S extends Settings = Settings> {
   /** Paths, or beginnings of paths that end in a slash, whose errors are worded by this door. */
   paths: readonly string[]
   errorBody(problem: Problem): object
+  /** The status of a body or query that breaks its schema. Default 400; doors that speak like FastAPI say 422. */
+  validationStatus?: 400 | 422
   migrations: URL | null
   open(deps: Deps, settings: Values<S>): Opened | Promise<Opened>
 }

@@ -23,7 +23,9 @@ export async function runLoop(loop: Loop, signal: AbortSignal, log: (error: unkn
       pauseMs = Math.max(pauseMs, FAILED_PASS_PAUSE_MS)
     }
     if (more) continue
-    await (loop.wake === undefined ? sleep(pauseMs, undefined, { signal }).catch(() => {}) : loop.wake.wait(pauseMs, signal))
+    await (loop.wake === undefined
+      ? sleep(pauseMs, undefined, { signal }).catch(() => {})
+      : loop.wake.wait(pauseMs, signal))
   }
 }
 

@@ -57,7 +57,9 @@ async function applyFolder(tx: Tx, { owner, folder }: MigrationFolder): Promise<
   }
   const ahead = [...known.keys()].find((name) => !names.includes(name))
   if (ahead !== undefined) {
-    throw new Error(`The database has migration ${owner}/${ahead}, which this version of Reeve does not know. Use a newer Reeve.`)
+    throw new Error(
+      `The database has migration ${owner}/${ahead}, which this version of Reeve does not know. Use a newer Reeve.`,
+    )
   }
   return applied
 }

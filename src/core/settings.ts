@@ -47,9 +47,16 @@ export function oneOf<const T extends string>(options: { values: readonly T[]; o
   return { parse, or: options.or, about: options.about, secret: false }
 }
 
-export function list(options: { or: readonly string[]; about: string; values?: readonly string[] }): Setting<readonly string[]> {
+export function list(options: {
+  or: readonly string[]
+  about: string
+  values?: readonly string[]
+}): Setting<readonly string[]> {
   const parse = (raw: string) => {
-    const items = raw.split(',').map((item) => item.trim()).filter((item) => item !== '')
+    const items = raw
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '')
     const unknown = items.find((item) => options.values !== undefined && !options.values.includes(item))
     return unknown === undefined ? items : { expected: `a comma-separated list of ${options.values?.join(', ')}` }
   }
@@ -62,7 +69,8 @@ export function readSettings<S extends Settings>(table: S, env: Environment, pro
   for (const [name, setting] of Object.entries(table)) {
     const raw = env[name]
     const value = raw === undefined || raw === '' ? setting.or : setting.parse(raw)
-    if (isProblem(value)) problems.push(`${name}: expected ${value.expected}, got ${setting.secret ? 'something else' : `"${raw}"`}`)
+    if (isProblem(value))
+      problems.push(`${name}: expected ${value.expected}, got ${setting.secret ? 'something else' : `"${raw}"`}`)
     values[name] = isProblem(value) ? setting.or : value
   }
   assert(isComplete(table, values))

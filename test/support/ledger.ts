@@ -5,6 +5,7 @@ import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
 import type { Acquired } from '../../src/core/ledger/job.ts'
 import { openLedger, type Ledger } from '../../src/core/ledger/ledger.ts'
 import type { NewJob } from '../../src/core/ledger/submit.ts'
+import { atEnd } from './cleanup.ts'
 import { testDatabase } from './database.ts'
 
 export async function setupLedger(t: TestContext) {
@@ -19,9 +20,10 @@ export async function setupLedger(t: TestContext) {
       ageingSec: 60,
       announceByOutbox: false,
       onReady: (kinds) => ready.push(...kinds),
+      onEffects: () => {},
     })
   const ledger = open()
-  t.after(async () => {
+  atEnd(t, async () => {
     ledger.close()
     await bus.close()
   })

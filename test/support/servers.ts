@@ -1,5 +1,6 @@
 // The servers that tests talk to: one PostgreSQL and one Redis for a whole run (test/run.ts starts them and names them in
 // the environment), or for one file when it is run alone.
+import { AsyncResource } from 'node:async_hooks'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -31,7 +32,9 @@ export async function startPostgres(settings: Record<string, string> = FAST_SETT
   }
 }
 
-export async function startRedis(options: { port?: number; dir?: string } = {}): Promise<Server<string> & { child: ChildProcess }> {
+export async function startRedis(
+  options: { port?: number; dir?: string } = {},
+): Promise<Server<string> & { child: ChildProcess }> {
   const port = options.port ?? (await freePort())
   const dir = options.dir ?? (await temporaryFolder())
   const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir], {
@@ -61,12 +64,15 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
+// `after` belongs to the test that calls it. Bound here, outside any test, it belongs to the file.
+const afterFile = AsyncResource.bind((stop: () => Promise<void>) => after(stop))
+
 /** The run's PostgreSQL, or one for this file. */
 export const sharedPostgres = once1(async (): Promise<PgConnection> => {
   const known = process.env['REEVE_TEST_POSTGRES']
   if (known !== undefined) return JSON.parse(known)
   const server = await startPostgres()
-  after(server.stop)
+  afterFile(server.stop)
   return server.at
 })
 
@@ -74,7 +80,7 @@ export const sharedRedis = once1(async (): Promise<string> => {
   const known = process.env['REEVE_TEST_REDIS']
   if (known !== undefined) return known
   const server = await startRedis()
-  after(server.stop)
+  afterFile(server.stop)
   return server.at
 })
 

@@ -62,7 +62,7 @@ async function startWorker({ postgres }: Servers, handle: Handle): Promise<Worke
         concurrentJobs: CONCURRENCY,
         localQueue: {
           size: LOCAL_QUEUE_SIZE,
-          ...(REFETCH_DELAY_MS > 0 ? { refetchDelay: { durationMs: REFETCH_DELAY_MS } } : {}),
+          ...(REFETCH_DELAY_MS > 0 ? { refetchDelay: { durationMs: REFETCH_DELAY_MS, threshold: Number(process.env.GT ?? 0) } } : {}),
         },
         completeJobBatchDelay: 0,
         failJobBatchDelay: 0,

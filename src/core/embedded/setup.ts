@@ -77,9 +77,9 @@ export function atEnd(t: TestContext, end: () => unknown): void {
   })
 }
 
-export async function makeFolder(t: TestContext, { parent = tmpdir(), owner = null as number | null } = {}) {
-  const folder = await realpath(await mkdtemp(join(parent, 'reeve-embedded-')))
-  if (owner !== null) await chown(folder, owner, owner)
+export async function makeFolder(t: TestContext, { owner }: { owner?: number } = {}): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'reeve-embedded-')))
+  if (owner !== undefined) await chown(folder, owner, owner)
   atEnd(t, async () => {
     await untilNoProcess(folder)
     await rm(folder, { recursive: true, force: true, maxRetries: 10 })

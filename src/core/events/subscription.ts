@@ -1,6 +1,7 @@
 import type { Event } from './events.ts'
 
-export type EventListener = (event: Event) => void
+/** The next event waits until the listener is done with this one. */
+export type EventListener = (event: Event) => void | Promise<void>
 
 const PAGE = 200
 
@@ -58,7 +59,7 @@ export class Subscription {
           if (this.#closed) return
           seen = event.id
           this.#seen = seen
-          this.#listener(event)
+          await this.#listener(event)
         }
         if (page.length === PAGE) this.#lookAgain = true
       }

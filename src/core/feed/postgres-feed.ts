@@ -1,25 +1,22 @@
 // PostgreSQL as the feed: the ready rows are the queue (`for update skip locked`), a hint on the bus ends the wait. There is
 // nothing to acknowledge and nothing to lose: a hint that did not arrive costs one second.
 import type { Bus } from '../events/bus.ts'
-import type { Ledger } from '../ledger/ledger.ts'
-import { Wake, type Loop } from '../loop.ts'
+import { Wake } from '../loop.ts'
 import type { Feed, Taken } from './feed.ts'
+import { openAbandoned, type AbandonedOptions } from './postgres-abandoned.ts'
 
 const CHANNEL = 'reeve:ready'
 const LOOK_AGAIN_MS = 1000
-const ABANDONED_MAX = 500
 
-export interface PostgresFeedOptions {
-  ledger: () => Ledger
+export interface PostgresFeedOptions extends AbandonedOptions {
   bus: Bus
-  owner: string
-  leaseMs: number
   reclaimEveryMs: number
 }
 
-export function openPostgresFeed({ ledger, bus, owner, leaseMs, reclaimEveryMs }: PostgresFeedOptions): Feed {
+export function openPostgresFeed(options: PostgresFeedOptions): Feed {
+  const { ledger, bus, owner, leaseMs, reclaimEveryMs, metrics } = options
   const wakes = new Map<string, Wake>()
-  const abandoned = new Map<string, Set<string>>()
+  const abandoned = openAbandoned(options)
 
   const wakeOf = (kind: string) => {
     const wake = wakes.get(kind) ?? new Wake()
@@ -33,22 +30,17 @@ export function openPostgresFeed({ ledger, bus, owner, leaseMs, reclaimEveryMs }
     () => ring([...wakes.keys()]),
   )
 
-  const takeAbandoned = async (kind: string, limit: number) => {
-    const jobIds = [...(abandoned.get(kind) ?? [])].slice(0, limit)
-    jobIds.forEach((jobId) => abandoned.get(kind)?.delete(jobId))
-    const answers = await Promise.all(jobIds.map((jobId) => ledger().acquire({ jobId, owner, leaseMs })))
-    return answers.flatMap((answer) => (answer.ok ? [answer.job] : []))
+  const takeReady = async (kind: string, limit: number) => {
+    const ready = await ledger().acquireNext({ kind, limit, owner, leaseMs })
+    if (ready.length > 0) metrics?.claims.inc({ status: 'ok', reason: '' }, ready.length)
+    return ready
   }
 
-  const findAbandoned = (kinds: readonly string[]): Loop => ({
+  const findAbandoned = (kinds: readonly string[]) => ({
     name: 'find abandoned jobs',
     everyMs: reclaimEveryMs,
     runOnce: async () => {
-      const found = await ledger().findAbandoned({ kinds, exhausted: false, limit: ABANDONED_MAX })
-      for (const { jobId, kind } of found) {
-        abandoned.set(kind, (abandoned.get(kind) ?? new Set()).add(jobId))
-      }
-      ring(found.map((job) => job.kind))
+      ring(await abandoned.find(kinds))
       return false
     },
   })
@@ -59,12 +51,9 @@ export function openPostgresFeed({ ledger, bus, owner, leaseMs, reclaimEveryMs }
 
     async take({ kind, limit, signal }) {
       const wake = wakeOf(kind)
-      const reclaimed = await takeAbandoned(kind, limit)
-      const fresh =
-        reclaimed.length < limit
-          ? await ledger().acquireNext({ kind, limit: limit - reclaimed.length, owner, leaseMs })
-          : []
-      const jobs = [...reclaimed, ...fresh]
+      const reclaimed = await abandoned.take(kind, limit)
+      // What was taken over has its lease already, and goes to the hands before anything else can fail.
+      const jobs = reclaimed.length > 0 ? reclaimed : await takeReady(kind, limit)
       if (jobs.length === 0) await wake.wait(LOOK_AGAIN_MS, signal)
       return jobs.map((job): Taken => ({ job, acknowledge: async () => {} }))
     },

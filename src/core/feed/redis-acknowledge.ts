@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { batched } from '../batch.ts'
 import type { Entry } from './redis-entry.ts'
+import { groupBy } from './group-by.ts'
 import type { RedisFeedOptions } from './redis-options.ts'
 import { evaluate, script } from './redis-script.ts'
 import { keyOf, type Streams } from './redis-streams.ts'
@@ -33,7 +34,7 @@ interface Ended {
 
 export function openAcknowledge(redis: Redis, { streams: { group }, log, metrics }: RedisFeedOptions): Acknowledge {
   const run = async (ended: readonly Ended[]) => {
-    const together = Map.groupBy(ended, ({ streams, entry }) => keyOf(streams, entry.level))
+    const together = groupBy(ended, ({ streams, entry }) => keyOf(streams, entry.level))
     await Promise.all(
       [...together].map(async ([key, some]) => {
         const [first] = some

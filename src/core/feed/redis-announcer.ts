@@ -6,6 +6,7 @@ import { systemClock } from '../clock.ts'
 import type { Job } from '../ledger/job.ts'
 import type { Announced } from '../ledger/repair.ts'
 import type { Delivered, Delivery, OutboxRow } from '../outbox/delivery.ts'
+import { groupBy } from './group-by.ts'
 import { announceJobs, backlogOf, type AnnounceOptions } from './redis-announce.ts'
 import type { RedisFeedOptions } from './redis-options.ts'
 import { streamsOf, type Level } from './redis-streams.ts'
@@ -34,7 +35,7 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
     const announcements = found.flatMap(({ job, level }) =>
       job !== null && wanted(job) ? [{ job, ...(level === undefined ? {} : { level }) }] : [],
     )
-    return Map.groupBy(announcements, ({ job }) => job.kind)
+    return groupBy(announcements, ({ job }) => job.kind)
   }
 
   const hasRoom = async (kind: string) => (await backlogOf(options, streamsFor(kind))) < FULL * streams.maxLength

@@ -23,7 +23,8 @@ export function entryFrom(reply: unknown, level: Level, reclaimed: boolean): Ent
   if (typeof id !== 'string' || !Array.isArray(fields)) return null
 
   const valueOf = new Map<string, string>()
-  for (let index = 0; index + 1 < fields.length; index += 2) valueOf.set(String(fields[index]), String(fields[index + 1]))
+  for (let index = 0; index + 1 < fields.length; index += 2)
+    valueOf.set(String(fields[index]), String(fields[index + 1]))
   const jobId = valueOf.get('job_id') ?? ''
   return {
     level,

@@ -1,13 +1,15 @@
 /** Something that a request did wrong, or that went wrong here, before a door has put it into its own words. */
 export interface Problem {
   status: number
-  /** Stable and machine-readable: bad_request, unauthorized, forbidden, not_found, too_large, rate_limited, internal_error … */
+  /** Stable and machine-readable: one of CoreCode, or a code of the door's own. */
   code: string
   /** One sentence that says what to do. Never a secret, never a stack. */
   message: string
   /** For validation: which fields, and what is wrong with each. */
   fields?: readonly FieldProblem[]
   requestId: string
+  /** The request's Accept-Language, for doors that speak more than one. */
+  acceptLanguage: string
 }
 
 export interface FieldProblem {
@@ -17,3 +19,47 @@ export interface FieldProblem {
   /** The rule that it broke: required, type, minLength … */
   rule: string
 }
+
+/** What the server itself finds wrong, at any door. */
+export type CoreCode =
+  | 'bad_request'
+  | 'invalid_json'
+  | 'validation_failed'
+  | 'unauthorized'
+  | 'invalid_credentials'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'conflict'
+  | 'too_large'
+  | 'unsupported_media_type'
+  | 'upgrade_required'
+  | 'rate_limited'
+  | 'internal_error'
+  | 'unavailable'
+
+export interface HttpProblemOptions {
+  fields?: readonly FieldProblem[]
+  /** Sent with the answer: WWW-Authenticate, Retry-After, Allow. */
+  headers?: Readonly<Record<string, string>>
+}
+
+/** Thrown by hooks and routes; the door's error handler words it. */
+export class HttpProblem extends Error {
+  override name = 'HttpProblem'
+  readonly status: number
+  readonly code: string
+  readonly fields: readonly FieldProblem[] | null
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(status: number, code: string, message: string, options: HttpProblemOptions = {}) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.fields = options.fields ?? null
+    this.headers = options.headers ?? {}
+  }
+}
+
+export const retryAfter = (seconds: number): Readonly<Record<string, string>> => ({ 'retry-after': String(seconds) })

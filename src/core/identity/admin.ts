@@ -21,10 +21,13 @@ export interface AdminSettings {
   password: string
 }
 
-export type EnsuredAdmin =
-  | { what: 'kept' | 'updated'; username: string }
-  /** `password` is null where it came from the settings: only a random one is to be shown. */
-  | { what: 'created'; username: string; password: string | null }
+export interface EnsuredAdmin {
+  what: 'kept' | 'updated' | 'made'
+  /** An account with a password that nobody knows yet: to be shown once. */
+  created: { username: string; password: string } | null
+}
+
+const kept: EnsuredAdmin = { what: 'kept', created: null }
 
 export class InvalidAdmin extends Error {
   override name = 'InvalidAdmin'
@@ -54,14 +57,14 @@ async function ensureGiven(database: Database, passwords: Passwords, username: s
   return database.transaction(async (tx): Promise<EnsuredAdmin> => {
     await lockAdmins(tx)
     const made = await insertAccount(tx, { username, passwordHash, roles: ['ADMIN'] })
-    if (made !== null) return { what: 'created', username, password: null }
+    if (made !== null) return { what: 'made', created: null }
 
     await makeAdmin(tx, username)
     const known = await findAccount(tx, username)
-    if (matches || known === null) return { what: 'kept', username }
+    if (matches || known === null) return kept
     await tx.query(SET_PASSWORD, [known.account.accountId, passwordHash])
     await tx.query(DELETE_TOKENS, [known.account.accountId]) // whoever logged in with the old password logs in again
-    return { what: 'updated', username }
+    return { what: 'updated', created: null }
   })
 }
 
@@ -73,25 +76,25 @@ async function ensureNamed(database: Database, passwords: Passwords, username: s
   return database.transaction(async (tx) => {
     await lockAdmins(tx)
     const made = await insertAccount(tx, { username, passwordHash, roles: ['ADMIN'] })
-    if (made !== null) return { what: 'created', username, password }
+    if (made !== null) return { what: 'made', created: { username, password } }
     await makeAdmin(tx, username)
-    return { what: 'kept', username }
+    return kept
   })
 }
 
 /** Nobody is named: any admin will do. A player who took the name is not made one. */
 async function ensureSome(database: Database, passwords: Passwords): Promise<EnsuredAdmin> {
-  if (await hasAdmin(database)) return { what: 'kept', username: NAME_DEFAULT }
+  if (await hasAdmin(database)) return kept
   const password = newPassword()
   const passwordHash = await passwords.hash(password)
 
   return database.transaction(async (tx) => {
     await lockAdmins(tx)
-    if (await hasAdmin(tx)) return { what: 'kept', username: NAME_DEFAULT } // another server was quicker
+    if (await hasAdmin(tx)) return kept // another server was quicker
     for (let number = 1; number <= NAMES_MAX; number += 1) {
       const username = number === 1 ? NAME_DEFAULT : `${NAME_DEFAULT}-${number}`
       const made = await insertAccount(tx, { username, passwordHash, roles: ['ADMIN'] })
-      if (made !== null) return { what: 'created', username, password }
+      if (made !== null) return { what: 'made', created: { username, password } }
     }
     throw new InvalidAdmin('There is no admin, and the usual names are taken: set REEVE_ADMIN_USERNAME')
   })

@@ -14,6 +14,7 @@ import type { Database, Pool, Tx } from '../database.ts'
 import type { Bus } from '../events/bus.ts'
 import type { Loop } from '../loop.ts'
 import { acquire, acquireNext, type AcquireAnswer, type AcquireNextRequest, type AcquireRequest } from './acquire.ts'
+import type { WithEffects } from './effects.ts'
 import { bury, cancel, type EndAnswer, type EndRequest } from './end.ts'
 import { openEnded, type Ended } from './ended.ts'
 import { fail, type FailAnswer, type FailRequest } from './fail.ts'
@@ -83,6 +84,8 @@ export interface LedgerOptions {
   announceByOutbox: boolean
   /** Called after a commit that made jobs of these kinds ready. */
   onReady(kinds: readonly string[]): void
+  /** Called after a commit that had effects: one of them may have written to the outbox. */
+  onEffects(): void
 }
 
 export function openLedger(options: LedgerOptions): Ledger {
@@ -114,6 +117,7 @@ function submitting(options: LedgerOptions) {
   const announced = (jobs: readonly PreparedJob[], answers: readonly Submitted[]) => {
     const ready = jobs.filter((job, index) => isFresh(answers[index]) && job.delayMs === 0)
     if (ready.length > 0) onReady([...new Set(ready.map((job) => job.kind))])
+    if (jobs.some((job) => job.effects.length > 0)) options.onEffects()
     return answers
   }
   const submitAll = async (jobs: readonly PreparedJob[]) => [
@@ -131,26 +135,31 @@ function submitting(options: LedgerOptions) {
     async replay(jobId: string, effectsOf?: EffectsOfReplay) {
       const { answer, kind } = await database.transaction((tx) => replay(tx, jobId, { ...options, effectsOf }))
       if (kind !== null) onReady([kind])
+      if (effectsOf !== undefined) options.onEffects()
       return answer
     },
   }
 }
 
 /** What the holder of an attempt does. */
-function holding({ database: { hot }, ageingSec }: LedgerOptions, ended: Ended) {
+function holding({ database: { hot }, ageingSec, onEffects }: LedgerOptions, ended: Ended) {
+  const told = tellingAfter(ended, onEffects)
   return {
     acquire: batched({ keyOf: jobIdOf, run: (requests: AcquireRequest[]) => acquire(hot, requests) }),
     acquireNext: (request: AcquireNextRequest) => acquireNext(hot, request),
     renew: batched({ keyOf: jobIdOf, run: (requests: RenewRequest[]) => renew(hot, requests) }),
-    release: batched({ keyOf: jobIdOf, run: (requests: ReleaseRequest[]) => release(hot, requests) }),
+    release: batched({
+      keyOf: jobIdOf,
+      run: async (requests: ReleaseRequest[]) => told(requests, await release(hot, requests), () => false),
+    }),
     fail: batched({
       keyOf: jobIdOf,
       run: async (requests: FailRequest[]) =>
-        announceEnds(ended, requests, await fail(hot, requests, ageingSec), (answer) => answer.ok && answer.dead),
+        told(requests, await fail(hot, requests, ageingSec), (answer) => answer.ok && answer.dead),
     }),
     finalize: batched({
       keyOf: jobIdOf,
-      run: async (requests: FinalizeRequest[]) => announceEnds(ended, requests, await finalize(hot, requests)),
+      run: async (requests: FinalizeRequest[]) => told(requests, await finalize(hot, requests)),
     }),
     finalizeIn,
     announceEnded: ended.announce,
@@ -158,15 +167,16 @@ function holding({ database: { hot }, ageingSec }: LedgerOptions, ended: Ended) 
 }
 
 /** What ends a job from outside an attempt. */
-function ending({ database: { hot } }: LedgerOptions, ended: Ended) {
+function ending({ database: { hot }, onEffects }: LedgerOptions, ended: Ended) {
+  const told = tellingAfter(ended, onEffects)
   return {
     cancel: batched({
       keyOf: jobIdOf,
-      run: async (requests: EndRequest[]) => announceEnds(ended, requests, await cancel(hot, requests)),
+      run: async (requests: EndRequest[]) => told(requests, await cancel(hot, requests)),
     }),
     bury: batched({
       keyOf: jobIdOf,
-      run: async (requests: EndRequest[]) => announceEnds(ended, requests, await bury(hot, requests)),
+      run: async (requests: EndRequest[]) => told(requests, await bury(hot, requests)),
     }),
   }
 }
@@ -191,16 +201,19 @@ function repairing(hot: Pool) {
 
 const jobIdOf = (request: { jobId: string }): string => request.jobId
 
-function announceEnds<Answer extends { ok: boolean }>(
-  ended: Ended,
-  requests: readonly { jobId: string }[],
-  answers: Answer[],
-  ends: (answer: Answer) => boolean = (answer) => answer.ok,
-): Answer[] {
-  const jobIds = requests.map(jobIdOf).filter((_, index) => {
-    const answer = answers[index]
-    return answer !== undefined && ends(answer)
-  })
-  if (jobIds.length > 0) ended.announce(jobIds)
-  return answers
-}
+/** After a commit: tells who waits for the jobs that ended, and the outbox if there were effects. */
+const tellingAfter =
+  (ended: Ended, onEffects: () => void) =>
+  <Request extends { jobId: string } & WithEffects, Answer extends { ok: boolean }>(
+    requests: readonly Request[],
+    answers: Answer[],
+    ends: (answer: Answer) => boolean = (answer) => answer.ok,
+  ): Answer[] => {
+    const jobIds = requests.map(jobIdOf).filter((_, index) => {
+      const answer = answers[index]
+      return answer !== undefined && ends(answer)
+    })
+    if (jobIds.length > 0) ended.announce(jobIds)
+    if (requests.some(({ effects }) => effects !== undefined && effects.length > 0)) onEffects()
+    return answers
+  }

@@ -1,0 +1,9 @@
+import { InvalidArgumentError } from 'commander'
+
+export function positiveInteger(raw: string): number {
+  const value = /^\d{1,9}$/.test(raw) ? Number(raw) : NaN
+  if (value >= 1) return value
+  throw new InvalidArgumentError('expected a positive integer')
+}
+
+export const isJobId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)

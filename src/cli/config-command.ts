@@ -1,0 +1,24 @@
+import { CORE_SETTINGS, environment, parseConfig } from '../core/config.ts'
+import type { Settings } from '../core/settings.ts'
+import { doorSettings } from '../doors/doors.ts'
+import { print, printJson, styled } from './terminal.ts'
+
+/** What is in force, with secrets masked and what differs from the default marked. */
+export function showConfig(options: { json?: boolean }): void {
+  const { core, doors } = parseConfig(environment(), doorSettings())
+  const shown = [...shownOf(CORE_SETTINGS, core), ...shownOf(doorSettings(), doors)]
+
+  if (options.json === true) return printJson(Object.fromEntries(shown.map(({ name, value }) => [name, value])))
+  for (const { name, value, isSet, about } of shown) {
+    print(styled('gray', `# ${about}`))
+    print(`${isSet ? styled('bold', name) : name}=${Array.isArray(value) ? value.join(',') : String(value)}`)
+  }
+}
+
+function shownOf(table: Settings, values: Readonly<Record<string, unknown>>) {
+  return Object.entries(table).map(([name, setting]) => {
+    const value = values[name]
+    const masked = setting.secret && value !== '' ? '********' : value
+    return { name, value: masked, isSet: JSON.stringify(value) !== JSON.stringify(setting.or), about: setting.about }
+  })
+}

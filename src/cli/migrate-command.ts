@@ -1,0 +1,19 @@
+import { environment, parseConfig } from '../core/config.ts'
+import { openLog } from '../core/log.ts'
+import { migrate } from '../core/migrate.ts'
+import { joinStorage } from '../core/storage.ts'
+import { doorSettings } from '../doors/doors.ts'
+import { migrationFolders } from '../main.ts'
+import { print, printJson } from './terminal.ts'
+
+export async function migrateCommand(options: { json?: boolean }): Promise<void> {
+  const { core } = parseConfig(environment(), doorSettings())
+  const storage = await joinStorage(core, openLog({ LOG_LEVEL: 'silent' }))
+  try {
+    const applied = await migrate(storage.database, migrationFolders())
+    if (options.json === true) return printJson({ applied })
+    print(applied.length === 0 ? 'Nothing to do: the database is up to date.' : applied.join('\n'))
+  } finally {
+    await storage.close()
+  }
+}

@@ -1,0 +1,59 @@
+// `reeve up`, `serve` and `work`: a process that runs until it is told to stop.
+import { databaseUrl, environment, parseConfig } from '../core/config.ts'
+import { openLog } from '../core/log.ts'
+import { StartError } from '../core/storage.ts'
+import { doorSettings } from '../doors/doors.ts'
+import { start, type Role, type Running } from '../main.ts'
+import { prettyLog } from './pretty-log.ts'
+import { isTerminal, say, styled } from './terminal.ts'
+
+// A runner such as npm passes on the Ctrl-C that the terminal has already sent to the whole group.
+const SAME_SIGNAL_MS = 1000
+
+export async function runServer(role: Role): Promise<number> {
+  const settings = parseConfig(environment(), doorSettings())
+  if (role !== 'up' && databaseUrl(settings.core) === null) {
+    throw new StartError(
+      `reeve ${role} needs DATABASE_URL: the embedded database belongs to one process. Use reeve up.`,
+    )
+  }
+  const log = openLog(settings.core, isTerminal ? prettyLog() : undefined)
+  const stopAsked = askedToStop()
+  const running = await start({ settings, role, log })
+  greet(role, running)
+
+  const why = await Promise.race([stopAsked, running.lost])
+  if (typeof why === 'string') {
+    log.fatal(why)
+    say(why)
+    return 1
+  }
+  log.info({ signal: why.signal }, 'stopping: no new work, waiting for what is in flight (once more to stop at once)')
+  await running.stop()
+  log.info('stopped')
+  return 0
+}
+
+function greet(role: Role, { url, firstAdmin }: Running): void {
+  if (url !== null) say(`Reeve is ready at ${styled('cyan', url)}`)
+  else say(`Reeve is working (${role}).`)
+  if (firstAdmin === null) return
+  say(
+    `First start: the admin is ${styled('bold', firstAdmin.username)} with the password ${styled('bold', firstAdmin.password)}`,
+  )
+  say('It is shown this once. REEVE_ADMIN_PASSWORD sets another one.')
+}
+
+/** The first signal asks for a drain; another one, later, ends the process at once. */
+function askedToStop(): Promise<{ signal: NodeJS.Signals }> {
+  return new Promise((resolve) => {
+    let first: number | null = null
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        if (first !== null && performance.now() - first > SAME_SIGNAL_MS) process.exit(130)
+        first ??= performance.now()
+        resolve({ signal })
+      })
+    }
+  })
+}

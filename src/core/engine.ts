@@ -1,0 +1,121 @@
+// The engine: ledger, feed, outbox and events on one database, wired together. A server opens its doors on it; a command
+// uses it by itself.
+import type { Logger } from 'pino'
+import { redisUrl, type Config } from './config.ts'
+import type { Database } from './database.ts'
+import { openEvents, type Events } from './events/events.ts'
+import type { Bus } from './events/bus.ts'
+import { openPostgresBus } from './events/postgres-bus.ts'
+import { openRedisBus } from './events/redis-bus.ts'
+import type { Feed } from './feed/feed.ts'
+import { openPostgresFeed } from './feed/postgres-feed.ts'
+import { openRedisFeed } from './feed/redis-feed.ts'
+import { openHandsMetrics, type HandsMetrics } from './hands/metrics.ts'
+import { openLedger, type Ledger } from './ledger/ledger.ts'
+import { ownerName } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import type { Delivery } from './outbox/delivery.ts'
+import { StartError } from './storage.ts'
+
+export interface Engine {
+  ledger: Ledger
+  events: Events
+  bus: Bus
+  feed: Feed
+  owner: string
+  /** For people: what carries hints and events. */
+  about: string
+  handsMetrics: HandsMetrics
+  /** What the outbox delivers by itself, before any door adds to it. */
+  deliveries: readonly Delivery[]
+  /** Something was written to the outbox, and is committed. */
+  wakeOutbox(): void
+  /** Says what `wakeOutbox` wakes. */
+  onOutbox(wake: () => void): void
+  close(): Promise<void>
+}
+
+export interface EngineDeps {
+  config: Config
+  database: Database
+  metrics: Metrics
+  log: Logger
+}
+
+export async function openEngine({ config, database, metrics, log }: EngineDeps): Promise<Engine> {
+  const redis = redisUrl(config)
+  const logError = (error: unknown) => log.error({ err: error }, 'events')
+  const bus = redis === null ? await openPostgresBus(database, logError) : await openRedisBusOrExplain(redis, logError)
+  const handsMetrics = openHandsMetrics(metrics)
+  const owner = ownerName(config)
+  let wakeDispatcher = () => {}
+
+  // The ledger announces through the feed and the feed acquires from the ledger: one of them must be named first.
+  const ledger: Ledger = openLedger({
+    database,
+    bus,
+    maxAttempts: config.JOB_MAX_ATTEMPTS,
+    ageingSec: config.JOB_AGEING_SEC,
+    announceByOutbox: redis !== null,
+    onReady: (kinds) => feed.hint(kinds),
+    onEffects: () => wakeDispatcher(),
+  })
+  const common = { ledger: () => ledger, owner, leaseMs: config.JOB_LEASE_SEC * 1000 }
+  const reclaimEveryMs = config.JOB_RECLAIM_INTERVAL_SEC * 1000
+  const redisFeed =
+    redis === null
+      ? null
+      : openRedisFeed({
+          ...common,
+          url: redis,
+          ageingSec: config.JOB_AGEING_SEC,
+          payloadTtlSec: config.JOB_PAYLOAD_TTL_SEC,
+          streams: {
+            judgeKey: config.JOB_STREAM_KEY,
+            group: config.JOB_STREAM_GROUP,
+            consumer: owner,
+            maxLength: config.JOB_STREAM_MAXLEN,
+          },
+          reclaim: {
+            everyMs: reclaimEveryMs,
+            count: config.JOB_RECLAIM_COUNT,
+            graceMs: config.JOB_RECLAIM_GRACE_SEC * 1000,
+          },
+          metrics: handsMetrics,
+          log,
+          wakeDispatcher: () => wakeDispatcher(),
+        })
+  const feed: Feed = redisFeed ?? openPostgresFeed({ ...common, bus, reclaimEveryMs })
+  const events = openEvents(database, bus, logError)
+
+  return {
+    ledger,
+    events,
+    bus,
+    feed,
+    owner,
+    about: redis === null ? 'PostgreSQL (LISTEN/NOTIFY)' : `Redis Streams at ${new URL(redis).host}`,
+    handsMetrics,
+    deliveries: redisFeed === null ? [events.delivery] : [events.delivery, redisFeed.delivery],
+    wakeOutbox: () => wakeDispatcher(),
+    onOutbox: (wake) => {
+      wakeDispatcher = wake
+    },
+    async close() {
+      ledger.close()
+      await feed.close()
+      await bus.close()
+    },
+  }
+}
+
+async function openRedisBusOrExplain(url: string, log: (error: unknown) => void): Promise<Bus> {
+  try {
+    return await openRedisBus(url, log)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'no answer'
+    throw new StartError(
+      `Cannot use Redis at ${new URL(url).host}: ${why}. Check REDIS_URL, or leave it empty to do without.`,
+    )
+  }
+}

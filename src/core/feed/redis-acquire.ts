@@ -1,0 +1,80 @@
+// From an entry to a job. An entry is only a hint: the ledger decides who gets the job, and what it refuses decides what
+// becomes of the entry.
+//
+//   acquired                       → to the hands, which acknowledge once the attempt has ended
+//   already_finished, unknown_job  → acknowledged: nobody needs it any more
+//   lease_still_valid              → left: its holder may die, and then this entry is what brings the job back
+//   not_due, exhausted             → left, and looked at again when it has lain for a lease; meanwhile the ledger announces
+//                                    the one when it is due and buries the other
+//   a field is missing             → the job ends, unless somebody works on it; the entry goes with it
+import type { Acquired } from '../ledger/job.ts'
+import { assertNever } from '../outcome.ts'
+import type { Taken } from './feed.ts'
+import type { Announcer } from './redis-announcer.ts'
+import type { Entry } from './redis-entry.ts'
+import type { RedisFeedOptions } from './redis-options.ts'
+
+export interface AcquireDeps {
+  options: RedisFeedOptions
+  kind: string
+  announcer: Announcer
+  acknowledge(entry: Entry): Promise<void>
+}
+
+/** Null: nothing to be done for this entry. Throws when the database fails. */
+export async function acquireEntry(deps: AcquireDeps, entry: Entry): Promise<Taken | null> {
+  const { options, kind, acknowledge } = deps
+  const { ledger, owner, leaseMs } = options
+  if (entry.jobId === null || entry.broken) {
+    await endBroken(deps, entry)
+    return null
+  }
+  const answer = await ledger().acquire({ jobId: entry.jobId, owner, leaseMs })
+  count(deps, entry, answer.ok ? 'ok' : 'rejected', answer.ok ? '' : answer.code)
+  if (answer.ok) {
+    if (answer.job.kind === kind) return { job: answer.job, acknowledge: () => acknowledge(entry) }
+    await sendHome(deps, entry, answer.job)
+    return null
+  }
+  switch (answer.code) {
+    case 'already_finished':
+    case 'unknown_job':
+      await acknowledge(entry)
+      return null
+    case 'lease_still_valid':
+    case 'not_due':
+    case 'exhausted':
+      return null
+    default:
+      return assertNever(answer.code)
+  }
+}
+
+export type ClaimStatus = 'ok' | 'rejected' | 'error'
+
+export function count({ options: { metrics } }: AcquireDeps, entry: Entry, status: ClaimStatus, reason: string): void {
+  const counter = entry.reclaimed ? metrics.reclaims : metrics.claims
+  counter.inc({ status, reason })
+}
+
+async function endBroken(deps: AcquireDeps, entry: Entry): Promise<void> {
+  const { ledger, bury, log } = deps.options
+  const { jobId, id } = entry
+  const reason = 'missing_field'
+  if (jobId !== null) {
+    const answer = await (bury === undefined ? ledger().bury({ jobId, reason }) : bury(jobId, reason))
+    if (!answer.ok && answer.code === 'lease_still_valid') return count(deps, entry, 'rejected', answer.code)
+  }
+  count(deps, entry, 'rejected', reason)
+  log.warn({ job_id: jobId, entry_id: id, reason }, 'unreadable entry')
+  await deps.acknowledge(entry)
+}
+
+/** Another kind's job, in this stream by somebody's mistake: these hands cannot do it. */
+async function sendHome({ options, announcer, acknowledge }: AcquireDeps, entry: Entry, job: Acquired): Promise<void> {
+  const { jobId, attemptId, owner, kind } = job
+  options.log.warn({ job_id: jobId, attempt_id: attemptId, entry_id: entry.id, kind }, 'entry in another kind’s stream')
+  await options.ledger().release({ jobId, attemptId, owner })
+  await announcer.announce([job])
+  await acknowledge(entry)
+}

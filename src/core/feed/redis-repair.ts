@@ -1,0 +1,117 @@
+// Repair: what the ledger says is ready or abandoned, and no stream knows of, is announced again. A flushed Redis, a trimmed
+// stream, a lost entry, a destroyed group: whatever the reason, this is the way back. It also moves up what has waited long
+// enough for a higher level, and forgets places of entries that are no more.
+import type { Redis } from 'ioredis'
+import { systemClock } from '../clock.ts'
+import type { Announced } from '../ledger/repair.ts'
+import { Wake, type Loop } from '../loop.ts'
+import type { Announcer } from './redis-announcer.ts'
+import type { RedisFeedOptions } from './redis-options.ts'
+import { PLACE } from './redis-place.ts'
+import { openPatience } from './redis-patience.ts'
+import { evaluate, listFrom, script } from './redis-script.ts'
+import { agedLevelOf, scriptKeys, streamsOf } from './redis-streams.ts'
+
+const PAGE = 500
+const SWEEP_COUNT = 500
+const DEFAULTS = { everyMs: 5000, olderThanMs: 30_000 }
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+
+const FIND_LOST = script(`${PLACE}
+local lost = {}
+for i = 2, #ARGV, 2 do
+  local state, at = place(ARGV[i])
+  local waits_too_low = state == 'waiting' and at > tonumber(ARGV[i + 1])
+  lost[#lost + 1] = (state == 'gone' or state == 'trimmed' or waits_too_low) and 1 or 0
+end
+return lost`)
+
+// A job that was cancelled before its entry was trimmed is never acknowledged: its place would stay for ever.
+const SWEEP = script(`
+local reply = redis.call('HSCAN', KEYS[4], ARGV[1], 'COUNT', ARGV[2])
+for i = 1, #reply[2], 2 do
+  local level, id = string.match(reply[2][i + 1], '^(%d) (.+)$')
+  if #redis.call('XRANGE', KEYS[tonumber(level)], id, id) == 0 then redis.call('HDEL', KEYS[4], reply[2][i]) end
+end
+return reply[1]`)
+
+export interface Repair {
+  loop(kinds: readonly string[]): Loop
+  /** Redis has lost this kind's streams: look through everything, now. */
+  startOver(kind: string): void
+}
+
+interface Progress {
+  afterJobId: string
+  sweepCursor: string
+  /** Everything is looked at, however young, until the end was reached once. */
+  all: boolean
+}
+
+export function openRepair(redis: Redis, options: RedisFeedOptions, announcer: Announcer): Repair {
+  const { ledger, ageingSec, clock = systemClock, log, repair = DEFAULTS } = options
+  const { group, judgeKey } = options.streams
+  const wake = new Wake()
+  const patience = openPatience()
+  const progressOf = new Map<string, Progress>()
+
+  const find = async (kind: string, progress: Progress) => {
+    const olderThanMs = progress.all ? 0 : repair.olderThanMs
+    const waiting = await ledger().findWaiting({ kind, olderThanMs, afterJobId: progress.afterJobId, limit: PAGE })
+    const abandoned = await ledger().findAbandoned({ kinds: [kind], exhausted: false, limit: PAGE })
+    return { waiting, abandoned }
+  }
+
+  const findLost = async (kind: string, jobs: readonly Announced[]) => {
+    const now = clock.now()
+    const leveled = jobs.map((job) => ({ ...job, level: agedLevelOf(job, { now, ageingSec }) }))
+    const args = leveled.flatMap(({ jobId, level }) => [jobId, level])
+    const reply = listFrom(await evaluate(redis, FIND_LOST, scriptKeys(streamsOf(kind, judgeKey)), [group, ...args]))
+    return leveled.filter((_, index) => reply[index] === 1)
+  }
+
+  /** One page. Resolves to whether the next should follow at once: only while pages show that much was lost. */
+  const repairKind = async (kind: string): Promise<boolean> => {
+    const progress = progressOf.get(kind) ?? { afterJobId: FIRST_ID, sweepCursor: '0', all: false }
+    progressOf.set(kind, progress)
+    if (!(await announcer.hasRoom(kind))) return false
+
+    const { waiting, abandoned } = await find(kind, progress)
+    const lost = patience.filter(await findLost(kind, [...waiting, ...abandoned]))
+    if (lost.length > 0) {
+      await announcer.announce(lost)
+      patience.note(lost)
+      log.info({ kind, jobs: lost.length }, 'announced again what was not in the stream')
+    }
+    const last = waiting.length < PAGE ? undefined : waiting.at(-1)
+    const goOn = last !== undefined && (progress.all || lost.length > PAGE / 2)
+    progress.afterJobId = last?.jobId ?? FIRST_ID
+    if (last === undefined) progress.all = false
+    progress.sweepCursor = await sweep(kind, progress.sweepCursor)
+    return goOn
+  }
+
+  const sweep = async (kind: string, cursor: string) =>
+    String(await evaluate(redis, SWEEP, scriptKeys(streamsOf(kind, judgeKey)), [cursor, SWEEP_COUNT]))
+
+  return {
+    startOver(kind) {
+      progressOf.set(kind, { afterJobId: FIRST_ID, sweepCursor: '0', all: true })
+      patience.forget()
+      wake.ring()
+    },
+    loop: (kinds) => ({
+      name: 'announce lost jobs again',
+      everyMs: repair.everyMs,
+      wake,
+      runOnce: async (signal) => {
+        let more = false
+        for (const kind of kinds) {
+          if (redis.status !== 'ready' || signal.aborted) return false // the outage is known, and logged once
+          more = (await repairKind(kind)) || more
+        }
+        return more
+      },
+    }),
+  }
+}

@@ -1,0 +1,58 @@
+// All that runs beside the listeners of a process: hands for every kind that can be done here, and every loop.
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { Engine } from '../engine.ts'
+import { runLoop, type Loop } from '../loop.ts'
+import { openHands, type HandsOptions } from './hands.ts'
+import type { Kind } from './kind.ts'
+
+export interface WorkshopDeps {
+  config: Config
+  engine: Engine
+  /** Done here. Empty in a process that only serves. */
+  kinds: readonly Kind[]
+  loops: readonly Loop[]
+  log: Logger
+  onStep?: HandsOptions['onStep']
+}
+
+export interface Workshop {
+  start(): void
+  /** Hands first, while the loops still run: what is in flight may need them. */
+  stop(): Promise<void>
+}
+
+export function openWorkshop({ config, engine, kinds, loops, log, onStep }: WorkshopDeps): Workshop {
+  const stopping = new AbortController()
+  const running: Promise<void>[] = []
+  const runnable = kinds.filter((kind) => kind.run !== undefined)
+  const hands = runnable.map((kind) =>
+    openHands({
+      kind,
+      slots: kind.slots ?? config.WORK_CONCURRENCY,
+      ledger: engine.ledger,
+      feed: engine.feed,
+      leaseMs: config.JOB_LEASE_SEC * 1000,
+      heartbeatMs: config.JOB_HEARTBEAT_SEC * 1000,
+      retry: { baseMs: config.JOB_RETRY_BASE_MS, maxMs: config.JOB_RETRY_MAX_MS },
+      metrics: engine.handsMetrics,
+      log,
+      onStep,
+    }),
+  )
+  const feedLoops = engine.feed.loops(runnable.map((kind) => kind.name))
+
+  return {
+    start() {
+      for (const loop of [...loops, ...feedLoops]) {
+        running.push(runLoop(loop, stopping.signal, (error) => log.error({ err: error, loop: loop.name }, 'loop failed')))
+      }
+      for (const one of hands) one.start()
+    },
+    async stop() {
+      await Promise.all(hands.map((one) => one.drain(config.DRAIN_TIMEOUT_SEC * 1000)))
+      stopping.abort()
+      await Promise.all(running)
+    },
+  }
+}

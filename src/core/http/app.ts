@@ -1,0 +1,137 @@
+// The Fastify instance before any route: limits, parsers, ids, logs, security headers. Everything a client can send
+// passes here, and what is wrong with it is answered with a 4xx.
+import type { Socket } from 'node:net'
+import helmet from '@fastify/helmet'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import { BODY_BYTES_MAX, parseJson } from './body.ts'
+import { handleError } from './errors.ts'
+import { HttpProblem } from './problem.ts'
+import { requestIdOf, traceIdOf } from './request.ts'
+import { compileSchema } from './validate.ts'
+import type { Words } from './words.ts'
+
+const HEADER_BYTES_MAX = 16 * 1024
+const HEADERS_TIMEOUT_MS = 10_000
+const BODY_TIMEOUT_MS = 30_000
+// The longest that any route may allow its body; each request is held to its own route's time (limitBodyTime).
+const REQUEST_TIMEOUT_MS = 15 * 60_000
+const TIMEOUTS_LOOK_MS = 1000
+const PARAM_CHARS_MAX = 512
+
+export interface AppOptions {
+  config: Config
+  log: Logger
+  wordsOf: (url: string) => Words
+}
+
+export async function openApp({ config, log, wordsOf }: AppOptions): Promise<FastifyInstance> {
+  const logger: FastifyBaseLogger = log
+  const onError = handleError((request) => wordsOf(request.url))
+  const app = fastify({
+    loggerInstance: logger,
+    disableRequestLogging: true, // one line per request, written when it is answered
+    childLoggerFactory: (parent, bindings, options, raw) =>
+      parent.child({ ...bindings, trace_id: traceIdOf(raw) }, options),
+    requestIdLogLabel: 'request_id',
+    genReqId: requestIdOf,
+    trustProxy: config.TRUST_PROXY,
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUTS_LOOK_MS,
+    },
+    routerOptions: { maxParamLength: PARAM_CHARS_MAX },
+    return503OnClosing: false, // what reached us is answered, with `Connection: close`
+    frameworkErrors: (error, request, reply) => {
+      setIds(request, reply)
+      void onError(error, request, reply)
+    },
+    clientErrorHandler: (error, socket) => refuseBadHttp(error, socket),
+  })
+
+  app.setErrorHandler(onError)
+  app.setValidatorCompiler(compileSchema)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
+    request.rawBody = bytes
+    return parseJson(bytes)
+  })
+
+  app.decorateRequest('account', null)
+  app.decorateRequest('credential', null)
+  app.decorateRequest('rawBody', null)
+  app.decorateRequest('traceId', { getter: traceOfRequest })
+
+  app.addHook('onRequest', async (request, reply) => setIds(request, reply))
+  app.addHook('preParsing', limitBodyTime)
+  app.addHook('preValidation', refuseNulInUrl)
+  await app.register(helmet, helmetOptions(config))
+  return app
+}
+
+function traceOfRequest(this: FastifyRequest): string {
+  return traceIdOf(this.raw)
+}
+
+function setIds(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id)
+}
+
+/** A body that trickles in is given up; waiting for an answer is not counted. */
+async function limitBodyTime(
+  request: FastifyRequest,
+  _reply: FastifyReply,
+  payload: NodeJS.ReadableStream & { destroy?: () => unknown },
+) {
+  const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0
+  if (!hasBody) return
+  const ms = request.routeOptions.config.bodyTimeoutMs ?? BODY_TIMEOUT_MS
+  const timer = setTimeout(() => {
+    // Whoever reads the body hears of it as of any error of the stream, and the door words the answer.
+    const problem = new HttpProblem(408, 'request_timeout', `The body did not arrive within ${ms / 1000} seconds.`)
+    if (payload.listenerCount('error') > 0) payload.emit('error', problem)
+    else payload.destroy?.()
+  }, ms)
+  timer.unref()
+  payload.once('end', () => clearTimeout(timer))
+  request.raw.once('close', () => clearTimeout(timer))
+}
+
+/** The only character that a URL can bring and PostgreSQL cannot store. */
+async function refuseNulInUrl(request: FastifyRequest): Promise<void> {
+  if (request.url.includes('%00')) throw new HttpProblem(400, 'bad_request', 'The URL holds a NUL character.')
+}
+
+const BAD_HTTP: Readonly<Record<string, readonly [status: string, detail: string]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request took too long to arrive.'],
+}
+
+/** Not even a request: nobody's words, on the bare socket. */
+function refuseBadHttp(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [status, detail] = BAD_HTTP[error.code ?? ''] ?? ['400 Bad Request', 'This is not HTTP.']
+  const body = JSON.stringify({ detail })
+  const head = `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close`
+  socket.end(`${head}\r\n\r\n${body}`, () => socket.destroySoon())
+}
+
+/** Pages set a stricter policy of their own. HSTS only where the public address is https: it would lock out plain http. */
+const helmetOptions = (config: Config) => ({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: { defaultSrc: [`'none'`], frameAncestors: [`'none'`], baseUri: [`'none'`], formAction: [`'none'`] },
+  },
+  crossOriginEmbedderPolicy: false,
+  hsts: config.PUBLIC_URL.startsWith('https:'),
+  xFrameOptions: { action: 'deny' as const },
+  referrerPolicy: { policy: 'no-referrer' as const },
+})

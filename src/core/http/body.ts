@@ -1,0 +1,105 @@
+// Bodies as they may come in: UTF-8, no deeper than anything that walks them can bear, and with nothing in a string that
+// PostgreSQL cannot store. What is refused here never reaches a schema.
+import { HttpProblem } from './problem.ts'
+
+export const BODY_BYTES_MAX = 5 * 1024 * 1024
+export const FORM_BYTES_MAX = 64 * 1024
+const DEPTH_MAX = 100
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** An empty body is undefined: whether one is needed is the schema's business. */
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined
+  const text = decode(bytes)
+  if (nestsDeeperThan(text, DEPTH_MAX)) throw invalid(`The JSON is nested deeper than ${DEPTH_MAX} levels.`)
+  const value = parse(text)
+  // Only an escape can put a NUL or half a surrogate pair into a string that was valid UTF-8.
+  if (text.includes('\\u') || text.includes('__proto__')) checkTexts(value)
+  return value
+}
+
+export function parseForm(text: string): Record<string, string> {
+  if (!isDecodable(text)) throw new HttpProblem(400, 'bad_request', 'The form is not valid UTF-8.')
+  const fields = new Map<string, string>()
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (fields.has(name)) throw new HttpProblem(400, 'bad_request', 'The form names a field twice.')
+    checkTexts([name, value])
+    fields.set(name, value)
+  }
+  if (fields.has('__proto__')) throw invalid('The form has a field named __proto__.')
+  return Object.fromEntries(fields)
+}
+
+const invalid = (message: string) => new HttpProblem(400, 'invalid_json', message)
+
+function decode(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw invalid('The body is not valid UTF-8.')
+  }
+}
+
+/** The parser's own message quotes the body, which may hold a password. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw invalid('The body is not valid JSON.')
+  }
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    return !decodeURIComponent(text).includes('\u{fffd}')
+  } catch {
+    return false
+  }
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+function nestsDeeperThan(text: string, max: number): boolean {
+  let depth = 0
+  let inString = false
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index)
+    if (inString) {
+      if (unit === BACKSLASH) index += 1
+      else if (unit === QUOTE) inString = false
+    } else if (unit === QUOTE) {
+      inString = true
+    } else if (unit === 0x5b || unit === 0x7b) {
+      depth += 1
+      if (depth > max) return true
+    } else if (unit === 0x5d || unit === 0x7d) {
+      depth -= 1
+    }
+  }
+  return false
+}
+
+function checkTexts(root: unknown): void {
+  const stack: unknown[] = [root]
+  while (stack.length > 0) {
+    const value = stack.pop()
+    if (typeof value === 'string') {
+      checkText(value)
+    } else if (Array.isArray(value)) {
+      for (const item of value) stack.push(item)
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [key, item] of Object.entries(value)) {
+        if (key === '__proto__') throw invalid('The JSON has a key named __proto__.')
+        checkText(key)
+        stack.push(item)
+      }
+    }
+  }
+}
+
+function checkText(text: string): void {
+  if (text.includes('\0')) throw invalid('A string holds a NUL character.')
+  if (!text.isWellFormed()) throw invalid('A string holds half of a surrogate pair.')
+}

@@ -1,0 +1,46 @@
+// The OpenAPI description of all doors (/docs/json) and a page that shows it (/docs), with nothing from elsewhere.
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+
+// Swagger UI sets style attributes as it draws; its scripts are files of this server.
+const CSP = [
+  `default-src 'none'`,
+  `script-src 'self'`,
+  `style-src 'self' 'unsafe-inline'`,
+  `img-src 'self' data:`,
+  `connect-src 'self'`,
+  `base-uri 'none'`,
+  `form-action 'self'`,
+  `frame-ancestors 'none'`,
+].join('; ')
+
+/** Before the routes: only what is added afterwards is described. */
+export async function openDocs(app: FastifyInstance, version: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Reeve',
+        version,
+        description: 'Hands out work and accepts each result exactly once, whoever does the work.',
+      },
+      components: {
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer', description: 'A token from /auth/login or /api/auth/login.' },
+          apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'A key from /auth/api-keys.' },
+        },
+      },
+    },
+  })
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: CSP,
+    validatorUrl: false,
+    theme: { title: 'Reeve: API' },
+    uiConfig: { docExpansion: 'none', deepLinking: true },
+  })
+}
+
+/** For the schema of a route behind a guard. */
+export const SECURED = [{ bearer: [] }, { apiKey: [] }]

@@ -1,0 +1,81 @@
+// The one place where what was thrown becomes an answer. Whatever is not the request's fault is logged here, once, and
+// the client is told nothing of it but that it happened.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Overloaded } from '../batch.ts'
+import { sqlState } from '../database.ts'
+import { errorFields } from './error-fields.ts'
+import { HttpProblem, retryAfter, type Problem } from './problem.ts'
+import type { Words } from './words.ts'
+
+const RETRY_AFTER_SEC = 1
+
+/** Fastify's own refusals. */
+const FRAMEWORK: Readonly<Record<string, readonly [status: number, code: string, message: string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'too_large', 'The body is too large.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'unsupported_media_type', 'The Content-Type is not one that this path takes.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'bad_request', 'The body is not as long as Content-Length says.'],
+  FST_ERR_BAD_URL: [400, 'bad_request', 'The path is not a valid URL.'],
+  FST_ERR_MAX_PARAM_LENGTH: [414, 'bad_request', 'A part of the path is too long.'],
+}
+
+// PostgreSQL could not take a value that a schema let pass. That is a hole in a schema, but it is the input that is bad.
+const BAD_VALUES = /^(22021|22P05|22003)$/
+const LOST_DATABASE = /^(08|57P0|53300)/
+const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT'])
+
+/** Words what was thrown, for one door. */
+export const handleError =
+  (wordsOf: (request: FastifyRequest) => Words) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const thrown = problemFrom(error)
+    if (thrown.status >= 500) request.log.error(errorFields(error), 'request failed')
+    const words = wordsOf(request)
+    const status = thrown.code === 'validation_failed' ? words.validationStatus : thrown.status
+    const { fields } = thrown
+    const problem: Problem = {
+      status,
+      code: thrown.code,
+      message: thrown.message,
+      requestId: request.id,
+      acceptLanguage: request.headers['accept-language'] ?? '',
+      ...(fields === null ? {} : { fields }),
+    }
+    // The rest of a body that nobody reads would stand in the way of the next request.
+    if (status === 413 || status === 408) reply.header('connection', 'close')
+    // Not through the route's response schema: that one describes the answers of its handler.
+    return reply
+      .code(status)
+      .headers(thrown.headers)
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify(words.errorBody(problem)))
+  }
+
+export function problemFrom(error: unknown): HttpProblem {
+  if (error instanceof HttpProblem) return error
+  if (error instanceof Overloaded) {
+    return new HttpProblem(503, 'unavailable', 'The server is busy. Try again.', { headers: retryAfter(RETRY_AFTER_SEC) })
+  }
+  const code = codeOf(error)
+  const framework = FRAMEWORK[code]
+  if (framework !== undefined) return new HttpProblem(...framework)
+  if (BAD_VALUES.test(sqlState(error) ?? '')) return new HttpProblem(400, 'bad_request', 'A value cannot be stored.')
+  if (LOST_DATABASE.test(sqlState(error) ?? '') || LOST_CONNECTION.has(code)) {
+    const headers = retryAfter(RETRY_AFTER_SEC)
+    return new HttpProblem(503, 'unavailable', 'The server is not available for the moment.', { headers })
+  }
+  const status = statusOf(error)
+  if (status !== null) return new HttpProblem(status, 'bad_request', 'The request is not valid.')
+  return new HttpProblem(500, 'internal_error', 'Internal server error')
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+
+/** A plugin's way to say that it is the request's fault. */
+const statusOf = (error: unknown): number | null =>
+  error instanceof Error &&
+  'statusCode' in error &&
+  typeof error.statusCode === 'number' &&
+  error.statusCode >= 400 &&
+  error.statusCode < 500
+    ? error.statusCode
+    : null

@@ -1,0 +1,57 @@
+// Guards are onRequest hooks: who is asking is settled before the body is read, so that a stranger learns nothing from
+// what the body would have been told.
+import assert from 'node:assert/strict'
+import type { FastifyRequest } from 'fastify'
+import type { Account } from '../identity/accounts.ts'
+import type { Identity } from '../identity/identity.ts'
+import type { Role } from '../identity/role.ts'
+import type { Credential } from '../identity/secrets.ts'
+import { tokenFromProtocols } from './bearer-protocol.ts'
+import { HttpProblem } from './problem.ts'
+
+export type Guard = (request: FastifyRequest) => Promise<void>
+
+const BEARER = /^Bearer +(\S+) *$/i
+
+/** Anyone with an account. */
+export const requireAccount =
+  (identity: Identity): Guard =>
+  async (request) => {
+    const credential = credentialOf(request)
+    const account = credential === null ? null : await identity.authenticate(credential)
+    if (account === null) {
+      throw new HttpProblem(401, 'unauthorized', 'Invalid token', { headers: { 'www-authenticate': 'Bearer' } })
+    }
+    request.account = account
+    request.credential = credential
+  }
+
+/** Anyone who has at least one of these roles. */
+export function requireRole(identity: Identity, ...roles: readonly Role[]): Guard {
+  const signedIn = requireAccount(identity)
+  return async (request) => {
+    await signedIn(request)
+    if (!roles.some((role) => accountOf(request).roles.includes(role))) {
+      throw new HttpProblem(403, 'forbidden', 'Insufficient role')
+    }
+  }
+}
+
+/** After a guard: who is asking. */
+export function accountOf(request: FastifyRequest): Account {
+  assert(request.account !== null, 'A route that asks for the account has a guard.')
+  return request.account
+}
+
+/** A bearer token wins over an API key. A browser's WebSocket can set neither, and brings a token as a subprotocol. */
+export function credentialOf(request: FastifyRequest): Credential | null {
+  const { authorization } = request.headers
+  if (authorization !== undefined) {
+    const token = BEARER.exec(authorization)?.[1]
+    return token === undefined ? null : { kind: 'token', secret: token }
+  }
+  const key = request.headers['x-api-key']
+  if (typeof key === 'string') return { kind: 'api_key', secret: key }
+  const token = request.ws ? tokenFromProtocols(request.headers['sec-websocket-protocol']) : null
+  return token === null ? null : { kind: 'token', secret: token }
+}

@@ -1,0 +1,101 @@
+// /healthz says that the process lives; /readyz that it can do its work; /api/health the same in the arena's envelope.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Logger } from 'pino'
+import { Type } from 'typebox'
+import { errorFields } from './error-fields.ts'
+import { Failure, Success, type Envelope } from './envelope.ts'
+
+/** The version of the arena contract, which its clients compare. */
+const ARENA_VERSION = 'v1.1.0'
+const CHECK_WITHIN_MS = 2000
+const CHECK_KEPT_MS = 1000
+
+export type Checks = Readonly<Record<string, () => Promise<unknown>>>
+export type Readiness = Readonly<Record<string, 'ok' | 'failed'>>
+
+const Ready = Type.Object({
+  status: Type.Union([Type.Literal('ready'), Type.Literal('draining'), Type.Literal('unavailable')]),
+  checks: Type.Record(Type.String(), Type.Union([Type.Literal('ok'), Type.Literal('failed')])),
+})
+const Health = Success(Type.Object({ status: Type.Literal('ok'), version: Type.String() }))
+
+export interface HealthDeps {
+  readiness: () => Promise<Readiness>
+  draining: AbortSignal
+  envelope: Envelope
+}
+
+export const healthRoutes =
+  ({ readiness, draining, envelope }: HealthDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const config = { quiet: true }
+    const tags = ['health']
+
+    app.get(
+      '/healthz',
+      {
+        config,
+        schema: { tags, summary: 'Is the process alive?', response: { 200: Type.Object({ status: Type.Literal('ok') }) } },
+      },
+      async () => ({ status: 'ok' as const }),
+    )
+
+    app.get(
+      '/readyz',
+      { config, schema: { tags, summary: 'Can it do its work?', response: { 200: Ready, 503: Ready } } },
+      async (_request, reply) => {
+        const checks = await readiness()
+        if (draining.aborted) return reply.code(503).send({ status: 'draining', checks })
+        if (isReady(checks)) return reply.send({ status: 'ready', checks })
+        return reply.code(503).send({ status: 'unavailable', checks })
+      },
+    )
+
+    app.get(
+      '/api/health',
+      { config, schema: { tags, summary: 'The same, for the arena.', response: { 200: Health, 503: Failure } } },
+      async (request, reply) => {
+        if (isReady(await readiness())) {
+          return reply.serializer(JSON.stringify).send(envelope.success({ status: 'ok', version: ARENA_VERSION }))
+        }
+        const problem = { status: 503, code: 'unavailable', message: '', requestId: request.id }
+        const acceptLanguage = request.headers['accept-language'] ?? ''
+        return reply.code(503).serializer(JSON.stringify).send(envelope.errorBody({ ...problem, acceptLanguage }))
+      },
+    )
+  }
+
+const isReady = (checks: Readiness): boolean => Object.values(checks).every((state) => state === 'ok')
+
+/** Strangers may ask, and a check costs a query: all who ask within a second share one. */
+export function openReadiness(checks: Checks, log: Logger): () => Promise<Readiness> {
+  let current: { at: number; result: Promise<Readiness> } | null = null
+
+  return () => {
+    const now = performance.now()
+    if (current === null || now - current.at > CHECK_KEPT_MS) current = { at: now, result: runChecks(checks, log) }
+    return current.result
+  }
+}
+
+async function runChecks(checks: Checks, log: Logger): Promise<Readiness> {
+  const states = await Promise.all(
+    Object.entries(checks).map(async ([part, check]) => {
+      try {
+        await within(CHECK_WITHIN_MS, check())
+        return [part, 'ok'] as const
+      } catch (error) {
+        log.warn({ part, ...errorFields(error) }, 'not ready')
+        return [part, 'failed'] as const
+      }
+    }),
+  )
+  return Object.fromEntries(states)
+}
+
+function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`No answer within ${ms} ms.`)), ms)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}

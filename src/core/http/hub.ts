@@ -1,0 +1,170 @@
+// WebSocket connections, each with a bounded queue. What waits is what the kernel would not take: as long as a client
+// reads, nothing does. A client that stops reading is closed with 1008 `backpressure_exceeded` when its queue is over the
+// limit, when an event finds no room for a while, or when a ping is not answered (a stalled reader hides in the kernel's
+// buffers for megabytes before the socket shows anything). No queue is shared, so that one slow reader never delays
+// another.
+import type { WebSocket } from 'ws'
+
+export const BACKPRESSURE = { code: 1008, reason: 'backpressure_exceeded' } as const
+export const STOPPING = { code: 1001, reason: 'server_stopping' } as const
+
+const TERMINATE_AFTER_MS = 1000
+const LOOK_EVERY_MS = 1000
+
+export interface HubLimits {
+  messagesMax: number
+  bytesMax: number
+  /** How long an event may wait for room. */
+  roomWithinMs: number
+  pingEveryMs: number
+  pongWithinMs: number
+}
+
+export const HUB_TIMES = { roomWithinMs: 5000, pingEveryMs: 15_000, pongWithinMs: 5000 } as const
+
+export interface Connection {
+  /** False: it is closed, or this message was one too many and closes it. A message alone in its queue always fits. */
+  send(message: string): boolean
+  /** Resolves once the queue has room, to false if the connection closed instead. For senders that can wait. */
+  room(): Promise<boolean>
+  close(code: number, reason: string): void
+  /** Called once, and at once if it is closed already. */
+  onClose(listener: () => void): void
+}
+
+export interface Hub {
+  attach(socket: WebSocket): Connection
+  size(): number
+  /** Says goodbye to all, and cuts off those who do not answer. */
+  closeAll(): void
+}
+
+export function openHub(limits: HubLimits): Hub {
+  const connections = new Set<HubConnection>()
+  let watch: NodeJS.Timeout | null = null
+  const look = () => {
+    for (const connection of connections) connection.look(performance.now())
+  }
+
+  return {
+    attach(socket) {
+      const connection = new HubConnection(socket, limits)
+      connections.add(connection)
+      watch ??= setInterval(look, LOOK_EVERY_MS).unref()
+      connection.onClose(() => {
+        connections.delete(connection)
+        if (connections.size > 0 || watch === null) return
+        clearInterval(watch)
+        watch = null
+      })
+      return connection
+    },
+    size: () => connections.size,
+    closeAll: () => {
+      for (const connection of connections) connection.close(STOPPING.code, STOPPING.reason)
+    },
+  }
+}
+
+class HubConnection implements Connection {
+  readonly #socket: WebSocket
+  readonly #limits: HubLimits
+  readonly #closeListeners: (() => void)[] = []
+  #sent = 0
+  #flushed = 0
+  #wakeWaiter: (() => void) | null = null
+  #pingedAt: number
+  #awaitsPong = false
+  #closed = false
+  #closing = false
+
+  constructor(socket: WebSocket, limits: HubLimits) {
+    this.#socket = socket
+    this.#limits = limits
+    this.#pingedAt = performance.now()
+    socket.on('pong', () => (this.#awaitsPong = false))
+    socket.once('close', () => this.#ended())
+    if (socket.readyState === socket.CLOSED) this.#ended()
+  }
+
+  send(message: string): boolean {
+    if (this.#closing || this.#closed) return false
+    if (!this.#fits(Buffer.byteLength(message))) {
+      this.close(BACKPRESSURE.code, BACKPRESSURE.reason)
+      return false
+    }
+    this.#sent += 1
+    const number = this.#sent
+    this.#socket.send(message, () => {
+      this.#flushed = Math.max(this.#flushed, number)
+      this.#wakeWaiter?.()
+    })
+    return true
+  }
+
+  async room(): Promise<boolean> {
+    const deadline = performance.now() + this.#limits.roomWithinMs
+    while (!this.#closing && !this.#closed && !this.#fits(1)) {
+      const leftMs = deadline - performance.now()
+      if (leftMs <= 0) {
+        this.close(BACKPRESSURE.code, BACKPRESSURE.reason)
+        break
+      }
+      await this.#nextFlush(leftMs)
+    }
+    return !this.#closing && !this.#closed
+  }
+
+  close(code: number, reason: string): void {
+    if (this.#closing || this.#closed) return
+    this.#closing = true
+    this.#wakeWaiter?.()
+    this.#socket.close(code, reason)
+    const cutOff = setTimeout(() => this.#socket.terminate(), TERMINATE_AFTER_MS)
+    this.onClose(() => clearTimeout(cutOff))
+  }
+
+  onClose(listener: () => void): void {
+    if (this.#closed) listener()
+    else this.#closeListeners.push(listener)
+  }
+
+  look(now: number): void {
+    if (this.#closing) return
+    const sinceMs = now - this.#pingedAt
+    if (this.#awaitsPong && sinceMs > this.#limits.pongWithinMs) {
+      this.close(BACKPRESSURE.code, BACKPRESSURE.reason)
+    } else if (!this.#awaitsPong && sinceMs >= this.#limits.pingEveryMs) {
+      this.#pingedAt = now
+      this.#awaitsPong = true
+      this.#socket.ping()
+    }
+  }
+
+  /** A write that the kernel took is done at once, but its callback comes a turn later: the buffer tells the truth. */
+  #fits(bytes: number): boolean {
+    const waitingBytes = this.#socket.bufferedAmount
+    if (waitingBytes === 0) this.#flushed = this.#sent
+    const waiting = this.#sent - this.#flushed
+    if (waiting === 0) return true
+    return waiting + 1 <= this.#limits.messagesMax && waitingBytes + bytes <= this.#limits.bytesMax
+  }
+
+  #nextFlush(withinMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer)
+        this.#wakeWaiter = null
+        resolve()
+      }
+      const timer = setTimeout(wake, withinMs)
+      this.#wakeWaiter = wake
+    })
+  }
+
+  #ended(): void {
+    this.#closed = true
+    this.#wakeWaiter?.()
+    for (const listener of this.#closeListeners.splice(0)) listener()
+  }
+}

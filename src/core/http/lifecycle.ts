@@ -1,0 +1,81 @@
+// What every request meets on its way in and on its way out, and how WebSockets come and go.
+import type { WebsocketPluginOptions } from '@fastify/websocket'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { chooseProtocol } from './bearer-protocol.ts'
+import { errorFields } from './error-fields.ts'
+import { STOPPING, type Hub } from './hub.ts'
+import type { Methods } from './methods.ts'
+import type { HttpMetrics } from './metrics-route.ts'
+import { HttpProblem } from './problem.ts'
+import { pathOf } from './words.ts'
+
+const SOCKET_MESSAGE_BYTES_MAX = 64 * 1024
+const LOGGED_PATH_CHARS_MAX = 200
+
+/** Before anything is read: is there such a path, with this method, in this protocol? */
+export function refuseUnknown(app: FastifyInstance, methods: Methods, draining: AbortSignal): void {
+  app.addHook('onRoute', (route) => {
+    if (route.websocket === true) route.config = { ...route.config, speaksWebSocket: true }
+  })
+  app.setNotFoundHandler((request) => {
+    throw unknownPath(request, methods)
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404 && request.method === 'OPTIONS' && methods.of(request.url).length > 0) {
+      return reply.code(204).header('allow', methods.of(request.url).join(', ')).send()
+    }
+    if (request.is404) throw unknownPath(request, methods)
+    if (!request.ws) return undefined
+    if (request.routeOptions.config.speaksWebSocket !== true) {
+      throw new HttpProblem(400, 'bad_request', 'This path does not speak WebSocket.')
+    }
+    if (draining.aborted) throw new HttpProblem(503, 'unavailable', 'The server is stopping.')
+    return undefined
+  })
+}
+
+function unknownPath(request: FastifyRequest, methods: Methods): HttpProblem {
+  const allowed = methods.of(request.url)
+  if (allowed.length === 0) return new HttpProblem(404, 'not_found', 'Not Found')
+  return new HttpProblem(405, 'method_not_allowed', 'Method Not Allowed', { headers: { allow: allowed.join(', ') } })
+}
+
+/** The pattern of the route, where there is one: a path may hold what a log should not. Never the query. */
+export function writeRequestLines(app: FastifyInstance, http: HttpMetrics): void {
+  app.addHook('onResponse', async (request, reply) => {
+    http.answered(request, reply)
+    const { url: route, config } = request.routeOptions
+    const line = {
+      method: request.method,
+      ...(route === undefined ? { path: pathOf(request.url).slice(0, LOGGED_PATH_CHARS_MAX) } : { route }),
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 10) / 10,
+      ...(request.account === null ? {} : { account_id: request.account.accountId }),
+    }
+    if (config.quiet === true) request.log.debug(line, 'request')
+    else request.log.info(line, 'request')
+  })
+}
+
+export const websocketOptions = (hub: Hub, closeWithinMs: number): WebsocketPluginOptions => ({
+  options: {
+    maxPayload: SOCKET_MESSAGE_BYTES_MAX,
+    perMessageDeflate: false,
+    handleProtocols: chooseProtocol,
+  },
+  errorHandler(error, socket, request) {
+    // A client that breaks the protocol is told so by `ws` itself, with the close code for it.
+    if ('code' in error && String(error.code).startsWith('WS_ERR_')) return
+    request.log.warn(errorFields(error), 'websocket failed')
+    socket.terminate()
+  },
+  /** The listener closes right after this; the sockets get a moment to say goodbye. */
+  preClose(done) {
+    hub.closeAll()
+    const { clients } = this.websocketServer
+    for (const socket of clients) if (socket.readyState === socket.OPEN) socket.close(STOPPING.code, STOPPING.reason)
+    setTimeout(() => clients.forEach((socket) => socket.terminate()), closeWithinMs).unref()
+    done()
+  },
+})
+

@@ -1,0 +1,125 @@
+// /metrics answers a scraper with Prometheus text and everyone else with the arena contract's JSON, by Accept. Labels are
+// route patterns, never paths: a path holds ids.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Counter, Gauge, Histogram } from 'prom-client'
+import { Type } from 'typebox'
+import type { Metrics } from '../metrics.ts'
+import { Success, type Envelope } from './envelope.ts'
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
+
+const Count = Type.Integer()
+const Counts = Type.Object({
+  requests: Type.Object({ total: Count, errors: Count }),
+  connections: Type.Object({ websocket: Count }),
+  sessions: Type.Object({ active: Count }),
+  queue: Type.Object({ length: Count }),
+})
+
+export interface Live {
+  sessions: number
+  queue: number
+}
+
+/** Sessions and queue are the arena's: it says how to count them. Until then there are none. */
+export interface LiveCounts {
+  provide(count: () => Live | Promise<Live>): void
+  count(): Promise<Live>
+}
+
+export function openLiveCounts(): LiveCounts {
+  let current: () => Live | Promise<Live> = () => ({ sessions: 0, queue: 0 })
+  return {
+    provide: (count) => (current = count),
+    count: async () => current(),
+  }
+}
+
+export interface HttpMetrics {
+  answered(request: FastifyRequest, reply: FastifyReply): void
+  totals(): { total: number; errors: number }
+}
+
+export function openHttpMetrics(registry: Metrics, sockets: () => number): HttpMetrics {
+  const registers = [registry]
+  const labelNames = ['method', 'route', 'status'] as const
+  const requests = new Counter({ name: 'http_requests_total', help: 'Requests answered.', labelNames, registers })
+  const seconds = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'From the first byte of a request to the last of its answer.',
+    labelNames: ['method', 'route'],
+    buckets: SECONDS,
+    registers,
+  })
+  new Gauge({
+    name: 'websocket_connections',
+    help: 'WebSockets that are open.',
+    registers,
+    collect() {
+      this.set(sockets())
+    },
+  })
+  let total = 0
+  let errors = 0
+
+  return {
+    answered(request, reply) {
+      total += 1
+      if (reply.statusCode >= 400) errors += 1
+      const method = request.method
+      const route = request.routeOptions.url ?? 'unknown'
+      requests.inc({ method, route, status: String(reply.statusCode) })
+      seconds.observe({ method, route }, reply.elapsedTime / 1000)
+    },
+    totals: () => ({ total, errors }),
+  }
+}
+
+export interface MetricsRouteDeps {
+  registry: Metrics
+  http: HttpMetrics
+  liveCounts: LiveCounts
+  envelope: Envelope
+}
+
+export const metricsRoute =
+  ({ registry, http, liveCounts, envelope }: MetricsRouteDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const schema = {
+      tags: ['health'],
+      summary: 'Counters: Prometheus text to a scraper, JSON to everyone else.',
+      response: { 200: Success(Counts) },
+    }
+    app.get('/metrics', { config: { quiet: true }, schema }, async (request, reply) => {
+      reply.header('vary', 'Accept')
+      if (prefersText(request.headers.accept ?? '')) {
+        return reply.type(registry.contentType).serializer(String).send(await registry.metrics())
+      }
+      const { sessions, queue } = await liveCounts.count()
+      return reply.serializer(JSON.stringify).send(
+        envelope.success({
+          requests: http.totals(),
+          connections: { websocket: socketsOf(app) },
+          sessions: { active: sessions },
+          queue: { length: queue },
+        }),
+      )
+    })
+  }
+
+export const socketsOf = (app: FastifyInstance): number => app.websocketServer.clients.size
+
+/** A scraper names text/plain or OpenMetrics. So do some JSON clients, after application/json. */
+export function prefersText(accept: string): boolean {
+  let text = 0
+  let json = 0
+  for (const item of accept.slice(0, 1000).toLowerCase().split(',')) {
+    const [type = '', ...parameters] = item.split(';').map((part) => part.trim())
+    const given = parameters.find((parameter) => parameter.startsWith('q='))
+    const quality = given === undefined ? 1 : Number(given.slice(2)) || 0
+    if (type === 'text/plain' || type === 'application/openmetrics-text') text = Math.max(text, quality)
+    if (type === 'application/json') json = Math.max(json, quality)
+  }
+  return text > json
+}

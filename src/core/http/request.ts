@@ -1,0 +1,54 @@
+// What the server adds to Fastify's request, route and instance.
+import type { IncomingMessage } from 'node:http'
+import type { Account } from '../identity/accounts.ts'
+import type { Credential } from '../identity/secrets.ts'
+import { newJobId, newSecret } from '../random.ts'
+import type { Hub } from './hub.ts'
+import type { LiveCounts } from './metrics-route.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is asking; set by a guard. */
+    account: Account | null
+    /** With what they showed it. */
+    credential: Credential | null
+    readonly traceId: string
+    /** The body's bytes, where they are hashed or signed. Null: there was none, or it was streamed. */
+    rawBody: Buffer | null
+  }
+  interface FastifyContextConfig {
+    /** How long the body may take to arrive. Default 30 s. */
+    bodyTimeoutMs?: number
+    /** Logged at debug: asked by machines every few seconds. */
+    quiet?: boolean
+    /** Set by the server for routes with `websocket: true`. */
+    speaksWebSocket?: boolean
+  }
+  interface FastifyInstance {
+    hub: Hub
+    liveCounts: LiveCounts
+    /** Aborts when the server begins to stop: whoever waits for something answers with what there is. */
+    draining: AbortSignal
+  }
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/
+
+/** The caller's, if it is harmless in a log, so that both sides can look for the same one. */
+export function requestIdOf(raw: Pick<IncomingMessage, 'headers'>): string {
+  const given = raw.headers['x-request-id']
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : newJobId()
+}
+
+const traceIds = new WeakMap<IncomingMessage, string>()
+
+/** The trace that the caller is part of (W3C traceparent), or a new one. */
+export function traceIdOf(raw: IncomingMessage): string {
+  const known = traceIds.get(raw)
+  if (known !== undefined) return known
+  const given = raw.headers.traceparent
+  const traceId = (typeof given === 'string' ? TRACEPARENT.exec(given)?.[1] : undefined) ?? newSecret().slice(0, 32)
+  traceIds.set(raw, traceId)
+  return traceId
+}

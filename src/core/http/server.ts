@@ -1,0 +1,136 @@
+// HTTP: one server for all doors. A door's routes are mounted in a scope of their own with an error handler in its words;
+// a path that nobody has is refused in the words of the door whose prefix fits best. The order for every request is: ids,
+// is there such a path, who is asking (guards), the body, the schema, the handler.
+import type { AddressInfo } from 'node:net'
+import websocket from '@fastify/websocket'
+import type { FastifyInstance } from 'fastify'
+import { adminRoutes } from '../admin/admin-routes.ts'
+import { DOOR_NAMES } from '../config.ts'
+import type { Deps, Door, Opened } from '../door.ts'
+import type { Feed } from '../feed/feed.ts'
+import type { Kind } from '../hands/kind.ts'
+import { authRoutes } from '../identity/auth-routes.ts'
+import { envelopeAuthRoutes } from '../identity/envelope-auth-routes.ts'
+import { startPage, type DoorState } from '../pages/start-page.ts'
+import { openApp } from './app.ts'
+import { detailBody } from './detail.ts'
+import { openDocs } from './docs.ts'
+import { openEnvelope } from './envelope.ts'
+import { handleError } from './errors.ts'
+import { healthRoutes, openReadiness } from './health.ts'
+import { HUB_TIMES, openHub } from './hub.ts'
+import { collectMethods } from './methods.ts'
+import { metricsRoute, openHttpMetrics, openLiveCounts, socketsOf } from './metrics-route.ts'
+import { refuseUnknown, websocketOptions, writeRequestLines } from './lifecycle.ts'
+import { readVersion } from './version.ts'
+import { wordsByPath, type Words } from './words.ts'
+
+export interface HttpDeps extends Deps {
+  feed: Pick<Feed, 'check'>
+  /** The open ones. */
+  doors: readonly { door: Door; opened: Opened }[]
+  /** All that this version has, open or closed, for the start page. Default: the open ones. */
+  built?: readonly Pick<Door, 'name' | 'about'>[]
+  kinds: readonly Kind[]
+  /** For people, with no secret in it: where things are kept. */
+  about: { database: string; feed: string; files: string }
+}
+
+export interface Http {
+  app: FastifyInstance
+  listen(): Promise<{ url: string }>
+  /** Says 503 at /readyz from now on. `close` does so as well; a load balancer may need it earlier. */
+  drain(): void
+  /** Accepts no more, answers what has come in, closes WebSockets, within DRAIN_TIMEOUT_SEC. */
+  close(): Promise<void>
+}
+
+const SOCKETS_CLOSE_MS = 2000
+
+export async function openHttp(deps: HttpDeps): Promise<Http> {
+  const { config, log } = deps
+  const draining = new AbortController()
+  const app = await openApp({ config, log, wordsOf: wordsOfAll(deps) })
+  await mount(app, deps, draining.signal)
+  await app.ready()
+
+  return {
+    app,
+    async listen() {
+      await app.listen({ host: config.SERVER_HOST, port: config.SERVER_PORT })
+      return { url: addressOf(app) }
+    },
+    drain: () => draining.abort(),
+    async close() {
+      draining.abort()
+      const cutOff = setTimeout(() => app.server.closeAllConnections(), config.DRAIN_TIMEOUT_SEC * 1000)
+      await app.close()
+      clearTimeout(cutOff)
+    },
+  }
+}
+
+const DETAIL: Words = { paths: [], errorBody: detailBody, validationStatus: 422 }
+
+const wordsOfDoor = ({ paths, errorBody, validationStatus = 400 }: Door): Words => ({
+  paths,
+  errorBody: (problem) => errorBody(problem),
+  validationStatus,
+})
+
+function wordsOfAll({ doors, clock }: HttpDeps): (url: string) => Words {
+  const envelope = openEnvelope(clock)
+  const arena: Words = { paths: ['/api/'], errorBody: envelope.errorBody, validationStatus: 400 }
+  return wordsByPath([...doors.map(({ door }) => wordsOfDoor(door)), arena], DETAIL)
+}
+
+async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal): Promise<void> {
+  const { config, log, database, feed, files, metrics, identity, clock, doors } = deps
+  const version = readVersion()
+  const envelope = openEnvelope(clock)
+  const limits = { messagesMax: config.WS_QUEUE_LIMIT_MESSAGES, bytesMax: config.WS_QUEUE_LIMIT_BYTES, ...HUB_TIMES }
+  const hub = openHub(limits)
+  const liveCounts = openLiveCounts()
+  app.decorate('hub', hub)
+  app.decorate('liveCounts', liveCounts)
+  app.decorate('draining', draining)
+
+  const methods = collectMethods(app)
+  await app.register(websocket, websocketOptions(hub, SOCKETS_CLOSE_MS))
+  const http = openHttpMetrics(metrics, () => socketsOf(app))
+  refuseUnknown(app, methods, draining)
+  writeRequestLines(app, http)
+  await openDocs(app, version)
+
+  const checks = { database: () => database.query('select 1'), feed: () => feed.check(), files: () => files.check() }
+  await app.register(healthRoutes({ readiness: openReadiness(checks, log), draining, envelope }))
+  await app.register(metricsRoute({ registry: metrics, http, liveCounts, envelope }))
+  await app.register(authRoutes({ identity }))
+  await app.register(envelopeAuthRoutes({ identity, envelope }))
+  await app.register(adminRoutes({ ...deps, version, startedAt: clock.now() }))
+  await app.register(startPage({ ...deps, version, startedAt: clock.now(), doors: doorStates(deps) }))
+
+  for (const { door, opened } of doors) {
+    const { routes } = opened
+    if (routes === undefined) continue
+    await app.register(async (scope) => {
+      scope.setErrorHandler(handleError(() => wordsOfDoor(door)))
+      await scope.register(routes)
+    })
+  }
+}
+
+function doorStates({ doors, built = [] }: HttpDeps): DoorState[] {
+  return DOOR_NAMES.map((name) => {
+    const open = doors.find(({ door }) => door.name === name)?.door
+    const known = open ?? built.find((door) => door.name === name)
+    return { name, about: known?.about ?? '', state: open !== undefined ? 'open' : known !== undefined ? 'closed' : 'not built yet' }
+  })
+}
+
+function addressOf(app: FastifyInstance): string {
+  const address: AddressInfo | string | null = app.server.address()
+  if (address === null || typeof address === 'string') throw new Error('The server does not listen.')
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
+  return `http://${host}:${address.port}`
+}

@@ -1,0 +1,22 @@
+import { hostname } from 'node:os'
+import pino, { type Logger } from 'pino'
+import type { Config } from './config.ts'
+
+// Whatever is logged by mistake under these names is masked.
+const SECRET_PATHS = ['authorization', 'cookie', 'password', 'token', 'secret', 'solution', 'x-api-key']
+
+/** Structured lines on standard output; one line per event, with job_id, attempt_id and trace_id where there are any. */
+export function openLog(config: Pick<Config, 'LOG_LEVEL'>, destination?: pino.DestinationStream): Logger {
+  const options = {
+    level: config.LOG_LEVEL,
+    base: { pid: process.pid },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    redact: { paths: SECRET_PATHS.flatMap((name) => [`["${name}"]`, `*["${name}"]`]), censor: '[masked]' },
+  }
+  return destination === undefined ? pino(options) : pino(options, destination)
+}
+
+/** The name of this process as the owner of leases. */
+export const ownerName = (config: Pick<Config, 'JOB_STREAM_CONSUMER' | 'WORKER_ID'>): string =>
+  config.JOB_STREAM_CONSUMER || config.WORKER_ID || `${hostname()}-${process.pid}`

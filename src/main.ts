@@ -1,0 +1,121 @@
+// Reeve, on one page: settings → database → engine → doors → listen → loops, and the way back.
+//
+// `serve` answers HTTP and WebSocket; `work` runs the hands; `up` does both in one process. Any number of processes of
+// either role may run on one PostgreSQL (and Redis): nothing here assumes that it is alone.
+import type { Logger } from 'pino'
+import { systemClock } from './core/clock.ts'
+import type { AllSettings } from './core/config.ts'
+import type { Deps, Door } from './core/door.ts'
+import { openEngine } from './core/engine.ts'
+import { openFiles } from './core/files/open-files.ts'
+import { echo } from './core/hands/echo.ts'
+import type { HandsOptions } from './core/hands/hands.ts'
+import { openWorkshop } from './core/hands/workshop.ts'
+import { openHttp } from './core/http/server.ts'
+import { openIdentity } from './core/identity/identity.ts'
+import { openMetrics } from './core/metrics.ts'
+import { migrate, type MigrationFolder } from './core/migrate.ts'
+import { openDispatcher } from './core/outbox/dispatcher.ts'
+import { openOutboxMetrics } from './core/outbox/metrics.ts'
+import { openStorage, type Storage } from './core/storage.ts'
+import { upkeepLoops } from './core/upkeep.ts'
+import { DOORS } from './doors/doors.ts'
+
+export type Role = 'up' | 'serve' | 'work'
+
+export interface Start {
+  settings: AllSettings
+  role: Role
+  log: Logger
+  /** Tests stop the process at a step of its work. */
+  onStep?: HandsOptions['onStep']
+}
+
+export interface Running {
+  /** Where it listens; null for a process that only works. */
+  url: string | null
+  /** To be printed once, on the first start of a deployment. */
+  firstAdmin: { username: string; password: string } | null
+  /** Resolves with a sentence if it cannot go on. */
+  lost: Promise<string>
+  /** Stops in order: listeners, work in flight, loops, connections. */
+  stop(): Promise<void>
+}
+
+export const migrationFolders = (doors: readonly Door[] = DOORS): MigrationFolder[] => [
+  { owner: 'core', folder: new URL('core/migrations/', import.meta.url) },
+  ...doors.flatMap(({ name, migrations }) => (migrations === null ? [] : [{ owner: name, folder: migrations }])),
+]
+
+/** Starts a process of this role. What it had opened is closed again if a later step fails. */
+export async function start(options: Start): Promise<Running> {
+  const undo: (() => Promise<void>)[] = []
+  try {
+    const storage = await openStorage(options.settings.core, options.log)
+    undo.unshift(storage.close)
+    return await startOn(storage, options, undo)
+  } catch (error) {
+    for (const close of undo) await close()
+    throw error
+  }
+}
+
+async function startOn(storage: Storage, { settings, role, log, onStep }: Start, undo: (() => Promise<void>)[]) {
+  const { core: config } = settings
+  const { database } = storage
+  await migrate(database, migrationFolders())
+
+  const metrics = openMetrics()
+  const engine = await openEngine({ config, database, metrics, log })
+  undo.unshift(engine.close)
+  const identity = openIdentity({ database, config })
+  const { files, about: aboutFiles } = openFiles(config)
+  const { created: firstAdmin } = await identity.ensureAdmin()
+
+  const deps: Deps = { ...engine, config, database, files, identity, metrics, log, clock: systemClock }
+  const doors = await openDoors(deps, settings, undo)
+  const kinds = [echo, ...doors.flatMap(({ opened }) => opened.kinds ?? [])]
+
+  const deliveries = [...engine.deliveries, ...doors.flatMap(({ opened }) => opened.deliveries ?? [])]
+  const outbox = openDispatcher(database, deliveries, openOutboxMetrics(metrics, database))
+  engine.onOutbox(outbox.wake)
+
+  const works = role !== 'serve'
+  const upkeep = upkeepLoops({ ...engine, kinds, buryEveryMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000 })
+  const workLoops = [...upkeep, ...identity.loops, ...doors.flatMap(({ opened }) => opened.loops ?? [])]
+  const workshop = openWorkshop({
+    config,
+    engine,
+    kinds: works ? kinds : [],
+    loops: [...engine.ledger.loops, ...outbox.loops, ...(works ? workLoops : [])],
+    log,
+    onStep,
+  })
+  const about = { database: storage.about, feed: engine.about, files: aboutFiles }
+  const http = role === 'work' ? null : await openHttp({ ...deps, feed: engine.feed, doors, kinds, about })
+  const url = http === null ? null : (await http.listen()).url
+  workshop.start()
+
+  return {
+    url,
+    firstAdmin,
+    lost: storage.lost,
+    async stop() {
+      await http?.close()
+      await workshop.stop()
+      for (const close of undo) await close()
+    },
+  }
+}
+
+/** A closed door (DOORS) keeps its tables and has no routes, kinds or loops. */
+async function openDoors(deps: Deps, settings: AllSettings, undo: (() => Promise<void>)[]) {
+  const open = DOORS.filter((door) => deps.config.DOORS.includes(door.name))
+  const doors = []
+  for (const door of open) {
+    const opened = await door.open(deps, settings.doors)
+    if (opened.close !== undefined) undo.unshift(opened.close)
+    doors.push({ door, opened })
+  }
+  return doors
+}

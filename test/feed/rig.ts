@@ -1,0 +1,215 @@
+// A feed on a database of its own, with short words for what a test arranges. The PostgreSQL rig and the Redis rig look
+// alike, so that one suite can run on both.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import type { Database } from '../../src/core/database.ts'
+import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
+import type { Feed, Taken } from '../../src/core/feed/feed.ts'
+import { openPostgresFeed } from '../../src/core/feed/postgres-feed.ts'
+import { openRedisFeed, type RedisFeed } from '../../src/core/feed/redis-feed.ts'
+import type { RedisFeedOptions } from '../../src/core/feed/redis-options.ts'
+import { openHandsMetrics, type HandsMetrics } from '../../src/core/hands/metrics.ts'
+import { openLedger, type Ledger } from '../../src/core/ledger/ledger.ts'
+import type { NewJob } from '../../src/core/ledger/submit.ts'
+import { runLoop } from '../../src/core/loop.ts'
+import { openDispatcher } from '../../src/core/outbox/dispatcher.ts'
+import { openOutboxMetrics } from '../../src/core/outbox/metrics.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { testDatabase } from '../support/database.ts'
+import { sharedRedis } from '../support/servers.ts'
+
+export const LEASE_MS = 60_000
+
+export interface Rig {
+  kind: string
+  feed: Feed
+  ledger: Ledger
+  database: Database
+  /** Another process's feed on the same ledger. */
+  another(owner: string): Promise<Feed>
+  submit(job?: Partial<NewJob>): Promise<string>
+  /** Its holder is gone, for so long that everybody may notice. */
+  abandon(jobId: string): Promise<void>
+  /** One pass of each of the feed's loops. */
+  pass(feed: Feed): Promise<void>
+}
+
+const NEVER = new AbortController().signal
+
+/** Takes again until something came, for as long as the test may run. */
+export async function takeSome(feed: Feed, kind: string, limit: number): Promise<Taken[]> {
+  for (;;) {
+    const taken = await feed.take({ kind, limit, signal: NEVER })
+    if (taken.length > 0) return taken
+  }
+}
+
+export async function takeOne(feed: Feed, kind: string): Promise<Taken> {
+  const [one, ...more] = await takeSome(feed, kind, 1)
+  assert(one !== undefined && more.length === 0)
+  return one
+}
+
+/** What can be had at once: a take that has nothing is told to stop waiting. */
+export async function takeNow(feed: Feed, kind: string, limit = 10): Promise<Taken[]> {
+  const stop = new AbortController()
+  const taking = feed.take({ kind, limit, signal: stop.signal })
+  setTimeout(() => stop.abort(), 100)
+  return taking
+}
+
+export async function finish(ledger: Ledger, { job, acknowledge }: Taken): Promise<void> {
+  const { jobId, attemptId, owner } = job
+  assert.deepEqual(await ledger.finalize({ jobId, attemptId, owner, result: null }), { ok: true })
+  await acknowledge()
+}
+
+export const jobIdsOf = (taken: readonly Taken[]): string[] => taken.map(({ job }) => job.jobId)
+
+const shortId = () => randomBytes(5).toString('hex')
+
+async function setup(
+  t: TestContext,
+  kind: string,
+  options: { announceByOutbox: boolean; onReady(kinds: readonly string[]): void },
+) {
+  const { database } = await testDatabase(t)
+  const bus = await openPostgresBus(database, (error) => assert.fail(String(error)))
+  const ledger = openLedger({ database, bus, maxAttempts: 5, ageingSec: 60, onEffects: () => {}, ...options })
+  atEnd(t, async () => {
+    ledger.close()
+    await bus.close()
+  })
+  const submit = async (job: Partial<NewJob> = {}) => {
+    const answer = await ledger.submit({ kind, payload: { n: 1 }, ...job })
+    assert(answer.ok)
+    return answer.jobId
+  }
+  const expireLease = async (jobId: string) => {
+    await database.query(`update jobs set lease_until = clock_timestamp() - interval '1 ms' where job_id = $1`, [jobId])
+  }
+  const pass = async (feed: Feed) => {
+    for (const loop of feed.loops([kind])) await loop.runOnce(NEVER)
+  }
+  return { database, bus, ledger, submit, expireLease, pass }
+}
+
+export async function postgresRig(t: TestContext): Promise<Rig> {
+  const kind = 'echo'
+  const feeds: Feed[] = []
+  const base = await setup(t, kind, { announceByOutbox: false, onReady: (kinds) => feeds[0]?.hint(kinds) })
+  const { ledger, bus } = base
+  const another = async (owner: string) => {
+    const metrics = openHandsMetrics(new Registry())
+    const feed = openPostgresFeed({
+      ledger: () => ledger,
+      bus,
+      owner,
+      leaseMs: LEASE_MS,
+      reclaimEveryMs: 5000,
+      metrics,
+    })
+    feeds.push(feed)
+    atEnd(t, () => feed.close())
+    return feed
+  }
+  return { ...base, kind, feed: await another('w1'), another, abandon: base.expireLease }
+}
+
+export interface RedisRig extends Rig {
+  feed: RedisFeed
+  redis: Redis
+  /** Streams, highest first. */
+  keys: readonly [high: string, normal: string, low: string]
+  group: string
+  metrics: HandsMetrics
+  errors: string[]
+  another(owner: string): Promise<RedisFeed>
+  /** Makes every entry that was read look as if it had lain for hours. */
+  letLie(): Promise<void>
+  expireLease(jobId: string): Promise<void>
+  /** Entries read and not acknowledged: `[id, consumer]`. */
+  pending(key?: string): Promise<[id: string, consumer: string][]>
+}
+
+export interface RedisRigOptions {
+  url?: string
+  kind?: string
+  feed?: Partial<RedisFeedOptions>
+  wrapLedger?: (ledger: Ledger) => Ledger
+}
+
+/** Its own stream keys, because the Redis is everybody's. The kind's name is part of them. */
+export async function redisRig(t: TestContext, options: RedisRigOptions = {}): Promise<RedisRig> {
+  const url = options.url ?? (await sharedRedis())
+  const kind = options.kind ?? `echo-${shortId()}`
+  const judgeKey = `test:${shortId()}:jobs`
+  const key = kind === 'judge' ? judgeKey : `reeve:jobs:${kind}`
+  const group = `test:${shortId()}:workers`
+  let wake = () => {}
+  const base = await setup(t, kind, { announceByOutbox: true, onReady: () => wake() })
+  const ledger = options.wrapLedger?.(base.ledger) ?? base.ledger
+  const redis = new Redis(url, { maxRetriesPerRequest: null })
+  redis.on('error', () => {})
+  atEnd(t, () => redis.disconnect())
+
+  const errors: string[] = []
+  const log = pino({ level: 'error' }, { write: (line: string) => errors.push(line) })
+  const metrics = openHandsMetrics(new Registry())
+  const another = async (owner: string) => {
+    const feed = openRedisFeed({
+      url,
+      ledger: () => ledger,
+      owner,
+      leaseMs: LEASE_MS,
+      ageingSec: 60,
+      payloadTtlSec: 86_400,
+      streams: { judgeKey, group, consumer: owner, maxLength: 200_000 },
+      reclaim: { everyMs: 5000, count: 16, graceMs: 15_000 },
+      repair: { everyMs: 5000, olderThanMs: 0 },
+      metrics,
+      log,
+      wakeDispatcher: () => wake(),
+      ...options.feed,
+    })
+    atEnd(t, () => feed.close())
+    await feed.check()
+    return feed
+  }
+  const feed = await another('w1')
+  wake = runDispatcher(t, base.database, feed)
+
+  const keys: RedisRig['keys'] = [`${key}:high`, key, `${key}:low`]
+  const pending = async (of = key): Promise<[string, string][]> => {
+    const rows: unknown = await redis.call('XPENDING', of, group, '-', '+', 10_000)
+    return Array.isArray(rows) ? rows.map(([id, consumer]) => [String(id), String(consumer)]) : []
+  }
+  const letLie = async () => {
+    for (const of of keys) {
+      for (const [id, consumer] of await pending(of)) {
+        await redis.call('XCLAIM', of, group, consumer, 0, id, 'IDLE', 10_000_000, 'JUSTID')
+      }
+    }
+  }
+  const abandon = async (jobId: string) => {
+    await base.expireLease(jobId)
+    await letLie()
+  }
+  return { ...base, kind, feed, another, abandon, redis, keys, group, metrics, errors, letLie, pending }
+}
+
+/** The outbox at work, as in a server. Returns how to wake it. */
+function runDispatcher(t: TestContext, database: Database, feed: RedisFeed): () => void {
+  const dispatcher = openDispatcher(database, [feed.delivery], openOutboxMetrics(new Registry(), database))
+  const stopping = new AbortController()
+  const running = dispatcher.loops.map((loop) => runLoop(loop, stopping.signal, () => {}))
+  atEnd(t, async () => {
+    stopping.abort()
+    await Promise.all(running)
+  })
+  return dispatcher.wake
+}
