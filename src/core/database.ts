@@ -1,7 +1,7 @@
 // Two pools on one database. The cold one serves ordinary queries and transactions of a door. The hot one serves the
 // ledger's batched statements: their plans must not change with what the planner believes of the tables, because a
 // statement prepared on an empty table and kept for a day would scan a million rows.
-import pg from 'pg'
+import { Client, DatabaseError, Pool as PgPool, type PoolClient } from 'pg'
 
 const HOT_PLANS = [
   'plan_cache_mode=force_generic_plan',
@@ -35,7 +35,7 @@ export interface Pool extends Queryable {
 export interface Database extends Pool {
   readonly hot: Pool
   /** A connection outside the pools, for LISTEN. The caller ends it. */
-  connect(): Promise<pg.Client>
+  connect(): Promise<Client>
   close(): Promise<void>
 }
 
@@ -49,8 +49,8 @@ export function openDatabase(connection: Connection, onError: (error: Error) => 
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
   }
-  const cold = new pg.Pool({ ...common, application_name: 'reeve', max: COLD_CONNECTIONS_MAX })
-  const hot = new pg.Pool({
+  const cold = new PgPool({ ...common, application_name: 'reeve', max: COLD_CONNECTIONS_MAX })
+  const hot = new PgPool({
     ...common,
     application_name: 'reeve hot',
     max: HOT_CONNECTIONS_MAX,
@@ -63,7 +63,7 @@ export function openDatabase(connection: Connection, onError: (error: Error) => 
     ...poolOf(cold),
     hot: poolOf(hot),
     async connect() {
-      const client = new pg.Client({ ...common, application_name: 'reeve listen' })
+      const client = new Client({ ...common, application_name: 'reeve listen' })
       client.on('error', onError)
       await client.connect()
       return client
@@ -74,7 +74,7 @@ export function openDatabase(connection: Connection, onError: (error: Error) => 
   }
 }
 
-function poolOf(pool: pg.Pool): Pool {
+function poolOf(pool: PgPool): Pool {
   return {
     query: (sql, params) => run(pool, sql, params),
     async transaction(work) {
@@ -98,7 +98,7 @@ function poolOf(pool: pg.Pool): Pool {
 }
 
 /** A connection that cannot even roll back is thrown away. */
-async function abandon(client: pg.PoolClient) {
+async function abandon(client: PoolClient) {
   try {
     await client.query('rollback')
     client.release()
@@ -118,14 +118,14 @@ function nameOf(sql: string): string {
   return name
 }
 
-async function run<R extends object>(client: pg.Pool | pg.PoolClient, sql: string, params: readonly unknown[] = []) {
+async function run<R extends object>(client: PgPool | PoolClient, sql: string, params: readonly unknown[] = []) {
   const { rows } = await client.query<R>({ name: nameOf(sql), text: sql, values: [...params] })
   return rows
 }
 
 /** The five-character code of an error that PostgreSQL raised, or null for anything else (a lost connection). */
 export const sqlState = (error: unknown): string | null =>
-  error instanceof pg.DatabaseError && error.code !== undefined ? error.code : null
+  error instanceof DatabaseError && error.code !== undefined ? error.code : null
 
 /** The statement's own data is at fault (a value out of range, a broken constraint): the same data will fail again. */
 export const isDataError = (error: unknown): boolean => /^(22|23)/.test(sqlState(error) ?? '')

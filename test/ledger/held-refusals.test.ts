@@ -151,19 +151,19 @@ const SITUATIONS: readonly Situation[] = [
   },
 ]
 
-for (const [transition, act] of Object.entries(TRANSITIONS)) {
-  describe(`${transition} is refused and changes nothing`, () => {
-    for (const { name, arrange, code } of SITUATIONS) {
-      test(`${code} when ${name}`, async (t) => {
-        const world = await setupLedger(t)
-        const { jobId, attemptId, owner } = await arrange(world)
-        const before = await dump(world.database)
+describe('renew, finalize, fail and release are refused and change nothing', () => {
+  for (const { name, arrange, code } of SITUATIONS) {
+    test(`${code} when ${name}`, async (t) => {
+      const world = await setupLedger(t)
+      const { jobId, attemptId, owner } = await arrange(world)
+      const before = await dump(world.database)
 
+      for (const [transition, act] of Object.entries(TRANSITIONS)) {
         const answer = await act(world.ledger, { jobId, attemptId, owner })
 
-        assert.deepEqual(answer, { ok: false, code })
-        assert.deepEqual(await dump(world.database), before)
-      })
-    }
-  })
-}
+        assert.deepEqual(answer, { ok: false, code }, transition)
+        assert.deepEqual(await dump(world.database), before, transition)
+      }
+    })
+  }
+})

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type { TestContext } from 'node:test'
-import pg from 'pg'
+import { Client } from 'pg'
 import { openDatabase, type Database } from '../../src/core/database.ts'
 import { migrate, type MigrationFolder } from '../../src/core/migrate.ts'
 import { atEnd } from './cleanup.ts'
@@ -30,7 +30,7 @@ export async function testDatabase(
 
 /** False if somebody is still connected: such a database is not used again. */
 async function emptyDatabase(at: PgConnection): Promise<boolean> {
-  const client = new pg.Client(at)
+  const client = new Client(at)
   await client.connect()
   try {
     const others = await client.query(
@@ -52,7 +52,7 @@ async function emptyDatabase(at: PgConnection): Promise<boolean> {
 /** Only its address: for tests that start processes on it. */
 export async function freshDatabase(folders: readonly MigrationFolder[] = [CORE]): Promise<PgConnection> {
   const server = await sharedPostgres()
-  const admin = new pg.Client(server)
+  const admin = new Client(server)
   await admin.connect()
   try {
     const template = `template_${await fingerprint(folders)}`
@@ -70,7 +70,7 @@ export async function freshDatabase(folders: readonly MigrationFolder[] = [CORE]
 }
 
 async function makeTemplate(
-  admin: pg.Client,
+  admin: Client,
   server: PgConnection,
   template: string,
   folders: readonly MigrationFolder[],

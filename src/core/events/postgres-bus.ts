@@ -3,7 +3,7 @@
 // their own, in one statement.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type pg from 'pg'
+import type { Client } from 'pg'
 import type { Database } from '../database.ts'
 import { newJobId } from '../random.ts'
 import { LocalSubscriptions, type Bus } from './bus.ts'
@@ -21,9 +21,9 @@ export async function openPostgresBus(database: Database, log: (error: unknown) 
   const local = new LocalSubscriptions()
   const sender = gatheringSender(database, closing.signal, log)
   const origin = newJobId()
-  let client: pg.Client | null = await connect()
+  let client: Client | null = await connect()
 
-  async function connect(): Promise<pg.Client> {
+  async function connect(): Promise<Client> {
     const fresh = await database.connect()
     fresh.on('notification', ({ channel, payload = '' }) => {
       const [from, ...rest] = payload.split('\n')

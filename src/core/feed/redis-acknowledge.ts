@@ -1,15 +1,15 @@
 // Acknowledging. Whatever ends in the same moment is acknowledged by one script per stream. It also forgets where the job's
 // entry was, unless the job has a newer one.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { batched } from '../batch.ts'
+import { whenReady } from './redis-connection.ts'
 import type { Entry } from './redis-entry.ts'
 import { groupBy } from './group-by.ts'
 import type { RedisFeedOptions } from './redis-options.ts'
 import { evaluate, script } from './redis-script.ts'
 import { keyOf, type Streams } from './redis-streams.ts'
 
-const RETRY_PAUSE_MS = 100
+const READY_WAIT_MS = 1000
 
 const ACKNOWLEDGE = script(`
 local ids, jobs = {}, {}
@@ -47,7 +47,7 @@ export function openAcknowledge(redis: Redis, { streams: { group }, log, metrics
 
   const runTwice = async (ended: readonly Ended[]) => {
     try {
-      await run(ended).catch(() => sleep(RETRY_PAUSE_MS).then(() => run(ended)))
+      await run(ended).catch(() => whenReady(redis, READY_WAIT_MS).then(() => run(ended)))
     } catch (error) {
       metrics.claims.inc({ status: 'error', reason: 'xack_error' }, ended.length)
       log.error({ err: error, entries: ended.length, reason: 'xack_error' }, 'could not acknowledge')

@@ -7,6 +7,7 @@
 //   not_due, exhausted             → left, and looked at again when it has lain for a lease; meanwhile the ledger announces
 //                                    the one when it is due and buries the other
 //   a field is missing             → the job ends, unless somebody works on it; the entry goes with it
+//   the database failed            → kept in this process, and asked again before anything else is read
 import type { Acquired } from '../ledger/job.ts'
 import { assertNever } from '../outcome.ts'
 import type { Taken } from './feed.ts'
@@ -21,8 +22,30 @@ export interface AcquireDeps {
   acknowledge(entry: Entry): Promise<void>
 }
 
+/** Each on its own: an entry that fails must not cost the others their leases. */
+export async function acquireEntries(
+  deps: AcquireDeps,
+  entries: readonly Entry[],
+): Promise<{ taken: Taken[]; failed: Entry[]; error: unknown }> {
+  const failed: Entry[] = []
+  let error: unknown
+  const answers = await Promise.all(
+    entries.map(async (entry) => {
+      try {
+        return await acquireEntry(deps, entry)
+      } catch (problem) {
+        count(deps, entry, 'error', 'db_error')
+        failed.push(entry)
+        error = problem
+        return null
+      }
+    }),
+  )
+  return { taken: answers.filter((answer) => answer !== null), failed, error }
+}
+
 /** Null: nothing to be done for this entry. Throws when the database fails. */
-export async function acquireEntry(deps: AcquireDeps, entry: Entry): Promise<Taken | null> {
+async function acquireEntry(deps: AcquireDeps, entry: Entry): Promise<Taken | null> {
   const { options, kind, acknowledge } = deps
   const { ledger, owner, leaseMs } = options
   if (entry.jobId === null || entry.broken) {
@@ -50,9 +73,9 @@ export async function acquireEntry(deps: AcquireDeps, entry: Entry): Promise<Tak
   }
 }
 
-export type ClaimStatus = 'ok' | 'rejected' | 'error'
+type ClaimStatus = 'ok' | 'rejected' | 'error'
 
-export function count({ options: { metrics } }: AcquireDeps, entry: Entry, status: ClaimStatus, reason: string): void {
+function count({ options: { metrics } }: AcquireDeps, entry: Entry, status: ClaimStatus, reason: string): void {
   const counter = entry.reclaimed ? metrics.reclaims : metrics.claims
   counter.inc({ status, reason })
 }

@@ -44,20 +44,6 @@ for i = 5, #ARGV, 4 do
 end
 return answers`)
 
-/** Entries that nobody has read, in the fullest of the streams. Redis 6.2 does not say; then it is 0. */
-const BACKLOG = script(`
-local most = 0
-for level = 1, 3 do
-  local waiting = redis.call('XLEN', KEYS[level])
-  for _, one in ipairs(redis.pcall('XINFO', 'GROUPS', KEYS[level])) do
-    local facts = {}
-    for i = 1, #one, 2 do facts[one[i]] = one[i + 1] end
-    if facts['name'] == ARGV[1] then waiting = facts['lag'] or 0 end
-  end
-  if waiting > most then most = waiting end
-end
-return most`)
-
 export interface AnnounceOptions {
   redis: Redis
   group: string
@@ -90,10 +76,6 @@ export async function announceJobs(
     }
   })
   return (await Promise.all(sent)).flat()
-}
-
-export async function backlogOf({ redis, group }: AnnounceOptions, streams: Streams): Promise<number> {
-  return Number(await evaluate(redis, BACKLOG, scriptKeys(streams), [group]))
 }
 
 /** The judge contract's payload: what a worker needs, in base64, in an envelope that names its own version. */

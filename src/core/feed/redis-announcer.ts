@@ -1,21 +1,20 @@
 // Who announces: the outbox, for what was just submitted; the ledger's and the feed's own loops, for what is due or lost.
 // Both know only ids. The payload is read from the ledger here, and what needs no hands any more is left out.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { systemClock } from '../clock.ts'
 import type { Job } from '../ledger/job.ts'
 import type { Announced } from '../ledger/repair.ts'
 import type { Delivered, Delivery, OutboxRow } from '../outbox/delivery.ts'
 import { groupBy } from './group-by.ts'
-import { announceJobs, backlogOf, type AnnounceOptions } from './redis-announce.ts'
+import { announceJobs, type Announcement, type AnnounceOptions } from './redis-announce.ts'
+import { whenReady } from './redis-connection.ts'
 import type { RedisFeedOptions } from './redis-options.ts'
+import { openRoom } from './redis-room.ts'
 import { streamsOf, type Level } from './redis-streams.ts'
 
 const ROWS_MAX = 1000
 const RETRY = { baseMs: 250, maxMs: 5000 }
-const FULL = 0.9 // of the length at which a stream would be trimmed
-const ROOM_WAIT_MS = 100
-const ROOM_WAITS_MAX = 10
+const READY_WAIT_MS = 1000
 
 export interface Announcer {
   /** Throws unless every job that has not ended was announced. */
@@ -28,6 +27,7 @@ export interface Announcer {
 export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
   const { ledger, streams, payloadTtlSec, clock = systemClock, announces = () => true } = feed
   const options: AnnounceOptions = { redis, group: streams.group, maxLength: streams.maxLength, payloadTtlSec, clock }
+  const room = openRoom(options, streams.judgeKey)
   const streamsFor = (kind: string) => streamsOf(kind, streams.judgeKey)
 
   const read = async (jobs: readonly { jobId: string; level?: Level }[], wanted: (job: Job) => boolean) => {
@@ -38,34 +38,41 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
     return groupBy(announcements, ({ job }) => job.kind)
   }
 
-  const hasRoom = async (kind: string) => (await backlogOf(options, streamsFor(kind))) < FULL * streams.maxLength
+  const announceKind = async (kind: string, announcements: readonly Announcement[]) => {
+    room.use(kind, announcements.length)
+    return announceJobs(options, streamsFor(kind), announcements)
+  }
 
-  /** The database is the longer queue: rather than trim what waits in the stream, rows wait in the outbox. */
-  const waitForRoom = async (kind: string, signal: AbortSignal) => {
-    for (let waits = 0; waits < ROOM_WAITS_MAX && !signal.aborted; waits += 1) {
-      if (await hasRoom(kind)) return true
-      await sleep(ROOM_WAIT_MS, undefined, { signal }).catch(() => {})
+  /** What is wrong with one kind's streams is no reason to hold back the others. */
+  const deliverKind = async (kind: string, announcements: readonly Announcement[], signal: AbortSignal) => {
+    try {
+      if (!(await room.wait(kind, signal))) return announcements.map(() => STREAM_FULL)
+      return await announceKind(kind, announcements)
+    } catch (error) {
+      const failed: Delivered = { ok: false, error: error instanceof Error ? error.message : String(error) }
+      return announcements.map(() => failed)
     }
-    return false
   }
 
   const deliver = async (rows: readonly OutboxRow[], signal: AbortSignal): Promise<Delivered[]> => {
-    const rowsOfUs = rows.flatMap(({ jobId }) => (jobId === null ? [] : [{ jobId }]))
+    await whenReady(redis, READY_WAIT_MS)
+    const named = rows.flatMap(({ jobId }) => (jobId === null ? [] : [{ jobId }]))
+    const kinds = await read(named, (job) => job.state === 'pending' && announces(job.kind))
     const answerOf = new Map<string, Delivered>()
-    for (const [kind, announcements] of await read(rowsOfUs, (job) => job.state === 'pending' && announces(job.kind))) {
-      const room = await waitForRoom(kind, signal)
-      const answers = room ? await announceJobs(options, streamsFor(kind), announcements) : []
-      announcements.forEach(({ job }, index) => answerOf.set(job.jobId, answers[index] ?? STREAM_FULL))
+    for (const [kind, announcements] of kinds) {
+      const answers = await deliverKind(kind, announcements, signal)
+      announcements.forEach(({ job }, index) => answerOf.set(job.jobId, answers[index] ?? NO_ANSWER))
     }
     return rows.map(({ jobId }) => (jobId === null ? NO_JOB : (answerOf.get(jobId) ?? NOTHING_TO_SAY)))
   }
 
   return {
-    hasRoom,
+    hasRoom: room.has,
     async announce(jobs) {
+      await whenReady(redis, READY_WAIT_MS)
       const unended = await read(jobs, (job) => job.state !== 'done' && job.state !== 'dead' && announces(job.kind))
       for (const [kind, announcements] of unended) {
-        const answers = await announceJobs(options, streamsFor(kind), announcements)
+        const answers = await announceKind(kind, announcements)
         for (const answer of answers) if (!answer.ok) throw new Error(`Redis refused an entry: ${answer.error}`)
       }
     },
@@ -76,4 +83,5 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
 /** The job has ended, or has hands already: whatever becomes of those, its entry or the repair loop sees to it. */
 const NOTHING_TO_SAY: Delivered = { ok: true }
 const STREAM_FULL: Delivered = { ok: false, error: 'stream_full', retryMs: 1000 }
+const NO_ANSWER: Delivered = { ok: false, error: 'No answer from Redis.' }
 const NO_JOB: Delivered = { ok: false, error: 'The row names no job.', final: true }

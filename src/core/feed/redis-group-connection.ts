@@ -44,6 +44,8 @@ export class GroupConnection {
   /** Runs `work`; when Redis cannot do it now, waits a little and gives `otherwise`. */
   async run<T>(work: () => Promise<T>, otherwise: T, signal: AbortSignal): Promise<T> {
     if (this.closed) throw new Error('The feed is closed.')
+    if (this.redis.status !== 'ready') await this.recovered.wait(PAUSE_MAX_MS, signal)
+    if (this.redis.status !== 'ready') return otherwise // still on its way, or away: the connection's own errors say so
     try {
       if (!this.grouped && (await createGroups(this.redis, this.options))) this.options.onLoss()
       this.grouped = true

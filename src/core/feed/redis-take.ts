@@ -2,7 +2,7 @@
 // there are slots. Only `take` knows how many slots are free, so that abandoned entries are claimed here too, when the
 // reclaim loop says that it is time.
 import type { Taken, TakeRequest } from './feed.ts'
-import { acquireEntry, count, type AcquireDeps } from './redis-acquire.ts'
+import { acquireEntries, type AcquireDeps } from './redis-acquire.ts'
 import type { Entry } from './redis-entry.ts'
 import type { Reader } from './redis-reader.ts'
 import { LEVELS } from './redis-streams.ts'
@@ -24,22 +24,10 @@ export function openTaker(reader: Reader, deps: AcquireDeps): Taker {
   const unasked: Entry[] = []
   let reclaimDue = false
 
-  /** Each on its own: an entry that fails must not cost the others their leases. */
-  const acquireAll = async (entries: readonly Entry[]): Promise<{ taken: Taken[]; errors: unknown[] }> => {
-    const errors: unknown[] = []
-    const answers = await Promise.all(
-      entries.map(async (entry) => {
-        try {
-          return await acquireEntry(deps, entry)
-        } catch (error) {
-          count(deps, entry, 'error', 'db_error')
-          unasked.push(entry)
-          errors.push(error)
-          return null
-        }
-      }),
-    )
-    return { taken: answers.filter((answer) => answer !== null), errors }
+  const acquireAll = async (entries: readonly Entry[]) => {
+    const { taken, failed, error } = await acquireEntries(deps, entries)
+    unasked.push(...failed)
+    return { taken, failed: failed.length > 0, error }
   }
 
   /** One pass (judge contract, C4). Each level goes on where its last pass stopped. */
@@ -58,7 +46,7 @@ export function openTaker(reader: Reader, deps: AcquireDeps): Taker {
         metrics.reclaimsInFlight.dec(entries.length)
         taken.push(...answer.taken)
         seen += entries.length
-        if (through || answer.errors.length > 0) break
+        if (through || answer.failed) break
       }
     }
     metrics.reclaimLatency.observe(performance.now() - started)
@@ -83,10 +71,10 @@ export function openTaker(reader: Reader, deps: AcquireDeps): Taker {
       if (left.length > 0) return left
 
       const entries = unasked.length > 0 ? unasked.splice(0) : await reader.read(request.limit, request.signal)
-      const { taken, errors } = await acquireAll(entries.splice(0, request.limit))
-      if (errors.length > 0) unasked.push(...entries)
+      const { taken, failed, error } = await acquireAll(entries.splice(0, request.limit))
+      if (failed) unasked.push(...entries)
       else await putBack(entries)
-      if (taken.length === 0 && errors.length > 0) throw errors[0]
+      if (failed && taken.length === 0) throw error
       return taken
     },
     reclaimNext() {

@@ -39,12 +39,13 @@ const DRAIN_LOOK_MS = 50
 const HEARTBEAT_LOOKS = 4 // how often per heartbeat it is looked which leases are due: short work is never renewed
 
 export function openHands(options: HandsOptions): Hands {
-  const { kind, slots, feed, leaseMs, heartbeatMs, log, onStep } = options
+  const { kind, slots, feed, leaseMs, heartbeatMs, log } = options
   const stopping = new AbortController()
   const ending = new AbortController()
   const inFlight = new Map<string, InFlight>()
   const slotFree = new Wake()
-  const loops: Promise<void>[] = []
+  let taking = Promise.resolve()
+  let beating = Promise.resolve()
 
   const takeLoop = async () => {
     while (!stopping.signal.aborted) {
@@ -55,7 +56,7 @@ export function openHands(options: HandsOptions): Hands {
       }
       try {
         const taken = await feed.take({ kind: kind.name, limit, signal: stopping.signal })
-        for (const one of taken) void work(one)
+        for (const one of taken) void hold(one)
       } catch (error) {
         log.error({ err: error, kind: kind.name }, 'could not take jobs')
         await sleep(TAKE_ERROR_PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => {})
@@ -63,29 +64,12 @@ export function openHands(options: HandsOptions): Hands {
     }
   }
 
-  /** One attempt, from its acquire to its acknowledge. It never rejects. */
-  const work = async ({ job, acknowledge }: Taken) => {
+  const hold = async ({ job, acknowledge }: Taken) => {
     const mine = { job, abort: new AbortController(), leasedUntil: performance.now() + leaseMs, acknowledge }
-    const { signal } = mine.abort
     inFlight.set(job.jobId, mine)
-    try {
-      if (onStep !== undefined) await onStep('acquired', job)
-      const outcome = await runAttempt(options, job, signal)
-      if (onStep !== undefined) await onStep('worked', job)
-      if (await handIn(options, job, outcome, signal)) {
-        if (onStep !== undefined) await onStep('finalized', job)
-        await acknowledge()
-        if (onStep !== undefined) await onStep('acknowledged', job)
-      }
-    } catch (error) {
-      log.error(
-        { err: error, job_id: job.jobId, attempt_id: job.attemptId, trace_id: job.traceId },
-        'attempt left open',
-      )
-    } finally {
-      if (inFlight.get(job.jobId) === mine) inFlight.delete(job.jobId)
-      slotFree.ring()
-    }
+    await work(mine, options)
+    if (inFlight.get(job.jobId) === mine) inFlight.delete(job.jobId)
+    slotFree.ring()
   }
 
   const heartbeat = {
@@ -100,19 +84,34 @@ export function openHands(options: HandsOptions): Hands {
 
   return {
     start() {
-      loops.push(
-        takeLoop(),
-        runLoop(heartbeat, ending.signal, (error) => log.error({ err: error }, 'heartbeat failed')),
-      )
+      taking = takeLoop()
+      beating = runLoop(heartbeat, ending.signal, (error) => log.error({ err: error }, 'heartbeat failed'))
     },
     async drain(timeoutMs) {
       stopping.abort()
+      await taking // what its last take brought is in flight now, too
       const deadline = performance.now() + timeoutMs
       while (inFlight.size > 0 && performance.now() < deadline) await sleep(DRAIN_LOOK_MS)
       await Promise.all([...inFlight.values()].map((held) => giveBack(held, options)))
       ending.abort()
-      await Promise.all(loops)
+      await beating
     },
+  }
+}
+
+/** One attempt, from its acquire to its acknowledge. It never rejects. */
+async function work({ job, abort: { signal }, acknowledge }: InFlight, options: HandsOptions): Promise<void> {
+  const { onStep, log } = options
+  try {
+    if (onStep !== undefined) await onStep('acquired', job)
+    const outcome = await runAttempt(options, job, signal)
+    if (onStep !== undefined) await onStep('worked', job)
+    if (!(await handIn(options, job, outcome, signal))) return
+    if (onStep !== undefined) await onStep('finalized', job)
+    await acknowledge()
+    if (onStep !== undefined) await onStep('acknowledged', job)
+  } catch (error) {
+    log.error({ err: error, job_id: job.jobId, attempt_id: job.attemptId, trace_id: job.traceId }, 'attempt left open')
   }
 }
 

@@ -2,7 +2,13 @@
 // passes here, and what is wrong with it is answered with a 4xx.
 import type { Socket } from 'node:net'
 import helmet from '@fastify/helmet'
-import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import fastify, {
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { BODY_BYTES_MAX, parseJson } from './body.ts'
@@ -31,10 +37,10 @@ export async function openApp({ config, log, wordsOf }: AppOptions): Promise<Fas
   const onError = handleError((request) => wordsOf(request.url))
   const app = fastify({
     loggerInstance: logger,
-    disableRequestLogging: true, // one line per request, written when it is answered
+    // One line per request, written when it is answered (lifecycle.ts).
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     childLoggerFactory: (parent, bindings, options, raw) =>
       parent.child({ ...bindings, trace_id: traceIdOf(raw) }, options),
-    requestIdLogLabel: 'request_id',
     genReqId: requestIdOf,
     trustProxy: config.TRUST_PROXY,
     bodyLimit: BODY_BYTES_MAX,
@@ -57,10 +63,14 @@ export async function openApp({ config, log, wordsOf }: AppOptions): Promise<Fas
   app.setErrorHandler(onError)
   app.setValidatorCompiler(compileSchema)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
-    request.rawBody = bytes
-    return parseJson(bytes)
-  })
+  app.addContentTypeParser<Buffer>(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, bytes: Buffer) => {
+      request.rawBody = bytes
+      return parseJson(bytes)
+    },
+  )
 
   app.decorateRequest('account', null)
   app.decorateRequest('credential', null)

@@ -19,15 +19,16 @@ export const DetailList = Type.Object(
   { description: 'Which fields are wrong, and how.' },
 )
 
+type Body = typeof Detail | typeof DetailList
+
 /** For the documentation of a route: each status with the body that it has. */
-export const refusals = <Status extends number>(...statuses: Status[]): Record<Status, typeof Detail | typeof DetailList> => {
-  const entries = statuses.map((status) => [status, status === 422 ? DetailList : Detail] as const)
-  const bodies: Partial<Record<Status, typeof Detail | typeof DetailList>> = Object.fromEntries(entries)
-  if (!isComplete(statuses, bodies)) throw new Error('A status has no body.')
+export function refusals<Status extends number>(...statuses: readonly Status[]): Record<Status, Body> {
+  const bodies = Object.fromEntries(statuses.map((status) => [status, status === 422 ? DetailList : Detail]))
+  if (!coversAll(statuses, bodies)) throw new Error('A status has no body.')
   return bodies
 }
 
-const isComplete = <Status extends number, Body>(
+const coversAll = <Status extends number>(
   statuses: readonly Status[],
-  bodies: Partial<Record<Status, Body>>,
-): bodies is Record<Status, Body> => statuses.every((status) => bodies[status] !== undefined)
+  bodies: object,
+): bodies is Record<Status, Body> => statuses.every((status) => status in bodies)

@@ -1,6 +1,6 @@
 // The arena contract's envelope: { success, data, error, meta }. Messages are Korean by default and English for those who
 // ask for it with Accept-Language.
-import { Type, type TSchema } from 'typebox'
+import { Type, type Static, type TSchema } from 'typebox'
 import { isoNow, type Clock } from '../clock.ts'
 import type { CoreCode, Problem } from './problem.ts'
 
@@ -35,15 +35,20 @@ export const ENVELOPE_WORDS = {
   conflict: { ko: '현재 상태와 충돌하는 요청입니다.', en: 'The request conflicts with the present state.' },
   too_large: { ko: '요청 본문이 너무 큽니다.', en: 'The body is too large.' },
   upgrade_required: { ko: 'WebSocket 연결이 필요한 경로입니다.', en: 'This path speaks WebSocket.' },
-  rate_limited: { ko: '시도 횟수를 초과했습니다. 잠시 후 다시 시도해 주세요.', en: 'Too many attempts. Try again later.' },
+  rate_limited: {
+    ko: '시도 횟수를 초과했습니다. 잠시 후 다시 시도해 주세요.',
+    en: 'Too many attempts. Try again later.',
+  },
   internal_error: { ko: '서버 내부 오류가 발생했습니다.', en: 'Something went wrong on the server.' },
   unavailable: { ko: '서버를 일시적으로 사용할 수 없습니다.', en: 'The server is not available for the moment.' },
   duplicate_user: { ko: '이미 존재하는 사용자명입니다.', en: 'The username is taken.' },
 } satisfies Record<CoreCode | 'duplicate_user', Wording>
 
 export interface Envelope {
-  success(data: object): object
-  errorBody(problem: Problem): object
+  success<const Data extends object>(
+    data: Data,
+  ): { success: true; data: Data; error: null; meta: { timestamp: string } }
+  errorBody(problem: Problem): Static<typeof Failure>
 }
 
 /** The arena adds the words of its own codes. */

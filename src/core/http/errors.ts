@@ -52,7 +52,9 @@ export const handleError =
 export function problemFrom(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error
   if (error instanceof Overloaded) {
-    return new HttpProblem(503, 'unavailable', 'The server is busy. Try again.', { headers: retryAfter(RETRY_AFTER_SEC) })
+    return new HttpProblem(503, 'unavailable', 'The server is busy. Try again.', {
+      headers: retryAfter(RETRY_AFTER_SEC),
+    })
   }
   const code = codeOf(error)
   const framework = FRAMEWORK[code]

@@ -35,7 +35,11 @@ export const healthRoutes =
       '/healthz',
       {
         config,
-        schema: { tags, summary: 'Is the process alive?', response: { 200: Type.Object({ status: Type.Literal('ok') }) } },
+        schema: {
+          tags,
+          summary: 'Is the process alive?',
+          response: { 200: Type.Object({ status: Type.Literal('ok') }) },
+        },
       },
       async () => ({ status: 'ok' as const }),
     )
@@ -56,11 +60,11 @@ export const healthRoutes =
       { config, schema: { tags, summary: 'The same, for the arena.', response: { 200: Health, 503: Failure } } },
       async (request, reply) => {
         if (isReady(await readiness())) {
-          return reply.serializer(JSON.stringify).send(envelope.success({ status: 'ok', version: ARENA_VERSION }))
+          return reply.send(envelope.success({ status: 'ok', version: ARENA_VERSION }))
         }
         const problem = { status: 503, code: 'unavailable', message: '', requestId: request.id }
         const acceptLanguage = request.headers['accept-language'] ?? ''
-        return reply.code(503).serializer(JSON.stringify).send(envelope.errorBody({ ...problem, acceptLanguage }))
+        return reply.code(503).send(envelope.errorBody({ ...problem, acceptLanguage }))
       },
     )
   }

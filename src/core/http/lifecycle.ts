@@ -78,4 +78,3 @@ export const websocketOptions = (hub: Hub, closeWithinMs: number): WebsocketPlug
     done()
   },
 })
-

@@ -52,14 +52,15 @@ export function openHttpMetrics(registry: Metrics, sockets: () => number): HttpM
     buckets: SECONDS,
     registers,
   })
-  new Gauge({
+  const connections = new Gauge({
     name: 'websocket_connections',
     help: 'WebSockets that are open.',
-    registers,
     collect() {
       this.set(sockets())
     },
+    registers: [],
   })
+  registry.registerMetric(connections)
   let total = 0
   let errors = 0
 
@@ -89,15 +90,20 @@ export const metricsRoute =
     const schema = {
       tags: ['health'],
       summary: 'Counters: Prometheus text to a scraper, JSON to everyone else.',
-      response: { 200: Success(Counts) },
+      response: {
+        200: {
+          description: 'As Accept asks for.',
+          content: { 'application/json': { schema: Success(Counts) }, 'text/plain': { schema: Type.String() } },
+        },
+      },
     }
     app.get('/metrics', { config: { quiet: true }, schema }, async (request, reply) => {
       reply.header('vary', 'Accept')
       if (prefersText(request.headers.accept ?? '')) {
-        return reply.type(registry.contentType).serializer(String).send(await registry.metrics())
+        return reply.type(registry.contentType).send(await registry.metrics())
       }
       const { sessions, queue } = await liveCounts.count()
-      return reply.serializer(JSON.stringify).send(
+      return reply.send(
         envelope.success({
           requests: http.totals(),
           connections: { websocket: socketsOf(app) },

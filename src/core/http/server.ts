@@ -124,7 +124,11 @@ function doorStates({ doors, built = [] }: HttpDeps): DoorState[] {
   return DOOR_NAMES.map((name) => {
     const open = doors.find(({ door }) => door.name === name)?.door
     const known = open ?? built.find((door) => door.name === name)
-    return { name, about: known?.about ?? '', state: open !== undefined ? 'open' : known !== undefined ? 'closed' : 'not built yet' }
+    return {
+      name,
+      about: known?.about ?? '',
+      state: open !== undefined ? 'open' : known !== undefined ? 'closed' : 'not built yet',
+    }
   })
 }
 

@@ -70,7 +70,8 @@ function readTexts(schema: TSchema): (data: unknown) => unknown {
   const typeOf = new Map<string, string>()
   if ('properties' in schema && typeof schema.properties === 'object' && schema.properties !== null) {
     for (const [name, property] of Object.entries(schema.properties)) {
-      if (typeof property === 'object' && property !== null && 'type' in property) typeOf.set(name, String(property.type))
+      if (typeof property === 'object' && property !== null && 'type' in property)
+        typeOf.set(name, String(property.type))
     }
   }
   return (data) => {

@@ -22,7 +22,9 @@ export function wordsByPath(all: readonly Words[], otherwise: Words): (url: stri
 
   return (url) => {
     const path = pathOf(url)
-    const found = entries.find((entry) => path === entry.path || (entry.path.endsWith('/') && path.startsWith(entry.path)))
+    const found = entries.find(
+      (entry) => path === entry.path || (entry.path.endsWith('/') && path.startsWith(entry.path)),
+    )
     return found?.words ?? otherwise
   }
 }

@@ -39,7 +39,8 @@ export async function ensureAdmin(
   settings: AdminSettings,
 ): Promise<EnsuredAdmin> {
   const username = settings.username === '' ? NAME_DEFAULT : settings.username
-  if (!isUsername(username)) throw new InvalidAdmin('REEVE_ADMIN_USERNAME: not a username of 1 to 120 visible characters')
+  if (!isUsername(username))
+    throw new InvalidAdmin('REEVE_ADMIN_USERNAME: not a username of 1 to 120 visible characters')
   if (settings.password !== '') {
     if (!isPassword(settings.password)) throw new InvalidAdmin('REEVE_ADMIN_PASSWORD: longer than 1024 characters')
     return ensureGiven(database, passwords, username, settings.password)

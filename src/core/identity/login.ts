@@ -26,7 +26,10 @@ export interface LoggedIn {
 }
 
 /** In order of precedence. */
-export type LoginAnswer = LoggedIn | (Refused<'rate_limited'> & { retryAfterSec: number }) | Refused<'invalid_credentials'>
+export type LoginAnswer =
+  | LoggedIn
+  | (Refused<'rate_limited'> & { retryAfterSec: number })
+  | Refused<'invalid_credentials'>
 
 export interface LoginDeps {
   database: Database
@@ -55,4 +58,6 @@ export function openLogin({ database, passwords, takeRate, config }: LoginDeps) 
 
 /** Hashed, so that a bucket has one length and a table of buckets names nobody. */
 const bucketOf = (username: string, address: string): string =>
-  `login:${createHash('sha256').update(`${usernameKey(username)}\n${address}`).digest('hex')}`
+  `login:${createHash('sha256')
+    .update(`${usernameKey(username)}\n${address}`)
+    .digest('hex')}`

@@ -33,7 +33,10 @@ export async function issueToken(on: Queryable, accountId: number, ttlSec: numbe
 export const isToken = (text: string): boolean => TOKEN.test(text)
 
 /** One query for all who ask at once. */
-export async function holdersOfTokens(on: Queryable, tokens: readonly string[]): Promise<{ account: Account | null }[]> {
+export async function holdersOfTokens(
+  on: Queryable,
+  tokens: readonly string[],
+): Promise<{ account: Account | null }[]> {
   const hashes = tokens.map(hashSecret)
   const rows = await on.query<AccountRow & { hash: string }>(SELECT_HOLDERS, [hashes])
   const accountOf = new Map(rows.map((row) => [row.hash, accountFrom(row)]))

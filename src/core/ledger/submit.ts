@@ -112,15 +112,16 @@ const accepted = (job: PreparedJob): Submitted => ({ ok: true, jobId: job.jobId,
 export const isFresh = (answer: Submitted | undefined): boolean => answer?.ok === true && !answer.duplicate
 
 async function claimKeys(tx: Tx, jobs: readonly PreparedJob[]): Promise<Submitted[]> {
-  const keyed = jobs.flatMap(({ jobId, idempotency }) =>
-    idempotency === null
-      ? []
-      : [{ job_id: jobId, scope: idempotency.scope, key: idempotency.key, body_hash: idempotency.bodyHash }],
-  )
-  if (keyed.length === 0) return jobs.map(accepted)
+  const keyed = new Map<string, object>() // the first of each key: a statement cannot meet the same key twice
+  for (const { jobId, idempotency } of jobs) {
+    if (idempotency === null || keyed.has(idempotencyName(idempotency))) continue
+    const { scope, key, bodyHash } = idempotency
+    keyed.set(idempotencyName(idempotency), { job_id: jobId, scope, key, body_hash: bodyHash })
+  }
+  if (keyed.size === 0) return jobs.map(accepted)
 
   type Claimed = { scope: string; key: string; body_hash: string; job_id: string }
-  const claimed = await tx.query<Claimed>(CLAIM_KEYS, [JSON.stringify(keyed)])
+  const claimed = await tx.query<Claimed>(CLAIM_KEYS, [JSON.stringify([...keyed.values()])])
   const rowOf = new Map(claimed.map((row) => [idempotencyName(row), row]))
 
   return jobs.map((job) => {

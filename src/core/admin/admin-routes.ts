@@ -1,0 +1,25 @@
+// /admin/*: for those who run the deployment. Everything here asks for the ADMIN role before it looks at anything else.
+import type { FastifyPluginAsync } from 'fastify'
+import type { HttpDeps } from '../http/server.ts'
+import { eventRoutes } from './events.ts'
+import { jobRoutes } from './jobs.ts'
+import { statusRoute } from './status.ts'
+import { userRoutes } from './users.ts'
+
+export interface AdminDeps extends Pick<
+  HttpDeps,
+  'config' | 'identity' | 'ledger' | 'events' | 'kinds' | 'doors' | 'about' | 'clock'
+> {
+  version: string
+  /** Milliseconds since 1970. */
+  startedAt: number
+}
+
+export const adminRoutes =
+  (deps: AdminDeps): FastifyPluginAsync =>
+  async (app) => {
+    await app.register(userRoutes(deps))
+    await app.register(jobRoutes(deps))
+    await app.register(statusRoute(deps))
+    await app.register(eventRoutes(deps))
+  }

@@ -1,0 +1,25 @@
+// /admin/events: a WebSocket that shows any channel of events, live and since an id.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { follow } from '../http/follow.ts'
+import { requireSocket } from '../http/socket-auth.ts'
+import type { AdminDeps } from './admin-routes.ts'
+
+const Query = Type.Object({
+  channel: Type.String({ minLength: 1, maxLength: 200 }),
+  since: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+})
+
+export const eventRoutes =
+  ({ identity, config, events }: AdminDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const onRequest = requireSocket(identity, config, 'ADMIN')
+    app.get(
+      '/admin/events',
+      { websocket: true, onRequest, schema: { querystring: Query } },
+      async (socket, request) => {
+        const { channel, since } = request.query
+        await follow(app.hub.attach(socket), { events, channel, since })
+      },
+    )
+  }

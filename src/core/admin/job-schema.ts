@@ -1,0 +1,79 @@
+// A job as an admin sees it.
+import { Type, type Static } from 'typebox'
+import type { HistoryEntry } from '../ledger/history.ts'
+import type { Job } from '../ledger/job.ts'
+import { JOB_STATES } from '../ledger/read.ts'
+
+const Moment = Type.String({ format: 'date-time' })
+const maybe = <S extends typeof Moment | ReturnType<typeof Type.Integer>>(schema: S) =>
+  Type.Union([schema, Type.Null()])
+
+export const JobState = Type.Enum([...JOB_STATES])
+
+export const JobSummary = Type.Object({
+  job_id: Type.String({ format: 'uuid' }),
+  kind: Type.String(),
+  state: JobState,
+  priority: Type.Integer(),
+  attempt_id: Type.Integer({ description: '0: nobody has begun yet.' }),
+  max_attempts: maybe(Type.Integer()),
+  reason: maybe(Type.String()),
+  account_id: maybe(Type.Integer()),
+  lease_owner: maybe(Type.String()),
+  lease_until: maybe(Moment),
+  trace_id: maybe(Type.String()),
+  replay_of: maybe(Type.String()),
+  due_at: maybe(Moment),
+  submitted_at: Moment,
+  started_at: maybe(Moment),
+  finished_at: maybe(Moment),
+})
+
+export const JobDetail = Type.Object({
+  ...JobSummary.properties,
+  payload: Type.Unknown(),
+  result: Type.Unknown(),
+  history: Type.Array(
+    Type.Object({
+      at: Moment,
+      what: Type.String(),
+      attempt_id: Type.Integer(),
+      owner: maybe(Type.String()),
+      detail: maybe(Type.String()),
+    }),
+  ),
+})
+
+export const summaryOf = (job: Job): Static<typeof JobSummary> => ({
+  job_id: job.jobId,
+  kind: job.kind,
+  state: job.state,
+  priority: job.priority,
+  attempt_id: job.attemptId,
+  max_attempts: job.maxAttempts,
+  reason: job.reason,
+  account_id: job.accountId,
+  lease_owner: job.leaseOwner,
+  lease_until: iso(job.leaseUntil),
+  trace_id: job.traceId,
+  replay_of: job.replayOf,
+  due_at: iso(job.dueAt),
+  submitted_at: job.submittedAt.toISOString(),
+  started_at: iso(job.startedAt),
+  finished_at: iso(job.finishedAt),
+})
+
+export const detailOf = (job: Job, history: readonly HistoryEntry[]): Static<typeof JobDetail> => ({
+  ...summaryOf(job),
+  payload: job.payload,
+  result: job.result,
+  history: history.map(({ at, what, attemptId, owner, detail }) => ({
+    at: at.toISOString(),
+    what,
+    attempt_id: attemptId,
+    owner,
+    detail,
+  })),
+})
+
+const iso = (moment: Date | null): string | null => moment?.toISOString() ?? null

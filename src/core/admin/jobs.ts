@@ -1,0 +1,176 @@
+// /admin/jobs: any job of any kind, whichever door it came through.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { refusals } from '../http/detail.ts'
+import { SECURED } from '../http/docs.ts'
+import { accountOf, requireRole } from '../http/guard.ts'
+import { idempotencyConflict, idempotencyOf } from '../http/idempotency.ts'
+import { preferredWaitMs, waitSignal } from '../http/prefer.ts'
+import { HttpProblem } from '../http/problem.ts'
+import type { Kind } from '../hands/kind.ts'
+import type { Job } from '../ledger/job.ts'
+import type { AdminDeps } from './admin-routes.ts'
+import { detailOf, JobDetail, JobState, JobSummary, summaryOf } from './job-schema.ts'
+
+const LIMIT_DEFAULT = 50
+const YEAR_MS = 366 * 86_400_000
+const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+const JobId = Type.String({ format: 'uuid', pattern: JOB_ID.source })
+const Filter = Type.Object({
+  kind: Type.Optional(Type.String({ maxLength: 100 })),
+  state: Type.Optional(JobState),
+  before: Type.Optional(JobId),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: `Default ${LIMIT_DEFAULT}.` })),
+})
+const Listed = Type.Object({
+  jobs: Type.Array(JobSummary),
+  next_before: Type.Union([Type.String(), Type.Null()], { description: '`before` of the next page; null: the last.' }),
+})
+const NewJob = Type.Object(
+  {
+    kind: Type.String({ minLength: 1, maxLength: 100 }),
+    payload: Type.Unknown(),
+    priority: Type.Optional(Type.Integer({ minimum: 0, maximum: 9, description: 'Higher is sooner. Default 5.' })),
+    delay_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: YEAR_MS })),
+    max_attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  },
+  { additionalProperties: false },
+)
+const Accepted = Type.Object({ job_id: Type.String(), state: JobState })
+const JobPath = Type.Object({ id: Type.String({ maxLength: 512 }) })
+const Cancel = Type.Optional(Type.Object({ reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })) }))
+
+export const jobRoutes =
+  (deps: AdminDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.addHook('onRequest', requireRole(deps.identity, 'ADMIN'))
+    await app.register(readRoutes(deps))
+    await app.register(submitRoute(deps))
+    await app.register(endRoutes(deps))
+  }
+
+const secured = { tags: ['admin'], security: SECURED }
+
+const readRoutes =
+  ({ ledger }: AdminDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.get(
+      '/admin/jobs',
+      {
+        schema: {
+          ...secured,
+          summary: 'List jobs, newest first.',
+          querystring: Filter,
+          response: { 200: Listed, ...refusals(401, 403, 422) },
+        },
+      },
+      async (request) => {
+        const { limit = LIMIT_DEFAULT, ...filter } = request.query
+        const jobs = await ledger.list({ ...filter, limit: limit + 1 }) // one more tells whether there is a next page
+        const page = jobs.slice(0, limit)
+        return { jobs: page.map(summaryOf), next_before: jobs.length > limit ? (page.at(-1)?.jobId ?? null) : null }
+      },
+    )
+
+    const summary = 'One job with its history. `Prefer: wait=N` (at most 50) waits for its end.'
+    app.get(
+      '/admin/jobs/:id',
+      { schema: { ...secured, summary, params: JobPath, response: { 200: JobDetail, ...refusals(401, 403, 404) } } },
+      async (request, reply) => {
+        const jobId = jobIdOf(request.params.id)
+        const timeoutMs = preferredWaitMs(request)
+        if (timeoutMs > 0) reply.header('preference-applied', `wait=${timeoutMs / 1000}`)
+        const job =
+          timeoutMs === 0
+            ? await ledger.get(jobId)
+            : await ledger.awaitEnd(jobId, { timeoutMs, signal: waitSignal(request, reply) })
+        if (job === null) throw unknownJob()
+        return detailOf(job, await ledger.history(job))
+      },
+    )
+  }
+
+const submitRoute =
+  ({ ledger, kinds }: AdminDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const summary = 'Submit a job. `Idempotency-Key`: the same key and body name the same job.'
+    app.post(
+      '/admin/jobs',
+      { schema: { ...secured, summary, body: NewJob, response: { 202: Accepted, ...refusals(400, 401, 403, 422) } } },
+      async (request, reply) => {
+        const { kind, payload, priority, delay_ms: delayMs, max_attempts: maxAttempts } = request.body
+        if (!kinds.some(({ name }) => name === kind)) throw unknownKind(kinds)
+        const answer = await ledger.submit({
+          kind,
+          payload,
+          accountId: accountOf(request).accountId,
+          traceId: request.traceId,
+          idempotency: idempotencyOf(request, 'admin'),
+          ...(priority === undefined ? {} : { priority }),
+          ...(delayMs === undefined ? {} : { delayMs }),
+          ...(maxAttempts === undefined ? {} : { maxAttempts }),
+        })
+        if (!answer.ok) throw idempotencyConflict()
+        return reply.code(202).send({ job_id: answer.jobId, state: 'pending' })
+      },
+    )
+  }
+
+const endRoutes =
+  ({ ledger, kinds }: AdminDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const kindOf = (job: Job): Kind | undefined => kinds.find(({ name }) => name === job.kind)
+    const refused = refusals(401, 403, 404, 409, 422)
+
+    app.post(
+      '/admin/jobs/:id/cancel',
+      {
+        schema: {
+          ...secured,
+          summary: 'End a job that has not ended.',
+          params: JobPath,
+          body: Cancel,
+          response: { 200: Accepted, ...refused },
+        },
+      },
+      async (request) => {
+        const job = await ledger.get(jobIdOf(request.params.id))
+        if (job === null) throw unknownJob()
+        const reason = request.body?.reason ?? 'cancelled by an admin'
+        const effects = kindOf(job)?.effectsOfDeath?.(job, reason) ?? []
+        const answer = await ledger.cancel({ jobId: job.jobId, reason, effects })
+        if (answer.ok) return { job_id: job.jobId, state: 'dead' as const }
+        if (answer.code === 'unknown_job') throw unknownJob()
+        throw new HttpProblem(409, 'conflict', 'The job has already ended')
+      },
+    )
+
+    const summary = 'Submit a dead job again, as a new one that names it. Asking twice names the same new job.'
+    app.post(
+      '/admin/jobs/:id/replay',
+      { schema: { ...secured, summary, params: JobPath, response: { 202: Accepted, ...refused } } },
+      async (request, reply) => {
+        const effectsOf = (old: Job, newJobId: string) => kindOf(old)?.effectsOfReplay?.(old, newJobId) ?? []
+        const answer = await ledger.replay(jobIdOf(request.params.id), effectsOf)
+        if (answer.ok) return reply.code(202).send({ job_id: answer.jobId, state: 'pending' })
+        if (answer.code === 'unknown_job') throw unknownJob()
+        throw new HttpProblem(409, 'conflict', 'Only a dead job can be replayed')
+      },
+    )
+  }
+
+const unknownJob = () => new HttpProblem(404, 'not_found', 'Job not found')
+
+/** What cannot be an id is the id of no job. */
+function jobIdOf(text: string): string {
+  const jobId = text.toLowerCase()
+  if (!JOB_ID.test(jobId)) throw unknownJob()
+  return jobId
+}
+
+function unknownKind(kinds: readonly Kind[]): HttpProblem {
+  const message = `must be one of ${kinds.map(({ name }) => name).join(', ')}`
+  const fields = [{ path: ['body', 'kind'], message, rule: 'enum' }]
+  return new HttpProblem(422, 'validation_failed', `body.kind ${message}.`, { fields })
+}

@@ -1,0 +1,44 @@
+// /admin/status: what runs here, and how much is waiting.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { refusals } from '../http/detail.ts'
+import { SECURED } from '../http/docs.ts'
+import { requireRole } from '../http/guard.ts'
+import { socketsOf } from '../http/metrics-route.ts'
+import type { AdminDeps } from './admin-routes.ts'
+import { JobState } from './job-schema.ts'
+
+const Status = Type.Object({
+  version: Type.String(),
+  node: Type.String(),
+  uptime_sec: Type.Integer(),
+  doors: Type.Array(Type.String()),
+  kinds: Type.Array(Type.String()),
+  storage: Type.Object({ database: Type.String(), feed: Type.String(), files: Type.String() }),
+  websockets: Type.Integer(),
+  jobs: Type.Array(Type.Object({ kind: Type.String(), state: JobState, count: Type.Integer() }), {
+    description: 'Without those that are done.',
+  }),
+})
+
+export const statusRoute =
+  (deps: AdminDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { identity, ledger, clock, about, doors, kinds } = deps
+    const schema = {
+      tags: ['admin'],
+      security: SECURED,
+      summary: 'What runs here, and how much is waiting.',
+      response: { 200: Status, ...refusals(401, 403) },
+    }
+    app.get('/admin/status', { onRequest: requireRole(identity, 'ADMIN'), schema }, async () => ({
+      version: deps.version,
+      node: process.version,
+      uptime_sec: Math.floor((clock.now() - deps.startedAt) / 1000),
+      doors: doors.map(({ door }) => door.name),
+      kinds: kinds.map(({ name }) => name),
+      storage: about,
+      websockets: socketsOf(app),
+      jobs: await ledger.count(),
+    }))
+  }

@@ -1,0 +1,80 @@
+// /auth/api-keys: lasting credentials for programs. A key is shown once. It is made with a login, not with another key: a
+// leaked key must not be able to outlive its revocation.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { refusals } from '../http/detail.ts'
+import { SECURED } from '../http/docs.ts'
+import { accountOf, requireAccount } from '../http/guard.ts'
+import { HttpProblem } from '../http/problem.ts'
+import { LIVE_KEYS_MAX, type ApiKey } from './api-keys.ts'
+import type { Identity } from './identity.ts'
+
+const tags = ['accounts']
+const Key = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  created_at: Type.String({ format: 'date-time' }),
+  last_used_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description: 'To the minute.' }),
+})
+const NewKey = Type.Object({ name: Type.String({ minLength: 1, maxLength: 120 }) })
+const Made = Type.Object({ ...Key.properties, api_key: Type.String({ description: 'Shown this once.' }) })
+const Keys = Type.Object({ api_keys: Type.Array(Key) })
+const KeyPath = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) })
+
+export const apiKeyRoutes =
+  ({ identity }: { identity: Identity }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const onRequest = requireAccount(identity)
+    const secured = { tags, security: SECURED }
+
+    app.post(
+      '/auth/api-keys',
+      {
+        onRequest,
+        schema: {
+          ...secured,
+          summary: 'Make an API key.',
+          body: NewKey,
+          response: { 201: Made, ...refusals(401, 403, 409, 422) },
+        },
+      },
+      async (request, reply) => {
+        if (request.credential?.kind !== 'token') throw new HttpProblem(403, 'forbidden', 'Log in to make an API key')
+        const answer = await identity.createApiKey(accountOf(request).accountId, request.body.name)
+        if (!answer.ok) throw new HttpProblem(409, 'conflict', `At most ${LIVE_KEYS_MAX} API keys: revoke one first`)
+        reply.header('cache-control', 'no-store')
+        return reply.code(201).send({ ...onWire(answer.apiKey), api_key: answer.secret })
+      },
+    )
+
+    app.get(
+      '/auth/api-keys',
+      { onRequest, schema: { ...secured, summary: 'List my API keys.', response: { 200: Keys, ...refusals(401) } } },
+      async (request) => ({ api_keys: (await identity.listApiKeys(accountOf(request).accountId)).map(onWire) }),
+    )
+
+    app.delete(
+      '/auth/api-keys/:id',
+      {
+        onRequest,
+        schema: {
+          ...secured,
+          summary: 'Revoke an API key.',
+          params: KeyPath,
+          response: { 204: Type.Null(), ...refusals(401, 404, 422) },
+        },
+      },
+      async (request, reply) => {
+        const revoked = await identity.revokeApiKey(accountOf(request).accountId, request.params.id)
+        if (!revoked) throw new HttpProblem(404, 'not_found', 'API key not found')
+        return reply.code(204).send(null)
+      },
+    )
+  }
+
+const onWire = ({ apiKeyId, name, createdAt, lastUsedAt }: ApiKey) => ({
+  id: apiKeyId,
+  name,
+  created_at: createdAt.toISOString(),
+  last_used_at: lastUsedAt?.toISOString() ?? null,
+})

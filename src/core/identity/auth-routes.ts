@@ -1,0 +1,164 @@
+// /auth/*: accounts for programs and their owners, in the pool's words ({"detail": …}).
+import formbody from '@fastify/formbody'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { FORM_BYTES_MAX, parseForm } from '../http/body.ts'
+import { refusals } from '../http/detail.ts'
+import { SECURED } from '../http/docs.ts'
+import { accountOf, requireAccount } from '../http/guard.ts'
+import { HttpProblem, retryAfter, type FieldProblem } from '../http/problem.ts'
+import { apiKeyRoutes } from './api-key-routes.ts'
+import type { Identity, RegisterRefusal } from './identity.ts'
+import { isRole, type Role } from './role.ts'
+
+const SELF_GIVEN: readonly Role[] = ['CLIENT', 'WORKER_OWNER']
+const NO_STORE = { 'cache-control': 'no-store' }
+const tags = ['accounts']
+
+// Lengths are judged by the identity itself, for all doors alike; these only keep nonsense out.
+const Name = Type.String({ minLength: 1, maxLength: 1000 })
+const Password = Type.String({ minLength: 1, maxLength: 2000 })
+
+const Registration = Type.Object({
+  username: Type.Optional(Name),
+  email: Type.Optional(Name),
+  password: Password,
+  role: Type.String({ description: 'CLIENT or WORKER_OWNER, in either case. Only an admin gives others.' }),
+})
+const Registered = Type.Object({ user_id: Type.Integer(), username: Type.String(), role: Type.String() })
+
+const Login = Type.Object({
+  username: Type.Optional(Name),
+  email: Type.Optional(Name),
+  password: Password,
+})
+const Token = Type.Object({
+  access_token: Type.String(),
+  token_type: Type.Literal('bearer'),
+  expires_in: Type.Integer({ description: 'Seconds.' }),
+})
+
+const Me = Type.Object({ user_id: Type.Integer(), username: Type.String(), roles: Type.Array(Type.String()) })
+
+export const authRoutes =
+  ({ identity }: { identity: Identity }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    await app.register(apiKeyRoutes({ identity }))
+    await app.register(loginRoute({ identity })) // the only one that takes a form
+    const signedIn = requireAccount(identity)
+
+    app.post(
+      '/auth/register',
+      {
+        schema: {
+          tags,
+          summary: 'Make an account.',
+          body: Registration,
+          response: { 201: Registered, ...refusals(403, 409, 422) },
+        },
+      },
+      async (request, reply) => {
+        const username = nameOf(request.body)
+        const role = selfGivenRole(request.body.role)
+        const answer = await identity.register({ username, password: request.body.password, roles: [role] })
+        if (!answer.ok) throw registerProblem(answer.code)
+        const { account } = answer
+        return reply.code(201).send({ user_id: account.accountId, username: account.username, role })
+      },
+    )
+
+    app.post(
+      '/auth/logout',
+      {
+        onRequest: signedIn,
+        schema: {
+          tags,
+          summary: 'Give the token back.',
+          security: SECURED,
+          response: { 204: Type.Null(), ...refusals(400, 401) },
+        },
+      },
+      async (request, reply) => {
+        if (request.credential?.kind !== 'token')
+          throw new HttpProblem(400, 'bad_request', 'An API key is revoked, not logged out')
+        await identity.logout(request.credential.secret)
+        return reply.code(204).send(null)
+      },
+    )
+
+    app.get(
+      '/auth/me',
+      {
+        onRequest: signedIn,
+        schema: { tags, summary: 'Who am I?', security: SECURED, response: { 200: Me, ...refusals(401) } },
+      },
+      async (request) => {
+        const { accountId, username, roles } = accountOf(request)
+        return { user_id: accountId, username, roles: [...roles] }
+      },
+    )
+  }
+
+const loginRoute =
+  ({ identity }: { identity: Identity }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    await app.register(formbody, { bodyLimit: FORM_BYTES_MAX, parser: parseForm })
+    const schema = {
+      tags,
+      summary: 'Get a token (OAuth2 password flow, or JSON).',
+      consumes: ['application/x-www-form-urlencoded', 'application/json'],
+      body: Login,
+      response: { 200: Token, ...refusals(401, 422, 429) },
+    }
+    app.post('/auth/login', { schema }, async (request, reply) => {
+      const answer = await identity.login({
+        username: nameOf(request.body),
+        password: request.body.password,
+        address: request.ip,
+      })
+      if (answer.ok) {
+        const { token, expiresInSec } = answer
+        return reply.headers(NO_STORE).send({ access_token: token, token_type: 'bearer', expires_in: expiresInSec })
+      }
+      if (answer.code === 'rate_limited') {
+        const headers = retryAfter(answer.retryAfterSec)
+        throw new HttpProblem(429, 'rate_limited', 'Too many login attempts', { headers })
+      }
+      throw new HttpProblem(401, 'invalid_credentials', 'Invalid credentials', {
+        headers: { 'www-authenticate': 'Bearer' },
+      })
+    })
+  }
+
+const invalidField = (name: string, message: string, rule = 'value_error'): HttpProblem => {
+  const fields: FieldProblem[] = [{ path: ['body', name], message, rule }]
+  return new HttpProblem(422, 'validation_failed', `body.${name} ${message}.`, { fields })
+}
+
+/** One of the two, or both if they say the same. */
+function nameOf({ username, email }: { username?: string; email?: string }): string {
+  if (username !== undefined && email !== undefined && username !== email) {
+    throw invalidField('email', 'is not the username: give one of them')
+  }
+  const name = username ?? email
+  if (name === undefined) throw invalidField('username', 'is required', 'required')
+  return name
+}
+
+function selfGivenRole(text: string): Role {
+  const role = text.toUpperCase()
+  if (!isRole(role)) throw invalidField('role', `must be one of ${SELF_GIVEN.join(', ')}`, 'enum')
+  if (!SELF_GIVEN.includes(role)) throw new HttpProblem(403, 'forbidden', 'Only an admin gives this role')
+  return role
+}
+
+export function registerProblem(code: RegisterRefusal): HttpProblem {
+  switch (code) {
+    case 'invalid_username':
+      return invalidField('username', 'must be 1 to 120 visible characters, with no space at either end')
+    case 'invalid_password':
+      return invalidField('password', 'must be 1 to 1024 characters')
+    case 'duplicate_user':
+      return new HttpProblem(409, 'duplicate_user', 'Username already exists')
+  }
+}

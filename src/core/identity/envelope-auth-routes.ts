@@ -1,0 +1,89 @@
+// /api/auth/*: the arena contract's way to register, log in and log out. Every deployment has it, whichever doors are open.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { SECURED } from '../http/docs.ts'
+import { Failure, Success, type Envelope } from '../http/envelope.ts'
+import { requireAccount } from '../http/guard.ts'
+import { HttpProblem, retryAfter } from '../http/problem.ts'
+import type { Identity } from './identity.ts'
+
+const tags = ['accounts']
+const Credentials = Type.Object({
+  username: Type.String({ minLength: 1, maxLength: 1000 }),
+  password: Type.String({ minLength: 1, maxLength: 2000 }),
+})
+const User = Type.Object({ userId: Type.Integer(), username: Type.String() })
+const LoggedIn = Type.Object({ token: Type.String(), expiresAt: Type.String({ format: 'date-time' }), user: User })
+const LoggedOut = Type.Object({ loggedOut: Type.Literal(true) })
+
+export interface EnvelopeAuthDeps {
+  identity: Identity
+  envelope: Envelope
+}
+
+export const envelopeAuthRoutes =
+  ({ identity, envelope }: EnvelopeAuthDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.post(
+      '/api/auth/register',
+      {
+        schema: {
+          tags,
+          summary: 'Make a player.',
+          body: Credentials,
+          response: { 201: Success(User), 400: Failure, 409: Failure },
+        },
+      },
+      async (request, reply) => {
+        const answer = await identity.register({ ...request.body, roles: ['PLAYER'] })
+        if (!answer.ok && answer.code === 'duplicate_user') throw new HttpProblem(409, 'duplicate_user', '')
+        if (!answer.ok) throw new HttpProblem(400, 'bad_request', '')
+        const { accountId: userId, username } = answer.account
+        return reply.code(201).send(envelope.success({ userId, username }))
+      },
+    )
+
+    app.post(
+      '/api/auth/login',
+      {
+        schema: {
+          tags,
+          summary: 'Get a token.',
+          body: Credentials,
+          response: { 200: Success(LoggedIn), 400: Failure, 401: Failure, 429: Failure },
+        },
+      },
+      async (request, reply) => {
+        const answer = await identity.login({ ...request.body, address: request.ip })
+        if (!answer.ok && answer.code === 'rate_limited') {
+          throw new HttpProblem(429, 'rate_limited', '', { headers: retryAfter(answer.retryAfterSec) })
+        }
+        if (!answer.ok) throw new HttpProblem(401, 'invalid_credentials', '')
+        const { token, expiresAt, account } = answer
+        const user = { userId: account.accountId, username: account.username }
+        return reply
+          .header('cache-control', 'no-store')
+
+          .send(envelope.success({ token, expiresAt: expiresAt.toISOString(), user }))
+      },
+    )
+
+    app.post(
+      '/api/auth/logout',
+      {
+        onRequest: requireAccount(identity),
+        schema: {
+          tags,
+          summary: 'Give the token back.',
+          security: SECURED,
+          response: { 200: Success(LoggedOut), 401: Failure },
+        },
+      },
+      async (request, reply) => {
+        // An API key is not a login, and is revoked elsewhere.
+        if (request.credential?.kind !== 'token') throw new HttpProblem(401, 'unauthorized', '')
+        await identity.logout(request.credential.secret)
+        return reply.send(envelope.success({ loggedOut: true }))
+      },
+    )
+  }

@@ -1,0 +1,30 @@
+// HTML in template strings: every value is escaped, unless it is HTML that was made here.
+
+export class Html {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+type Value = string | number | Html | readonly Html[]
+
+export const html = (parts: TemplateStringsArray, ...values: readonly Value[]): Html =>
+  new Html(parts.map((part, index) => part + render(values[index] ?? '')).join(''))
+
+function render(value: Value): string {
+  if (value instanceof Html) return value.text
+  if (typeof value === 'string' || typeof value === 'number') return escapeHtml(String(value))
+  return value.map(({ text }) => text).join('')
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+export const escapeHtml = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')

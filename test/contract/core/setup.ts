@@ -1,0 +1,72 @@
+// The whole HTTP side on a database of its own, with no door unless the test brings one.
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import type { TestContext } from 'node:test'
+import type { InjectOptions } from 'fastify'
+import { systemClock } from '../../../src/core/clock.ts'
+import { parseConfig } from '../../../src/core/config.ts'
+import type { Deps, Door, Opened } from '../../../src/core/door.ts'
+import { openEngine } from '../../../src/core/engine.ts'
+import type { FileStore } from '../../../src/core/files/file-store.ts'
+import { openFolderStore } from '../../../src/core/files/folder-store.ts'
+import type { Kind } from '../../../src/core/hands/kind.ts'
+import { openHttp } from '../../../src/core/http/server.ts'
+import { openIdentity } from '../../../src/core/identity/identity.ts'
+import type { Role } from '../../../src/core/identity/role.ts'
+import { openLog } from '../../../src/core/log.ts'
+import { openMetrics } from '../../../src/core/metrics.ts'
+import { atEnd } from '../../support/cleanup.ts'
+import { testDatabase } from '../../support/database.ts'
+import { temporaryFolder } from '../../support/servers.ts'
+
+export interface SetupOptions {
+  env?: Record<string, string>
+  doors?: readonly { door: Door; opened: Opened }[]
+  kinds?: readonly Kind[]
+  files?: FileStore
+}
+
+export type Setup = Awaited<ReturnType<typeof setup>>
+
+export async function setup(t: TestContext, options: SetupOptions = {}) {
+  const { database } = await testDatabase(t)
+  const env = { SERVER_PORT: '0', LOG_LEVEL: 'trace', DRAIN_TIMEOUT_SEC: '3', ...options.env }
+  const { core: config } = parseConfig(env, {})
+  const lines: string[] = []
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk))
+      done()
+    },
+  })
+  const log = openLog(config, destination)
+  const metrics = openMetrics()
+  const engine = await openEngine({ config, database, metrics, log })
+  atEnd(t, () => engine.close())
+  const identity = openIdentity({ database, config })
+  const files = options.files ?? openFolderStore(await temporaryFolder())
+  const deps: Deps = { ...engine, config, database, files, identity, metrics, log, clock: systemClock }
+  const http = await openHttp({
+    ...deps,
+    feed: engine.feed,
+    doors: options.doors ?? [],
+    kinds: options.kinds ?? [{ name: 'echo' }],
+    about: { database: 'PostgreSQL', feed: 'PostgreSQL', files: 'a folder' },
+  })
+  atEnd(t, () => http.close())
+
+  const { app } = http
+  const ask = async (request: InjectOptions & { token?: string }) => {
+    const { token, ...rest } = request
+    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    return app.inject({ ...rest, headers: { ...authorization, ...rest.headers } })
+  }
+  const account = async (username: string, roles: readonly Role[] = []) => {
+    const made = await identity.register({ username, password: `${username} password`, roles })
+    assert(made.ok)
+    const answer = await identity.login({ username, password: `${username} password`, address: 'setup' })
+    assert(answer.ok)
+    return { token: answer.token, accountId: made.account.accountId }
+  }
+  return { app, http, ask, account, engine, database, identity, config, lines, metrics }
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setupLedger } from '../support/ledger.ts'
+import { dump, UNKNOWN_JOB } from './dump.ts'
+
+type World = Awaited<ReturnType<typeof setupLedger>>
+
+const next = async ({ ledger }: World, limit = 1, kind = 'echo') =>
+  (await ledger.acquireNext({ kind, limit, owner: 'w1', leaseMs: 60_000 })).map((job) => job.jobId)
+
+describe('acquire by id', () => {
+  test('a pending job becomes the owner’s first attempt, with all that its hands need', async (t) => {
+    const { ledger, submit } = await setupLedger(t)
+    const jobId = await submit({ payload: { n: 2 }, priority: 3, accountId: 4, traceId: 'tr', maxAttempts: 2 })
+
+    const answer = await ledger.acquire({ jobId, owner: 'w1', leaseMs: 30_000 })
+
+    assert.deepEqual(answer, {
+      ok: true,
+      job: {
+        jobId,
+        kind: 'echo',
+        payload: { n: 2 },
+        priority: 3,
+        attemptId: 1,
+        owner: 'w1',
+        accountId: 4,
+        traceId: 'tr',
+        maxAttempts: 2,
+      },
+    })
+    const job = await ledger.get(jobId)
+    assert.equal(job?.state, 'processing')
+    assert.equal(job?.leaseOwner, 'w1')
+    assert(job?.startedAt instanceof Date && job.leaseUntil instanceof Date)
+    const leaseMs = job.leaseUntil.getTime() - job.startedAt.getTime()
+    assert(Math.abs(leaseMs - 30_000) <= 1, `${leaseMs}`)
+  })
+
+  test('an abandoned job becomes the next attempt, and the one before it is kept as expired', async (t) => {
+    const { ledger, database, submit, acquire, expireLease } = await setupLedger(t)
+    const jobId = await submit({ payload: 'p', traceId: 'tr' })
+    const first = await acquire(jobId, 'w1')
+    await expireLease(jobId)
+
+    const second = await acquire(jobId, 'w2')
+
+    assert.deepEqual(second, { ...first, attemptId: 2, owner: 'w2' })
+    assert.deepEqual(await database.query('select attempt_id, owner, outcome, error from attempts'), [
+      { attempt_id: 1, owner: 'w1', outcome: 'lease_expired', error: null },
+    ])
+    assert.equal((await ledger.get(jobId))?.leaseOwner, 'w2')
+  })
+
+  test('a delayed job whose time has come is acquired by id before anyone has let it in', async (t) => {
+    const { database, submit, acquire } = await setupLedger(t)
+    const jobId = await submit({ delayMs: 60_000 })
+    await database.query(`update jobs set due_at = clock_timestamp() - interval '1 ms'`)
+
+    const job = await acquire(jobId)
+
+    assert.equal(job.attemptId, 1)
+    assert.deepEqual(await database.query('select due_at from jobs'), [{ due_at: null }])
+  })
+
+  test('fresh, abandoned and refused jobs in one batch each get their own answer', async (t) => {
+    const { ledger, submit, acquire, expireLease } = await setupLedger(t)
+    const ids = [await submit(), await submit(), await submit(), UNKNOWN_JOB]
+    const [, abandoned = '', busy = ''] = ids
+    await acquire(abandoned)
+    await expireLease(abandoned)
+    await acquire(busy)
+
+    const answers = await Promise.all(ids.map((jobId) => ledger.acquire({ jobId, owner: 'w2', leaseMs: 1000 })))
+
+    assert.deepEqual(
+      answers.map((answer) => (answer.ok ? answer.job.attemptId : answer.code)),
+      [1, 2, 'lease_still_valid', 'unknown_job'],
+    )
+  })
+})
+
+const REFUSALS: readonly { code: string; name: string; arrange(world: World): Promise<string> }[] = [
+  { code: 'unknown_job', name: 'there is no such job', arrange: async () => UNKNOWN_JOB },
+  {
+    code: 'already_finished',
+    name: 'the job is done',
+    arrange: async ({ ledger, submit, acquire }) => {
+      const held = await acquire(await submit())
+      await ledger.finalize({ ...held, result: 1 })
+      return held.jobId
+    },
+  },
+  {
+    code: 'already_finished',
+    name: 'the job is dead',
+    arrange: async ({ ledger, submit }) => {
+      const jobId = await submit({ delayMs: 60_000 })
+      await ledger.cancel({ jobId, reason: 'unwanted' })
+      return jobId
+    },
+  },
+  { code: 'not_due', name: 'the job is delayed', arrange: ({ submit }) => submit({ delayMs: 60_000 }) },
+  {
+    code: 'lease_still_valid',
+    name: 'somebody holds the job',
+    arrange: async ({ submit, acquire }) => (await acquire(await submit())).jobId,
+  },
+  {
+    code: 'lease_still_valid',
+    name: 'somebody holds the last attempt: valid comes before exhausted',
+    arrange: async ({ submit, acquire }) => (await acquire(await submit({ maxAttempts: 1 }))).jobId,
+  },
+  {
+    code: 'exhausted',
+    name: 'the last attempt was abandoned',
+    arrange: async ({ submit, acquire, expireLease }) => {
+      const { jobId } = await acquire(await submit({ maxAttempts: 1 }))
+      await expireLease(jobId)
+      return jobId
+    },
+  },
+]
+
+describe('acquire is refused and changes nothing', () => {
+  for (const { code, name, arrange } of REFUSALS) {
+    test(`${code} when ${name}`, async (t) => {
+      const world = await setupLedger(t)
+      const jobId = await arrange(world)
+      const before = await dump(world.database)
+
+      const answer = await world.ledger.acquire({ jobId, owner: 'w2', leaseMs: 1000 })
+
+      assert.deepEqual(answer, { ok: false, code })
+      assert.deepEqual(await dump(world.database), before)
+    })
+  }
+
+  test('a job with no limit of attempts is never exhausted', async (t) => {
+    const { submit, acquire, expireLease } = await setupLedger(t)
+    const jobId = await submit({ maxAttempts: null })
+
+    for (let attempt = 1; attempt <= 8; attempt += 1) {
+      assert.equal((await acquire(jobId)).attemptId, attempt)
+      await expireLease(jobId)
+    }
+  })
+})
+
+describe('acquire next', () => {
+  test('the higher priority goes first, and among equals the older', async (t) => {
+    const world = await setupLedger(t)
+    const low = await world.submit({ priority: 1 })
+    const older = await world.submit({ priority: 5 })
+    const younger = await world.submit({ priority: 5 })
+    const high = await world.submit({ priority: 9 })
+
+    const order = [await next(world), await next(world), await next(world), await next(world), await next(world)].flat()
+
+    assert.deepEqual(order, [high, older, younger, low])
+  })
+
+  test('one level of priority is worth the ageing time of waiting, and no more', async (t) => {
+    const world = await setupLedger(t) // a level is worth 60 s
+    const aged = await world.submit({ priority: 4 })
+    await world.database.query(`update jobs set rank = rank - 61 * 1000000::bigint`)
+    const fresh = await world.submit({ priority: 5 })
+    const two = await world.submit({ priority: 6 })
+
+    const order = [await next(world), await next(world), await next(world)].flat()
+
+    assert.deepEqual(order, [two, aged, fresh])
+  })
+
+  test('only ready jobs of the kind asked for are taken, no more than the limit', async (t) => {
+    const world = await setupLedger(t)
+    await world.submit({ kind: 'other' })
+    await world.submit({ delayMs: 60_000 })
+    await world.acquire(await world.submit())
+    const ready = [await world.submit(), await world.submit(), await world.submit()]
+
+    const taken = await next(world, 2)
+    const rest = await next(world, 10)
+
+    assert.deepEqual(taken.toSorted(), ready.slice(0, 2))
+    assert.deepEqual(rest, ready.slice(2))
+    assert.deepEqual(await next(world, 10), [])
+  })
+
+  test('an abandoned job is not taken by kind: it is found by repair, and acquired by id', async (t) => {
+    const world = await setupLedger(t)
+    const { jobId } = await world.acquire(await world.submit())
+    await world.expireLease(jobId)
+
+    assert.deepEqual(await next(world), [])
+  })
+
+  test('what it takes is held as surely as what was acquired by id', async (t) => {
+    const world = await setupLedger(t)
+    const jobId = await world.submit({ payload: { n: 3 } })
+
+    const [job] = await world.ledger.acquireNext({ kind: 'echo', limit: 1, owner: 'w1', leaseMs: 60_000 })
+
+    assert(job !== undefined)
+    assert.deepEqual([job.jobId, job.attemptId, job.owner, job.payload], [jobId, 1, 'w1', { n: 3 }])
+    assert.deepEqual(await world.ledger.acquire({ jobId, owner: 'w2', leaseMs: 1 }), {
+      ok: false,
+      code: 'lease_still_valid',
+    })
+    assert.deepEqual(await world.ledger.finalize({ ...job, result: 1 }), { ok: true })
+  })
+})

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setupLedger } from '../support/ledger.ts'
+import { dump, note, notes } from './dump.ts'
+
+describe('finalize', () => {
+  test('the result is recorded, the lease ends, and who did it stays known', async (t) => {
+    const { ledger, submit, acquire } = await setupLedger(t)
+    const held = await acquire(await submit())
+
+    const answer = await ledger.finalize({ ...held, result: { verdict: 'AC' } })
+
+    assert.deepEqual(answer, { ok: true })
+    const job = await ledger.get(held.jobId)
+    assert.equal(job?.state, 'done')
+    assert.deepEqual(job?.result, { verdict: 'AC' })
+    assert.equal(job?.leaseUntil, null)
+    assert.equal(job?.leaseOwner, 'w1')
+    assert(job?.finishedAt instanceof Date)
+  })
+
+  test('payload and result come back byte for byte: number lexemes, key order and all', async (t) => {
+    const { ledger, database, submit, acquire } = await setupLedger(t)
+    const value = { z: 1, a: [1e21, 0.1, 'ü\u2028"\\', {}, null], 10: true }
+
+    const held = await acquire(await submit({ payload: value }))
+    await ledger.finalize({ ...held, result: value })
+
+    const text = JSON.stringify(value)
+    assert.equal(JSON.stringify(held.payload), text)
+    assert.deepEqual(await database.query('select payload::text as payload, result::text as result from jobs'), [
+      { payload: text, result: text },
+    ])
+  })
+
+  test('a result that is nothing is stored as null', async (t) => {
+    const { ledger, submit, acquire } = await setupLedger(t)
+    const held = await acquire(await submit())
+
+    await ledger.finalize({ ...held, result: undefined })
+
+    const job = await ledger.get(held.jobId)
+    assert.equal(job?.state, 'done')
+    assert.equal(job?.result, null)
+  })
+
+  test('effects commit with the result, one statement for all calls of a batch', async (t) => {
+    const { ledger, database, submit, acquire } = await setupLedger(t)
+    const held = await Promise.all((await Promise.all([submit(), submit(), submit()])).map((id) => acquire(id)))
+
+    const answers = await Promise.all(
+      held.map((job) => ledger.finalize({ ...job, result: 1, effects: [note(job.jobId)] })),
+    )
+
+    assert.deepEqual(answers, [{ ok: true }, { ok: true }, { ok: true }])
+    assert.deepEqual((await notes(database)).toSorted(), held.map((job) => job.jobId).toSorted())
+  })
+
+  test('in one batch, the effects of the refused call do not happen and those of its neighbours do', async (t) => {
+    const { ledger, database, submit, acquire } = await setupLedger(t)
+    const mine = await acquire(await submit())
+    const lost = { ...(await acquire(await submit())), owner: 'w2' }
+
+    const answers = await Promise.all(
+      [mine, lost].map((job) => ledger.finalize({ ...job, result: 1, effects: [note(job.jobId)] })),
+    )
+
+    assert.deepEqual(answers, [{ ok: true }, { ok: false, code: 'lease_lost_or_owner_mismatch' }])
+    assert.deepEqual(await notes(database), [mine.jobId])
+  })
+
+  test('an effect that fails takes its own result with it, and not its neighbours’', async (t) => {
+    const { ledger, database, submit, acquire } = await setupLedger(t)
+    const good = await acquire(await submit())
+    const bad = await acquire(await submit())
+    const before = await ledger.get(bad.jobId)
+
+    const answers = await Promise.allSettled([
+      ledger.finalize({ ...bad, result: 1, effects: [note('not a uuid')] }),
+      ledger.finalize({ ...good, result: 1, effects: [note(good.jobId)] }),
+    ])
+
+    assert.deepEqual(
+      answers.map((answer) => answer.status),
+      ['rejected', 'fulfilled'],
+    )
+    assert.deepEqual(await ledger.get(bad.jobId), before)
+    assert.deepEqual(await notes(database), [good.jobId])
+  })
+
+  test('inside a door’s own transaction it stands or falls with that transaction', async (t) => {
+    const { ledger, database, submit, acquire } = await setupLedger(t)
+    const held = await acquire(await submit())
+    const before = await dump(database)
+
+    const undone = database.transaction(async (tx) => {
+      assert.deepEqual(await ledger.finalizeIn(tx, held, 1), { ok: true })
+      throw new Error('the door changed its mind')
+    })
+    await assert.rejects(undone, /changed its mind/)
+    const after = await dump(database)
+    const answer = await database.transaction((tx) => ledger.finalizeIn(tx, held, 2))
+
+    assert.deepEqual(after, before)
+    assert.deepEqual(answer, { ok: true })
+    assert.equal((await ledger.get(held.jobId))?.result, 2)
+  })
+})
+
+describe('renew', () => {
+  test('the lease starts anew from now, and nothing else changes', async (t) => {
+    const { ledger, database, submit, acquire } = await setupLedger(t)
+    const held = await acquire(await submit(), 'w1', 1000)
+    const before = await ledger.get(held.jobId)
+
+    const answer = await ledger.renew({ ...held, leaseMs: 60_000 })
+
+    assert.deepEqual(answer, { ok: true })
+    assert.deepEqual({ ...(await ledger.get(held.jobId)), leaseUntil: null }, { ...before, leaseUntil: null })
+    const [row] = await database.query<{ left: number }>(
+      'select extract(epoch from lease_until - clock_timestamp())::float8 as left from jobs',
+    )
+    assert(row !== undefined && row.left > 50 && row.left <= 60)
+  })
+
+  test('renewing touches no index', async (t) => {
+    const { ledger, database, submit, acquire } = await setupLedger(t)
+    const held = await acquire(await submit())
+    const hot = `select coalesce(pg_stat_get_xact_tuples_hot_updated('jobs'::regclass), 0)::integer as hot,
+                        coalesce(pg_stat_get_xact_tuples_updated('jobs'::regclass), 0)::integer as updated`
+
+    const [counted] = await database.transaction(async (tx) => {
+      await tx.query(`update jobs set lease_until = lease_until + interval '1 s' where job_id = $1`, [held.jobId])
+      return tx.query(hot)
+    })
+    const answer = await ledger.renew({ ...held, leaseMs: 60_000 })
+
+    assert.deepEqual(counted, { hot: 1, updated: 1 })
+    assert.deepEqual(answer, { ok: true })
+  })
+})

@@ -1,0 +1,146 @@
+// Rules of the house that a machine can check. (Lengths, casts, consoles and import cycles are the linter's: .oxlintrc.json.)
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { describe, test } from 'node:test'
+import { CORE_SETTINGS } from '../src/core/config.ts'
+import { doorSettings } from '../src/doors/doors.ts'
+
+const isCode = (file: string) => file.endsWith('.ts')
+const isTest = (file: string) => /\.test\.ts$|\/setup\.ts$/.test(file)
+
+const filesIn = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name))
+const sources = filesIn('src').filter(isCode)
+const production = sources.filter((file) => !isTest(file) && !file.endsWith('.d.ts'))
+const textOf = new Map(sources.map((file) => [file, readFileSync(file, 'utf8')]))
+const readSource = (file: string) => textOf.get(file) ?? ''
+
+const importsOf = (file: string) =>
+  [...readSource(file).matchAll(/^(?:import|export)[^'"]*?from '(\.[^']+)'|^import '(\.[^']+)'/gm)].map((match) =>
+    normalize(join(dirname(file), match[1] ?? match[2] ?? '')),
+  )
+const doorOf = (file: string) => file.match(/^src\/doors\/([^/]+)\//)?.[1] ?? null
+
+/** The lines of code that match, as `file:line`. Comments may name what code may not use. */
+function linesWith(pattern: RegExp, files: readonly string[]): string[] {
+  return files.flatMap((file) =>
+    readSource(file)
+      .split('\n')
+      .flatMap((line, index) => (pattern.test(line.replace(/(^|\s)\/\/.*$|^\s*\*.*$/, '')) ? [`${file}:${index + 1}`] : [])),
+  )
+}
+const outside = (...allowed: readonly string[]) => production.filter((file) => !allowed.some((start) => file.startsWith(start)))
+
+describe('walls', () => {
+  test('the core imports no door, and a door imports no other door', () => {
+    const crossings = production.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => doorOf(target) !== null && doorOf(target) !== doorOf(file))
+        .filter(() => file !== 'src/doors/doors.ts')
+        .map((target) => `${file} imports ${target}`),
+    )
+    assert.deepEqual(crossings, [])
+  })
+
+  test('only src/core/ledger names the tables of the ledger', () => {
+    const naming = /\b(from|into|update|join|table|only)\s+(jobs|attempts|idempotency_keys)\b/i
+    assert.deepEqual(linesWith(naming, outside('src/core/ledger/')), [])
+  })
+})
+
+describe('time, randomness and environment', () => {
+  test('only config.ts reads the environment', () => {
+    assert.deepEqual(linesWith(/\bprocess\.env\b/, outside('src/core/config.ts')), [])
+  })
+
+  test('only clock.ts asks for the time of day', () => {
+    assert.deepEqual(linesWith(/\bDate\.now\(|\bnew Date\(\)/, outside('src/core/clock.ts')), [])
+  })
+
+  test('only random.ts makes randomness', () => {
+    assert.deepEqual(linesWith(/\bMath\.random\b|\brandomBytes\(|\brandomUUID\(/, outside('src/core/random.ts')), [])
+  })
+})
+
+describe('files', () => {
+  test('every file of src is reached from the command line', () => {
+    const reached = new Set<string>()
+    const visit = (file: string) => {
+      if (reached.has(file)) return
+      reached.add(file)
+      importsOf(file).forEach(visit)
+    }
+    visit('src/cli/main.ts')
+
+    assert.deepEqual(production.filter((file) => !reached.has(file)), [])
+  })
+
+  test('names are in kebab-case and say what they hold', () => {
+    const misnamed = sources.filter((file) => !/^[a-z0-9-]+(\.test|\.d)?\.ts$/.test(file.split('/').at(-1) ?? ''))
+    const vague = sources.filter((file) => /\/(utils?|common|helpers?|manager|misc)\.ts$/.test(file))
+
+    assert.deepEqual([...misnamed, ...vague], [])
+  })
+
+  test('there is no default export and no bare TODO', () => {
+    assert.deepEqual(linesWith(/^export default\b/, production), [])
+    assert.deepEqual(production.filter((file) => /\b(TODO|FIXME|XXX)\b/.test(readSource(file))), [])
+  })
+
+  test('migrations are numbered from 001 with no gap', () => {
+    const folders = new Map<string, string[]>()
+    for (const file of filesIn('src').filter((name) => name.endsWith('.sql'))) {
+      folders.set(dirname(file), [...(folders.get(dirname(file)) ?? []), file.split('/').at(-1) ?? ''])
+    }
+    for (const [folder, names] of folders) {
+      const numbers = names.sort().map((name) => Number(name.match(/^(\d{3})_\w+\.sql$/)?.[1]))
+      assert.deepEqual(numbers, names.map((_, index) => index + 1), folder)
+    }
+  })
+})
+
+describe('documents', () => {
+  test('every setting is in docs/settings.md with its default, and no other', () => {
+    const documented = new Map(
+      [...readFileSync('docs/settings.md', 'utf8').matchAll(/^\| `([A-Z0-9_]+)` \| (.*?) \|/gm)].map((match) => [match[1], match[2]]),
+    )
+    const real = Object.entries({ ...CORE_SETTINGS, ...doorSettings() }).map(([name, { or }]) => {
+      const shown = Array.isArray(or) ? or.join(',') : String(or)
+      return [name, shown === '' ? '' : `\`${shown}\``]
+    })
+    assert.deepEqual([...documented].sort(), real.sort())
+  })
+
+  test('the README and the documents link only to files that exist', () => {
+    const pages = ['README.md', 'CONTRIBUTING.md', ...filesIn('docs').filter((file) => file.endsWith('.md'))]
+    const broken = pages.flatMap((page) =>
+      [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
+        .map((match) => normalize(join(dirname(page), match[1] ?? '')))
+        .filter((target) => !exists(target))
+        .map((target) => `${page} → ${target}`),
+    )
+    assert.deepEqual(broken, [])
+  })
+})
+
+function exists(path: string): boolean {
+  try {
+    return readdirSync(dirname(path)).includes(path.split('/').filter((part) => part !== '').at(-1) ?? '')
+  } catch {
+    return false
+  }
+}
+
+describe('metrics', () => {
+  // Each distinct value of a label is a time series that lives for ever.
+  const LABELS = ['status', 'reason', 'kind', 'outcome', 'method', 'route', 'result', 'verdict', 'stream', 'topic', 'state']
+
+  test('labels are of few values: none carries an id', () => {
+    const used = production.flatMap((file) =>
+      [...readSource(file).matchAll(/labelNames: \[([^\]]*)\]/g)].flatMap((match) => [...(match[1] ?? '').matchAll(/'(\w+)'/g)].map((name) => name[1])),
+    )
+    assert(used.length > 0)
+    assert.deepEqual(used.filter((name) => name === undefined || !LABELS.includes(name)), [])
+  })
+})
