@@ -4,20 +4,20 @@
 // either role may run on one PostgreSQL (and Redis): nothing here assumes that it is alone.
 import type { Logger } from 'pino'
 import { systemClock } from './core/clock.ts'
-import type { AllSettings } from './core/config.ts'
+import type { AllSettings, Config } from './core/config.ts'
 import type { Deps, Door } from './core/door.ts'
 import { openEngine } from './core/engine.ts'
 import { openFiles } from './core/files/open-files.ts'
 import { echo } from './core/hands/echo.ts'
 import type { HandsOptions } from './core/hands/hands.ts'
 import { openWorkshop } from './core/hands/workshop.ts'
-import { openHttp } from './core/http/server.ts'
+import { openHttp, type Http } from './core/http/server.ts'
 import { openIdentity } from './core/identity/identity.ts'
 import { openMetrics } from './core/metrics.ts'
 import { migrate, type MigrationFolder } from './core/migrate.ts'
 import { openDispatcher } from './core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from './core/outbox/metrics.ts'
-import { openStorage, type Storage } from './core/storage.ts'
+import { openStorage, StartError, type Storage } from './core/storage.ts'
 import { upkeepLoops } from './core/upkeep.ts'
 import { DOORS } from './doors/doors.ts'
 
@@ -55,7 +55,7 @@ export async function start(options: Start): Promise<Running> {
     undo.unshift(storage.close)
     return await startOn(storage, options, undo)
   } catch (error) {
-    for (const close of undo) await close()
+    await closeAll(undo)
     throw error
   }
 }
@@ -91,20 +91,33 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
     log,
     onStep,
   })
+  undo.unshift(workshop.stop)
   const about = { database: storage.about, feed: engine.about, files: aboutFiles }
-  const http = role === 'work' ? null : await openHttp({ ...deps, feed: engine.feed, doors, kinds, about })
-  const url = http === null ? null : (await http.listen()).url
+  const http =
+    role === 'work' ? null : await openHttp({ ...deps, feed: engine.feed, doors, built: DOORS, kinds, about })
+  if (http !== null) undo.unshift(http.close)
+  const url = http === null ? null : await listen(http, config)
   workshop.start()
 
   return {
     url,
     firstAdmin,
     lost: storage.lost,
-    async stop() {
-      await http?.close()
-      await workshop.stop()
-      for (const close of undo) await close()
-    },
+    stop: () => closeAll(undo),
+  }
+}
+
+/** Last opened, first closed. */
+async function closeAll(undo: readonly (() => Promise<void>)[]): Promise<void> {
+  for (const close of undo) await close()
+}
+
+async function listen(http: Http, { SERVER_HOST, SERVER_PORT }: Config): Promise<string> {
+  try {
+    return (await http.listen()).url
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new StartError(`Cannot listen on ${SERVER_HOST}:${SERVER_PORT}: ${why}. Set SERVER_HOST or SERVER_PORT.`)
   }
 }
 

@@ -34,7 +34,7 @@ export async function openStorage(config: Config, log: Logger): Promise<Storage>
     const database = await openChecked(server.connection, config.REEVE_DATA_DIR, log)
     return {
       database,
-      about: `PostgreSQL, embedded in ${config.REEVE_DATA_DIR}`,
+      about: 'PostgreSQL, embedded in the data folder',
       lost: server.exited.then(({ expected }) =>
         expected ? never : `The embedded database stopped by itself: see ${config.REEVE_DATA_DIR}/postgres.log.`,
       ),

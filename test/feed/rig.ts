@@ -54,12 +54,21 @@ export async function takeOne(feed: Feed, kind: string): Promise<Taken> {
   return one
 }
 
-/** What can be had at once: a take that has nothing is told to stop waiting. */
+const SOON_MS = 150
+
+/** What can be had soon: a take that has nothing is told to stop waiting. */
 export async function takeNow(feed: Feed, kind: string, limit = 10): Promise<Taken[]> {
   const stop = new AbortController()
   const taking = feed.take({ kind, limit, signal: stop.signal })
-  setTimeout(() => stop.abort(), 100)
+  setTimeout(() => stop.abort(), SOON_MS)
   return taking
+}
+
+/** Takes, and gets nothing, until `condition` holds: for what a take does beside handing out jobs. */
+export async function takeNothingUntil(feed: Feed, kind: string, condition: () => Promise<boolean>): Promise<void> {
+  do {
+    assert.deepEqual(await takeNow(feed, kind), [])
+  } while (!(await condition()))
 }
 
 export async function finish(ledger: Ledger, { job, acknowledge }: Taken): Promise<void> {

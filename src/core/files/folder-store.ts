@@ -1,7 +1,7 @@
 // Keys are paths below the folder. Content is written beside them under a name that no key can have, forced to disk, and
 // renamed; so a crash leaves at most a nameless file, which the next start removes.
 
-import { randomUUID } from 'node:crypto'
+import { newJobId } from '../random.ts'
 import { constants, createWriteStream, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { open, readdir, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -50,7 +50,7 @@ function removeOldTemps(temps: string, clock: Clock): void {
 
 async function put(root: string, key: string, content: Readable | Buffer, options?: PutOptions): Promise<StoredFile> {
   assertKey(key)
-  const temp = join(root, TEMP, randomUUID())
+  const temp = join(root, TEMP, newJobId())
   const meter = metered(content, options?.bytesMax)
 
   try {
@@ -127,7 +127,7 @@ async function remove(root: string, key: string): Promise<void> {
 }
 
 async function check(root: string): Promise<void> {
-  const probe = join(root, TEMP, randomUUID())
+  const probe = join(root, TEMP, newJobId())
   try {
     await writeFile(probe, 'probe', { flag: 'wx', flush: true })
     await rm(probe)

@@ -4,11 +4,10 @@ import type { FileStore } from './file-store.ts'
 import { openFolderStore } from './folder-store.ts'
 import { openS3Store } from './s3-store.ts'
 
-/** S3 where an endpoint is named, otherwise a folder in the data folder. */
+/** `about` is for people, and strangers among them. S3 where an endpoint is named, otherwise a folder in the data folder. */
 export function openFiles(config: Config): { files: FileStore; about: string } {
   if (config.S3_ENDPOINT === '') {
-    const folder = join(config.REEVE_DATA_DIR, 'files')
-    return { files: openFolderStore(folder), about: folder }
+    return { files: openFolderStore(join(config.REEVE_DATA_DIR, 'files')), about: 'in the data folder' }
   }
   const files = openS3Store({
     endpoint: config.S3_ENDPOINT,

@@ -42,14 +42,14 @@ const ACQUIRE_JUDGED = `
      order by j.job_id for update of j
   ), judged as materialized (
     select *, state = 'processing' and lease_until <= clock_timestamp() as abandoned,
-           state = 'pending' and coalesce(due_at <= clock_timestamp(), true) as ready
+           state = 'pending' and coalesce(due_at <= clock_timestamp(), true) as ready, clock_timestamp() as at
       from seen
   ), ended as (
-    insert into attempts (job_id, attempt_id, owner, started_at, outcome)
-    select job_id, attempt_id, lease_owner, started_at, 'lease_expired' from judged where abandoned and not exhausted
+    insert into attempts (job_id, attempt_id, owner, started_at, ended_at, outcome)
+    select job_id, attempt_id, lease_owner, started_at, at, 'lease_expired' from judged where abandoned and not exhausted
   ), taken as (
     update jobs
-       set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = clock_timestamp(), due_at = null,
+       set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = judged.at, due_at = null,
            lease_owner = judged.owner, lease_until = clock_timestamp() + judged.lease_ms * interval '1 ms'
       from judged
      where jobs.job_id = judged.job_id and (judged.ready or judged.abandoned and not judged.exhausted)

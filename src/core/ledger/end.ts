@@ -14,12 +14,12 @@ const endJobs = (condition: string): string => `
       join jobs j on j.job_id = asked.job_id
      order by j.job_id for update of j
   ), judged as materialized (
-    select *, state = 'processing' and lease_until <= clock_timestamp() as abandoned from seen
+    select *, state = 'processing' and lease_until <= clock_timestamp() as abandoned, clock_timestamp() as at from seen
   ), ended as (
-    insert into attempts (job_id, attempt_id, owner, started_at, outcome)
-    select job_id, attempt_id, lease_owner, started_at, 'lease_expired' from judged where abandoned
+    insert into attempts (job_id, attempt_id, owner, started_at, ended_at, outcome)
+    select job_id, attempt_id, lease_owner, started_at, at, 'lease_expired' from judged where abandoned
   ), moved as (
-    update jobs set state = 'dead', reason = judged.reason, finished_at = clock_timestamp(), due_at = null, lease_until = null
+    update jobs set state = 'dead', reason = judged.reason, finished_at = judged.at, due_at = null, lease_until = null
       from judged where jobs.job_id = judged.job_id and (${condition})
   )
   select job_id, state, (${condition}) as ends from judged`

@@ -39,7 +39,7 @@ export function openEnded(bus: Bus, read: (jobId: string) => Promise<Job | null>
     },
 
     async wait(jobId, { timeoutMs, signal }) {
-      if (waiting.size >= WAITING_MAX) return read(jobId)
+      if (waiting.size >= WAITING_MAX || signal?.aborted === true) return read(jobId)
       return new Promise((resolve, reject) => {
         const leave = () => {
           clearTimeout(timer)

@@ -20,10 +20,11 @@ const FAIL = `
            lease_until = null
       from json_to_recordset($1) as asked (${HELD_COLUMNS}, error text, retry_ms bigint)
      where ${FENCE}
-    returning jobs.job_id, jobs.attempt_id, jobs.lease_owner, jobs.started_at, jobs.state, asked.error
+    returning jobs.job_id, jobs.attempt_id, jobs.lease_owner, jobs.started_at, jobs.finished_at, jobs.state,
+              asked.error
   ), ended as (
-    insert into attempts (job_id, attempt_id, owner, started_at, outcome, error)
-    select job_id, attempt_id, lease_owner, started_at, 'failed', error from moved
+    insert into attempts (job_id, attempt_id, owner, started_at, ended_at, outcome, error)
+    select job_id, attempt_id, lease_owner, started_at, coalesce(finished_at, clock_timestamp()), 'failed', error from moved
   )
   select job_id, state = 'dead' as dead from moved`
 

@@ -12,7 +12,7 @@ const PROMOTE_DUE = `
   returning jobs.job_id, jobs.kind, jobs.priority`
 
 const NEXT_DUE = `
-  select greatest(0, extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8 as in_ms
+  select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8 as in_ms
     from jobs where state = 'pending' and due_at is not null`
 
 const FIND_ABANDONED = `
@@ -56,7 +56,7 @@ export const promoteDue = async (on: Queryable, limit: number): Promise<Announce
 /** Milliseconds until the next delayed job is due, or null when there is none. */
 export async function nextDueMs(on: Queryable): Promise<number | null> {
   const [row] = await on.query<{ in_ms: number | null }>(NEXT_DUE)
-  return row?.in_ms ?? null
+  return row === undefined || row.in_ms === null ? null : Math.max(0, row.in_ms)
 }
 
 export const findAbandoned = async (

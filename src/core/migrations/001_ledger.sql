@@ -32,8 +32,10 @@ create table jobs (
   finished_at  timestamptz,
 
   check ((state = 'processing') = (lease_until is not null)),
+  check (state <> 'processing' or lease_owner is not null),
   check ((state in ('done', 'dead')) = (finished_at is not null)),
-  check ((state = 'dead') = (reason is not null))
+  check ((state = 'dead') = (reason is not null)),
+  check (state = 'done' or result is null)
 ) with (
   autovacuum_vacuum_scale_factor = 0.02,
   autovacuum_vacuum_insert_scale_factor = 0.1,

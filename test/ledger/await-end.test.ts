@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { describe, test, type TestContext } from 'node:test'
+import { openDatabase } from '../../src/core/database.ts'
+import type { Bus } from '../../src/core/events/bus.ts'
+import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
+import { openLedger } from '../../src/core/ledger/ledger.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { setupLedger } from '../support/ledger.ts'
+import { UNKNOWN_JOB } from './dump.ts'
+
+const LONG = { timeoutMs: 20_000 }
+const live = () => new AbortController().signal
+
+const deafBus: Bus = { publish() {}, subscribe: () => () => {}, close: async () => {} }
+
+/** Another process: pools, bus and ledger of its own on the same database. */
+async function secondLedger(t: TestContext, at: Awaited<ReturnType<typeof setupLedger>>['at'], bus?: Bus) {
+  const database = openDatabase(at, () => {})
+  const its = bus ?? (await openPostgresBus(database, (error) => assert.fail(String(error))))
+  const ledger = openLedger({
+    database,
+    bus: its,
+    maxAttempts: 5,
+    ageingSec: 60,
+    announceByOutbox: false,
+    onReady() {},
+  })
+  atEnd(t, async () => {
+    ledger.close()
+    await its.close()
+    await database.close()
+  })
+  return ledger
+}
+
+describe('awaiting the end of a job', () => {
+  test('it resolves with the result as soon as the job is done', async (t) => {
+    const { ledger, submit, acquire } = await setupLedger(t)
+    const held = await acquire(await submit())
+    const waits = [ledger.awaitEnd(held.jobId, LONG), ledger.awaitEnd(held.jobId, LONG)]
+
+    await ledger.finalize({ ...held, result: 42 })
+
+    for (const job of await Promise.all(waits)) assert.deepEqual([job?.state, job?.result], ['done', 42])
+  })
+
+  test('death ends the wait too, whichever way the job dies', async (t) => {
+    const { ledger, submit, acquire } = await setupLedger(t)
+    const [a, b, c] = [await submit(), await submit(), await submit()]
+    const waits = [a, b, c].map((jobId) => ledger.awaitEnd(jobId, LONG))
+
+    await ledger.cancel({ jobId: a, reason: 'cancelled' })
+    await ledger.bury({ jobId: b, reason: 'buried' })
+    await ledger.fail({ ...(await acquire(c)), error: 'failed', retryMs: null })
+
+    assert.deepEqual(
+      (await Promise.all(waits)).map((job) => job?.reason),
+      ['cancelled', 'buried', 'failed'],
+    )
+  })
+
+  test('a job that ended before anyone waited is answered at once, and an unknown one with null', async (t) => {
+    const { ledger, submit } = await setupLedger(t)
+    const jobId = await submit()
+    await ledger.cancel({ jobId, reason: 'x' })
+
+    assert.equal((await ledger.awaitEnd(jobId, LONG))?.state, 'dead')
+    assert.equal(await ledger.awaitEnd(UNKNOWN_JOB, LONG), null)
+  })
+
+  test('a failure that will be retried does not end the wait; when the time is up it tells how things stand', async (t) => {
+    const { ledger, submit, acquire } = await setupLedger(t)
+    const jobId = await submit()
+    const wait = ledger.awaitEnd(jobId, { timeoutMs: 150 })
+
+    await ledger.fail({ ...(await acquire(jobId)), error: 'x', retryMs: 60_000 })
+
+    const job = await wait
+    assert.deepEqual([job?.state, job?.attemptId], ['pending', 1])
+  })
+
+  test('a wait that is called off, before or while it waits, tells how things stand', async (t) => {
+    const { ledger, submit } = await setupLedger(t)
+    const jobId = await submit()
+    const calledOff = new AbortController()
+
+    const wait = ledger.awaitEnd(jobId, { ...LONG, signal: calledOff.signal })
+    calledOff.abort()
+    const late = ledger.awaitEnd(jobId, { ...LONG, signal: calledOff.signal })
+
+    assert.equal((await wait)?.state, 'pending')
+    assert.equal((await late)?.state, 'pending')
+  })
+
+  test('another process hears of it', async (t) => {
+    const { submit, acquire, ledger, at } = await setupLedger(t)
+    const elsewhere = await secondLedger(t, at)
+    const held = await acquire(await submit())
+    const wait = elsewhere.awaitEnd(held.jobId, LONG)
+
+    await ledger.finalize({ ...held, result: 42 })
+
+    assert.equal((await wait)?.result, 42)
+  })
+
+  test('a hint that was lost costs a look, not the answer', async (t) => {
+    const { submit, acquire, ledger, at } = await setupLedger(t)
+    const elsewhere = await secondLedger(t, at, deafBus)
+    const held = await acquire(await submit())
+    const wait = elsewhere.awaitEnd(held.jobId, LONG)
+    await elsewhere.get(held.jobId) // its first look is over
+    await ledger.finalize({ ...held, result: 42 })
+
+    for (const loop of elsewhere.loops) await loop.runOnce(live())
+
+    assert.equal((await wait)?.result, 42)
+  })
+})
