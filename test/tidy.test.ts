@@ -27,10 +27,13 @@ function linesWith(pattern: RegExp, files: readonly string[]): string[] {
   return files.flatMap((file) =>
     readSource(file)
       .split('\n')
-      .flatMap((line, index) => (pattern.test(line.replace(/(^|\s)\/\/.*$|^\s*\*.*$/, '')) ? [`${file}:${index + 1}`] : [])),
+      .flatMap((line, index) =>
+        pattern.test(line.replace(/(^|\s)\/\/.*$|^\s*\*.*$/, '')) ? [`${file}:${index + 1}`] : [],
+      ),
   )
 }
-const outside = (...allowed: readonly string[]) => production.filter((file) => !allowed.some((start) => file.startsWith(start)))
+const outside = (...allowed: readonly string[]) =>
+  production.filter((file) => !allowed.some((start) => file.startsWith(start)))
 
 describe('walls', () => {
   test('the core imports no door, and a door imports no other door', () => {
@@ -73,7 +76,10 @@ describe('files', () => {
     }
     visit('src/cli/main.ts')
 
-    assert.deepEqual(production.filter((file) => !reached.has(file)), [])
+    assert.deepEqual(
+      production.filter((file) => !reached.has(file)),
+      [],
+    )
   })
 
   test('names are in kebab-case and say what they hold', () => {
@@ -85,7 +91,10 @@ describe('files', () => {
 
   test('there is no default export and no bare TODO', () => {
     assert.deepEqual(linesWith(/^export default\b/, production), [])
-    assert.deepEqual(production.filter((file) => /\b(TODO|FIXME|XXX)\b/.test(readSource(file))), [])
+    assert.deepEqual(
+      production.filter((file) => /\b(TODO|FIXME|XXX)\b/.test(readSource(file))),
+      [],
+    )
   })
 
   test('migrations are numbered from 001 with no gap', () => {
@@ -95,7 +104,11 @@ describe('files', () => {
     }
     for (const [folder, names] of folders) {
       const numbers = names.sort().map((name) => Number(name.match(/^(\d{3})_\w+\.sql$/)?.[1]))
-      assert.deepEqual(numbers, names.map((_, index) => index + 1), folder)
+      assert.deepEqual(
+        numbers,
+        names.map((_, index) => index + 1),
+        folder,
+      )
     }
   })
 })
@@ -103,7 +116,10 @@ describe('files', () => {
 describe('documents', () => {
   test('every setting is in docs/settings.md with its default, and no other', () => {
     const documented = new Map(
-      [...readFileSync('docs/settings.md', 'utf8').matchAll(/^\| `([A-Z0-9_]+)` \| (.*?) \|/gm)].map((match) => [match[1], match[2]]),
+      [...readFileSync('docs/settings.md', 'utf8').matchAll(/^\| `([A-Z0-9_]+)` \| (.*?) \|/gm)].map((match) => [
+        match[1],
+        match[2],
+      ]),
     )
     const real = Object.entries({ ...CORE_SETTINGS, ...doorSettings() }).map(([name, { or }]) => {
       const shown = Array.isArray(or) ? or.join(',') : String(or)
@@ -126,7 +142,12 @@ describe('documents', () => {
 
 function exists(path: string): boolean {
   try {
-    return readdirSync(dirname(path)).includes(path.split('/').filter((part) => part !== '').at(-1) ?? '')
+    return readdirSync(dirname(path)).includes(
+      path
+        .split('/')
+        .filter((part) => part !== '')
+        .at(-1) ?? '',
+    )
   } catch {
     return false
   }
@@ -134,13 +155,30 @@ function exists(path: string): boolean {
 
 describe('metrics', () => {
   // Each distinct value of a label is a time series that lives for ever.
-  const LABELS = ['status', 'reason', 'kind', 'outcome', 'method', 'route', 'result', 'verdict', 'stream', 'topic', 'state']
+  const LABELS = [
+    'status',
+    'reason',
+    'kind',
+    'outcome',
+    'method',
+    'route',
+    'result',
+    'verdict',
+    'stream',
+    'topic',
+    'state',
+  ]
 
   test('labels are of few values: none carries an id', () => {
     const used = production.flatMap((file) =>
-      [...readSource(file).matchAll(/labelNames: \[([^\]]*)\]/g)].flatMap((match) => [...(match[1] ?? '').matchAll(/'(\w+)'/g)].map((name) => name[1])),
+      [...readSource(file).matchAll(/labelNames: \[([^\]]*)\]/g)].flatMap((match) =>
+        [...(match[1] ?? '').matchAll(/'(\w+)'/g)].map((name) => name[1]),
+      ),
     )
     assert(used.length > 0)
-    assert.deepEqual(used.filter((name) => name === undefined || !LABELS.includes(name)), [])
+    assert.deepEqual(
+      used.filter((name) => name === undefined || !LABELS.includes(name)),
+      [],
+    )
   })
 })

@@ -2,5 +2,6 @@ import type { Contestant } from './contestant.ts'
 import { bullmq } from './contestants/bullmq.ts'
 import { graphileWorker } from './contestants/graphile-worker.ts'
 import { pgBoss } from './contestants/pg-boss.ts'
+import { reevePostgres, reeveRedis } from './contestants/reeve.ts'
 
-export const CONTESTANTS: readonly Contestant[] = [graphileWorker, pgBoss, bullmq]
+export const CONTESTANTS: readonly Contestant[] = [reevePostgres, reeveRedis, graphileWorker, pgBoss, bullmq]

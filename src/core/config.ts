@@ -152,8 +152,8 @@ export function databaseUrl(config: Config): string | null {
   if (config.DATABASE_URL !== '') return config.DATABASE_URL
   if (config.DB_HOST === '') return null
   const url = new URL(`postgres://${config.DB_HOST}:${config.DB_PORT}/${encodeURIComponent(config.DB_NAME)}`)
-  url.username = config.DB_USER
-  url.password = config.DB_PASSWORD
+  url.username = encodeURIComponent(config.DB_USER) // the setter lets % through
+  url.password = encodeURIComponent(config.DB_PASSWORD)
   return url.href
 }
 

@@ -56,19 +56,24 @@ export function openDatabase(connection: Connection, onError: (error: Error) => 
     max: HOT_CONNECTIONS_MAX,
     options: HOT_PLANS.map((setting) => `-c ${setting}`).join(' '),
   })
-  cold.on('error', onError) // an idle connection that breaks: the next query opens another
-  hot.on('error', onError)
+  let closing = false
+  const onBroken = (error: Error) => {
+    if (!closing) onError(error)
+  }
+  cold.on('error', onBroken) // an idle connection that breaks: the next query opens another
+  hot.on('error', onBroken)
 
   return {
     ...poolOf(cold),
     hot: poolOf(hot),
     async connect() {
       const client = new Client({ ...common, application_name: 'reeve listen' })
-      client.on('error', onError)
+      client.on('error', onBroken)
       await client.connect()
       return client
     },
     async close() {
+      closing = true
       await Promise.all([cold.end(), hot.end()])
     },
   }
@@ -132,3 +137,7 @@ export const isDataError = (error: unknown): boolean => /^(22|23)/.test(sqlState
 
 /** Another transaction was in the way: the same statement may work the next time. */
 export const isConflict = (error: unknown): boolean => /^(40001|40P01|55P03)$/.test(sqlState(error) ?? '')
+
+/** A text for people, cut and cleaned so that a column can hold it: no NUL, no half of a character. */
+export const storableText = (text: string, charsMax: number): string =>
+  text.slice(0, charsMax).toWellFormed().replaceAll('\0', '')

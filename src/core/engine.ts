@@ -61,7 +61,6 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
     onEffects: () => wakeDispatcher(),
   })
   const common = { ledger: () => ledger, owner, leaseMs: config.JOB_LEASE_SEC * 1000 }
-  const reclaimEveryMs = config.JOB_RECLAIM_INTERVAL_SEC * 1000
   const redisFeed =
     redis === null
       ? null
@@ -77,7 +76,7 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
             maxLength: config.JOB_STREAM_MAXLEN,
           },
           reclaim: {
-            everyMs: reclaimEveryMs,
+            everyMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000,
             count: config.JOB_RECLAIM_COUNT,
             graceMs: config.JOB_RECLAIM_GRACE_SEC * 1000,
           },
@@ -85,7 +84,7 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
           log,
           wakeDispatcher: () => wakeDispatcher(),
         })
-  const feed: Feed = redisFeed ?? openPostgresFeed({ ...common, bus, reclaimEveryMs })
+  const feed: Feed = redisFeed ?? openPostgresFeed({ ...common, bus, metrics: handsMetrics })
   const events = openEvents(database, bus, logError)
 
   return {

@@ -12,9 +12,17 @@ export function openLog(config: Pick<Config, 'LOG_LEVEL'>, destination?: pino.De
     base: { pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: plainError },
     redact: { paths: SECRET_PATHS.flatMap((name) => [`["${name}"]`, `*["${name}"]`]), censor: '[masked]' },
   }
   return destination === undefined ? pino(options) : pino(options, destination)
+}
+
+/** Only what explains it. A library may hang its whole connection on an error, password included. */
+function plainError(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) }
+  const code = 'code' in error ? { code: String(error.code) } : {}
+  return { type: error.name, message: error.message, ...code, stack: error.stack }
 }
 
 /** The name of this process as the owner of leases. */

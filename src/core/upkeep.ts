@@ -55,7 +55,7 @@ export function upkeepLoops({ ledger, feed, events, kinds, buryEveryMs }: Upkeep
 /** Abandoned jobs with no attempt left die, with what their door does about it. */
 export async function buryExhausted(ledger: Ledger, kinds: readonly Kind[]): Promise<boolean> {
   const kindOf = new Map(kinds.map((kind) => [kind.name, kind]))
-  const found = await ledger.findAbandoned({ kinds: [...kindOf.keys()], exhausted: true, limit: BATCH })
+  const found = await ledger.findAbandoned({ kinds: [...kindOf.keys()], exhausted: true })
 
   await Promise.all(
     found.map(async ({ jobId, kind }) => {
@@ -65,5 +65,5 @@ export async function buryExhausted(ledger: Ledger, kinds: readonly Kind[]): Pro
       await ledger.bury({ jobId, reason: ATTEMPTS_EXHAUSTED, effects })
     }),
   )
-  return found.length === BATCH
+  return false
 }

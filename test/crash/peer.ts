@@ -53,7 +53,7 @@ export function startPeer(t: TestContext, script: URL, options: object): Peer {
   const isAlive = () => child.exitCode === null && child.signalCode === null
 
   atEnd(t, async () => {
-    if (!t.passed) for (const line of words.lastLines()) t.diagnostic(`process ${pid}: ${line.trim()}`)
+    if (!hasPassed(t)) for (const line of words.lastLines()) t.diagnostic(`process ${pid}: ${line.trim()}`)
     signal('SIGKILL')
     await exited
   })
@@ -69,12 +69,16 @@ export function startPeer(t: TestContext, script: URL, options: object): Peer {
       await exited
     },
     async stop() {
+      await words.heard('ready')
       assert(isAlive(), 'the process should have lived on')
       signal('SIGTERM')
       assert.deepEqual(await exited, { code: 0, signal: null })
     },
   }
 }
+
+/** Node 20 knows, its types do not. */
+const hasPassed = (t: TestContext): boolean => 'passed' in t && t.passed === true
 
 interface Speaker {
   on(event: 'message', listener: (message: unknown) => void): unknown

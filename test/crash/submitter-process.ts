@@ -28,19 +28,20 @@ async function submitAndDie(jobIds: readonly string[]): Promise<void> {
 }
 
 async function submitUntilStopped(ms: number): Promise<void> {
-  const stopped = new AbortController()
+  const stopping = new AbortController()
+  const stopped = once(process, 'SIGTERM')
   const loops = [...engine.ledger.loops, ...outbox.loops]
   const workshop = openWorkshop({ config, engine, kinds: [], loops, log })
   workshop.start()
   await tell({ what: 'ready' })
-  const submitting = Array.from({ length: SUBMITTERS }, () => submitMore(ms, stopped.signal))
+  const submitting = Array.from({ length: SUBMITTERS }, () => submitMore(ms, stopping.signal))
 
-  await once(process, 'SIGTERM')
-  stopped.abort()
+  await stopped
+  stopping.abort()
   await Promise.all(submitting)
   await workshop.stop()
   await close()
-  process.disconnect()
+  process.exit()
 }
 
 /** The parent hears of a job once its submit was answered, as a client does. */

@@ -52,13 +52,14 @@ const workshop = openWorkshop({
   log,
   onStep: (step, job) => reach(step, job.jobId),
 })
+const stopped = once(process, 'SIGTERM')
 workshop.start()
 await tell({ what: 'ready' })
 
-await once(process, 'SIGTERM')
+await stopped
 await workshop.stop()
 await close()
-process.disconnect()
+process.exit()
 
 /** Tells the parent of the first job that comes so far, and stops there if that was asked. */
 async function reach(step: KillStep, jobId: string | null): Promise<void> {
@@ -85,6 +86,6 @@ function announceAcquiring(ledger: Ledger): void {
 }
 
 function msOf(payload: unknown): number {
-  const isTimed = typeof payload === 'object' && payload !== null && 'ms' in payload && typeof payload.ms === 'number'
-  return isTimed ? payload.ms : 0
+  if (typeof payload !== 'object' || payload === null || !('ms' in payload)) return 0
+  return typeof payload.ms === 'number' ? payload.ms : 0
 }

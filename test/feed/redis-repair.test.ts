@@ -195,6 +195,23 @@ describe('repair', () => {
     assert.equal(await rig.redis.hlen(`${rig.keys[1]}:places`), 0)
   })
 
+  test('a consumer that is silent is forgotten only when nothing is pending for it', async (t) => {
+    const rig = await judgeRig(t, { feed: { repair: { everyMs: 5000, olderThanMs: 0, forgetConsumersMs: 0 } } })
+    await submitAndAnnounce(rig, 2)
+    await takeOne(rig.feed, 'judge')
+    const other = await rig.another('w2')
+    await finish(rig.ledger, await takeOne(other, 'judge'))
+
+    await rig.pass(rig.feed)
+
+    const consumers: unknown = await rig.redis.call('XINFO', 'CONSUMERS', rig.keys[1], rig.group)
+    assert(Array.isArray(consumers))
+    assert.deepEqual(
+      consumers.map((facts) => String(facts[1])),
+      ['w1'],
+    )
+  })
+
   test('a flushed Redis gets back all that is unfinished, and what is held stays held', async (t) => {
     const server = await startRedis()
     atEnd(t, server.stop)

@@ -40,12 +40,17 @@ export interface Rig {
 
 const NEVER = new AbortController().signal
 
-/** Takes again until something came, for as long as the test may run. */
+/** Longer than any feed may take on the slowest machine: then nothing will come. */
+const GIVE_UP_MS = 20_000
+
+/** Takes again until something came. */
 export async function takeSome(feed: Feed, kind: string, limit: number): Promise<Taken[]> {
-  for (;;) {
+  const started = performance.now()
+  while (performance.now() - started < GIVE_UP_MS) {
     const taken = await feed.take({ kind, limit, signal: NEVER })
     if (taken.length > 0) return taken
   }
+  return assert.fail('nothing was handed out')
 }
 
 export async function takeOne(feed: Feed, kind: string): Promise<Taken> {
@@ -66,8 +71,10 @@ export async function takeNow(feed: Feed, kind: string, limit = 10): Promise<Tak
 
 /** Takes, and gets nothing, until `condition` holds: for what a take does beside handing out jobs. */
 export async function takeNothingUntil(feed: Feed, kind: string, condition: () => Promise<boolean>): Promise<void> {
+  const started = performance.now()
   do {
     assert.deepEqual(await takeNow(feed, kind), [])
+    assert(performance.now() - started < GIVE_UP_MS, 'what a take should have done was not done')
   } while (!(await condition()))
 }
 
@@ -119,7 +126,6 @@ export async function postgresRig(t: TestContext): Promise<Rig> {
       bus,
       owner,
       leaseMs: LEASE_MS,
-      reclaimEveryMs: 5000,
       metrics,
     })
     feeds.push(feed)
@@ -179,7 +185,7 @@ export async function redisRig(t: TestContext, options: RedisRigOptions = {}): P
       payloadTtlSec: 86_400,
       streams: { judgeKey, group, consumer: owner, maxLength: 200_000 },
       reclaim: { everyMs: 5000, count: 16, graceMs: 15_000 },
-      repair: { everyMs: 5000, olderThanMs: 0 },
+      repair: { everyMs: 5000, olderThanMs: 0, forgetConsumersMs: 86_400_000 },
       metrics,
       log,
       wakeDispatcher: () => wake(),

@@ -3,28 +3,18 @@ import { describe, test, type TestContext } from 'node:test'
 import { openDatabase } from '../../src/core/database.ts'
 import type { Bus } from '../../src/core/events/bus.ts'
 import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
-import { openLedger } from '../../src/core/ledger/ledger.ts'
 import { atEnd } from '../support/cleanup.ts'
-import { setupLedger } from '../support/ledger.ts'
+import { deafBus, openTestLedger, setupLedger } from '../support/ledger.ts'
 import { UNKNOWN_JOB } from './dump.ts'
 
 const LONG = { timeoutMs: 20_000 }
 const live = () => new AbortController().signal
 
-const deafBus: Bus = { publish() {}, subscribe: () => () => {}, close: async () => {} }
-
 /** Another process: pools, bus and ledger of its own on the same database. */
 async function secondLedger(t: TestContext, at: Awaited<ReturnType<typeof setupLedger>>['at'], bus?: Bus) {
   const database = openDatabase(at, () => {})
   const its = bus ?? (await openPostgresBus(database, (error) => assert.fail(String(error))))
-  const ledger = openLedger({
-    database,
-    bus: its,
-    maxAttempts: 5,
-    ageingSec: 60,
-    announceByOutbox: false,
-    onReady() {},
-  })
+  const ledger = openTestLedger({ database, bus: its })
   atEnd(t, async () => {
     ledger.close()
     await its.close()

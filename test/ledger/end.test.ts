@@ -108,3 +108,13 @@ test('a buried or cancelled job keeps its abandoned attempt as expired', async (
     [buried, cancelledJob].toSorted().map((job_id) => ({ job_id, attempt_id: 1, outcome: 'lease_expired' })),
   )
 })
+
+test('a reason that a database cannot hold is shortened and cleaned, not refused', async (t) => {
+  const { ledger, submit } = await setupLedger(t)
+  const jobId = await submit()
+
+  const answer = await ledger.cancel({ jobId, reason: `a\0b${'x'.repeat(3996)}😀` })
+
+  assert.deepEqual(answer, { ok: true })
+  assert.equal((await ledger.get(jobId))?.reason, `ab${'x'.repeat(3996)}\ufffd`)
+})

@@ -10,7 +10,11 @@ const FIRST = '00000000-0000-0000-0000-000000000000'
 describe('promoting what is due', () => {
   test('only delayed jobs whose time has come become ready, the longest due first, up to the limit', async (t) => {
     const { ledger, database, submit } = await setupLedger(t)
-    const ids = [await submit({ delayMs: 60_000 }), await submit({ delayMs: 60_000 }), await submit({ delayMs: 60_000 })]
+    const ids = [
+      await submit({ delayMs: 60_000 }),
+      await submit({ delayMs: 60_000 }),
+      await submit({ delayMs: 60_000 }),
+    ]
     const [recent = '', old = '', future = ''] = ids
     const due = `update jobs set due_at = clock_timestamp() - $2 * interval '1 s' where job_id = $1`
     await database.query(due, [recent, 1])
@@ -54,7 +58,7 @@ describe('finding what was abandoned', () => {
     for (const jobId of [takeOver, exhausted, other]) await expireLease(jobId)
 
     const found = async (exhausted: boolean) =>
-      (await ledger.findAbandoned({ kinds: ['echo'], exhausted, limit: 10 })).map((job) => job.jobId)
+      (await ledger.findAbandoned({ kinds: ['echo'], exhausted })).map((job) => job.jobId)
 
     assert.deepEqual(await found(false), [takeOver])
     assert.deepEqual(await found(true), [exhausted])
@@ -64,7 +68,7 @@ describe('finding what was abandoned', () => {
     const { ledger, submit, acquire, expireLease } = await setupLedger(t)
     for (let n = 0; n < 3; n += 1) await expireLease((await acquire(await submit())).jobId)
 
-    assert.equal((await ledger.findAbandoned({ kinds: ['echo'], exhausted: false, limit: 2 })).length, 2)
+    assert.equal((await ledger.findAbandoned({ kinds: ['echo'], exhausted: false })).length, 2)
   })
 
   test('what is out of attempts is buried with its reason and what its door does about a death', async (t) => {
@@ -92,7 +96,7 @@ describe('finding what waits', () => {
     await database.query(`update jobs set submitted_at = submitted_at - interval '10 s'`)
     await submit()
     const find = async (afterJobId: string) =>
-      (await ledger.findWaiting({ kind: 'echo', olderThanMs: 5000, afterJobId, limit: 2 })).map((job) => job.jobId)
+      (await ledger.findWaiting({ kind: 'echo', olderThanMs: 5000, afterJobId })).map((job) => job.jobId)
 
     assert.deepEqual(await find(FIRST), [a, b])
     assert.deepEqual(await find(b), [c])

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openLedger } from '../../src/core/ledger/ledger.ts'
-import { setupLedger } from '../support/ledger.ts'
+import { openTestLedger, setupLedger } from '../support/ledger.ts'
 import { dump, note, notes } from './dump.ts'
 
 const keyed = (key: string, bodyHash = 'b1') => ({ idempotency: { scope: 'door:1', key, bodyHash } })
@@ -82,7 +81,9 @@ describe('submit', () => {
     const last = answers.at(-1)
     assert(last?.ok)
     assert.equal((await ledger.get(last.jobId))?.payload, 4099)
-    const [row] = await database.query('select count(*)::integer as n, count(distinct xmin::text)::integer as tx from jobs')
+    const [row] = await database.query(
+      'select count(*)::integer as n, count(distinct xmin::text)::integer as tx from jobs',
+    )
     assert.deepEqual(row, { n: 4100, tx: 1 })
   })
 
@@ -125,7 +126,7 @@ describe('submit', () => {
 
   test('with the outbox as announcer, the announcement commits with the job and is due when the job is', async (t) => {
     const { database, bus } = await setupLedger(t)
-    const ledger = openLedger({ database, bus, maxAttempts: 5, ageingSec: 60, announceByOutbox: true, onReady() {} })
+    const ledger = openTestLedger({ database, bus, announceByOutbox: true })
     t.after(() => ledger.close())
 
     await ledger.submit({ kind: 'echo', payload: 1, priority: 3 })

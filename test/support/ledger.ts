@@ -1,9 +1,10 @@
 // A ledger on a database of its own, with short words for what a test arranges.
 import type { TestContext } from 'node:test'
 import assert from 'node:assert/strict'
+import type { Bus } from '../../src/core/events/bus.ts'
 import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
 import type { Acquired } from '../../src/core/ledger/job.ts'
-import { openLedger, type Ledger } from '../../src/core/ledger/ledger.ts'
+import { openLedger, type Ledger, type LedgerOptions } from '../../src/core/ledger/ledger.ts'
 import type { NewJob } from '../../src/core/ledger/submit.ts'
 import { atEnd } from './cleanup.ts'
 import { testDatabase } from './database.ts'
@@ -12,16 +13,7 @@ export async function setupLedger(t: TestContext) {
   const { database, at } = await testDatabase(t)
   const bus = await openPostgresBus(database, (error) => assert.fail(String(error)))
   const ready: string[] = []
-  const open = () =>
-    openLedger({
-      database,
-      bus,
-      maxAttempts: 5,
-      ageingSec: 60,
-      announceByOutbox: false,
-      onReady: (kinds) => ready.push(...kinds),
-      onEffects: () => {},
-    })
+  const open = () => openTestLedger({ database, bus, onReady: (kinds) => ready.push(...kinds) })
   const ledger = open()
   atEnd(t, async () => {
     ledger.close()
@@ -34,6 +26,20 @@ export async function setupLedger(t: TestContext) {
 
   return { ledger, open, database, at, bus, ready, expireLease, ...shortcuts(ledger) }
 }
+
+/** A ledger with the usual choices, on whatever it is given. */
+export const openTestLedger = (options: Pick<LedgerOptions, 'database' | 'bus'> & Partial<LedgerOptions>): Ledger =>
+  openLedger({
+    maxAttempts: 5,
+    ageingSec: 60,
+    announceByOutbox: false,
+    onReady: () => {},
+    onEffects: () => {},
+    ...options,
+  })
+
+/** Loses every hint. */
+export const deafBus: Bus = { publish: () => {}, subscribe: () => () => {}, close: async () => {} }
 
 function shortcuts(ledger: Ledger) {
   const submit = async (job: Partial<NewJob> = {}): Promise<string> => {

@@ -19,7 +19,7 @@ const COPY_LOCK = 7_305_802
 const LOCK_LOG = `select pg_advisory_xact_lock(${COPY_LOCK})`
 const COPY_TO_LOG = `
   insert into events (outbox_id, channel, type, payload)
-  select outbox_id, channel, type, payload
+  select outbox_id, channel, type, coalesce(payload, 'null'::json)
     from json_to_recordset($1) as r (outbox_id bigint, channel text, type text, payload json)
    order by outbox_id
       on conflict (outbox_id) do nothing

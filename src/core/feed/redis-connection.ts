@@ -34,6 +34,7 @@ export function openConnection(url: string, name: string, outage: Outage): Redis
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     commandTimeout: COMMAND_TIMEOUT_MS,
+    reconnectOnError: (error) => error.message.startsWith('READONLY'), // a primary that became a replica
     retryStrategy: (times) => Math.min(RECONNECT_MAX_MS, RECONNECT_FIRST_MS * 2 ** Math.min(times, 10)),
   })
   redis.on('error', (error) => outage.begin(error))

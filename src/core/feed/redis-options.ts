@@ -32,6 +32,8 @@ export interface RedisFeedOptions {
     everyMs: number
     /** A job that waits for longer is looked for in its stream. */
     olderThanMs: number
+    /** A consumer that has been silent for so long, and has nothing pending, is taken off the group's list. */
+    forgetConsumersMs: number
   }
   metrics: HandsMetrics
   log: Logger

@@ -14,7 +14,7 @@ import { agedLevelOf, scriptKeys, streamsOf } from './redis-streams.ts'
 
 const PAGE = 500
 const SWEEP_COUNT = 500
-const DEFAULTS = { everyMs: 5000, olderThanMs: 30_000 }
+const DEFAULTS = { everyMs: 5000, olderThanMs: 30_000, forgetConsumersMs: 86_400_000 }
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 const FIND_LOST = script(`${PLACE}
@@ -26,9 +26,20 @@ for i = 2, #ARGV, 2 do
 end
 return lost`)
 
-// A job that was cancelled before its entry was trimmed is never acknowledged: its place would stay for ever.
+// Two things that nobody would ever take away: the place of a job that was cancelled before its entry was trimmed, and the
+// name of a process that is no more.
 const SWEEP = script(`
-local reply = redis.call('HSCAN', KEYS[4], ARGV[1], 'COUNT', ARGV[2])
+local group, cursor, count, silent_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+for level = 1, 3 do
+  for _, one in ipairs(redis.pcall('XINFO', 'CONSUMERS', KEYS[level], group)) do
+    local facts = {}
+    for i = 1, #one, 2 do facts[one[i]] = one[i + 1] end
+    if facts['pending'] == 0 and facts['idle'] >= silent_ms then
+      redis.call('XGROUP', 'DELCONSUMER', KEYS[level], group, facts['name'])
+    end
+  end
+end
+local reply = redis.call('HSCAN', KEYS[4], cursor, 'COUNT', count)
 for i = 1, #reply[2], 2 do
   local level, id = string.match(reply[2][i + 1], '^(%d) (.+)$')
   if #redis.call('XRANGE', KEYS[tonumber(level)], id, id) == 0 then redis.call('HDEL', KEYS[4], reply[2][i]) end
@@ -58,7 +69,7 @@ export function openRepair(redis: Redis, options: RedisFeedOptions, announcer: A
   const find = async (kind: string, progress: Progress) => {
     const olderThanMs = progress.all ? 0 : repair.olderThanMs
     const waiting = await ledger().findWaiting({ kind, olderThanMs, afterJobId: progress.afterJobId, limit: PAGE })
-    const abandoned = await ledger().findAbandoned({ kinds: [kind], exhausted: false, limit: PAGE })
+    const abandoned = await ledger().findAbandoned({ kinds: [kind], exhausted: false })
     return { waiting, abandoned }
   }
 
@@ -91,8 +102,10 @@ export function openRepair(redis: Redis, options: RedisFeedOptions, announcer: A
     return goOn
   }
 
-  const sweep = async (kind: string, cursor: string) =>
-    String(await evaluate(redis, SWEEP, scriptKeys(streamsOf(kind, judgeKey)), [cursor, SWEEP_COUNT]))
+  const sweep = async (kind: string, cursor: string) => {
+    const args = [group, cursor, SWEEP_COUNT, repair.forgetConsumersMs]
+    return String(await evaluate(redis, SWEEP, scriptKeys(streamsOf(kind, judgeKey)), args))
+  }
 
   return {
     startOver(kind) {

@@ -45,7 +45,9 @@ export function openWorkshop({ config, engine, kinds, loops, log, onStep }: Work
   return {
     start() {
       for (const loop of [...loops, ...feedLoops]) {
-        running.push(runLoop(loop, stopping.signal, (error) => log.error({ err: error, loop: loop.name }, 'loop failed')))
+        running.push(
+          runLoop(loop, stopping.signal, (error) => log.error({ err: error, loop: loop.name }, 'loop failed')),
+        )
       }
       for (const one of hands) one.start()
     },

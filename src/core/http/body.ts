@@ -1,10 +1,11 @@
 // Bodies as they may come in: UTF-8, no deeper than anything that walks them can bear, and with nothing in a string that
 // PostgreSQL cannot store. What is refused here never reaches a schema.
+import { excessOf } from './json-shape.ts'
 import { HttpProblem } from './problem.ts'
 
 export const BODY_BYTES_MAX = 5 * 1024 * 1024
-export const FORM_BYTES_MAX = 64 * 1024
-const DEPTH_MAX = 100
+/** For those who have not said who they are. */
+export const STRANGER_BYTES_MAX = 64 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -12,7 +13,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
   const text = decode(bytes)
-  if (nestsDeeperThan(text, DEPTH_MAX)) throw invalid(`The JSON is nested deeper than ${DEPTH_MAX} levels.`)
+  const excess = excessOf(text)
+  if (excess !== null) throw invalid(excess)
   const value = parse(text)
   // Only an escape can put a NUL or half a surrogate pair into a string that was valid UTF-8.
   if (text.includes('\\u') || text.includes('__proto__')) checkTexts(value)
@@ -56,29 +58,6 @@ function isDecodable(text: string): boolean {
   } catch {
     return false
   }
-}
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-
-function nestsDeeperThan(text: string, max: number): boolean {
-  let depth = 0
-  let inString = false
-  for (let index = 0; index < text.length; index += 1) {
-    const unit = text.charCodeAt(index)
-    if (inString) {
-      if (unit === BACKSLASH) index += 1
-      else if (unit === QUOTE) inString = false
-    } else if (unit === QUOTE) {
-      inString = true
-    } else if (unit === 0x5b || unit === 0x7b) {
-      depth += 1
-      if (depth > max) return true
-    } else if (unit === 0x5d || unit === 0x7d) {
-      depth -= 1
-    }
-  }
-  return false
 }
 
 function checkTexts(root: unknown): void {

@@ -3,7 +3,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Overloaded } from '../batch.ts'
 import { sqlState } from '../database.ts'
-import { errorFields } from './error-fields.ts'
 import { HttpProblem, retryAfter, type Problem } from './problem.ts'
 import type { Words } from './words.ts'
 
@@ -27,7 +26,7 @@ const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE'
 export const handleError =
   (wordsOf: (request: FastifyRequest) => Words) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const thrown = problemFrom(error)
-    if (thrown.status >= 500) request.log.error(errorFields(error), 'request failed')
+    if (thrown.status >= 500) request.log.error({ err: error }, 'request failed')
     const words = wordsOf(request)
     const status = thrown.code === 'validation_failed' ? words.validationStatus : thrown.status
     const { fields } = thrown
@@ -59,13 +58,13 @@ export function problemFrom(error: unknown): HttpProblem {
   const code = codeOf(error)
   const framework = FRAMEWORK[code]
   if (framework !== undefined) return new HttpProblem(...framework)
+  const status = statusOf(error)
+  if (status !== null) return new HttpProblem(status, 'bad_request', 'The request is not valid.')
   if (BAD_VALUES.test(sqlState(error) ?? '')) return new HttpProblem(400, 'bad_request', 'A value cannot be stored.')
   if (LOST_DATABASE.test(sqlState(error) ?? '') || LOST_CONNECTION.has(code)) {
     const headers = retryAfter(RETRY_AFTER_SEC)
     return new HttpProblem(503, 'unavailable', 'The server is not available for the moment.', { headers })
   }
-  const status = statusOf(error)
-  if (status !== null) return new HttpProblem(status, 'bad_request', 'The request is not valid.')
   return new HttpProblem(500, 'internal_error', 'Internal server error')
 }
 

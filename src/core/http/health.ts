@@ -2,7 +2,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Logger } from 'pino'
 import { Type } from 'typebox'
-import { errorFields } from './error-fields.ts'
 import { Failure, Success, type Envelope } from './envelope.ts'
 
 /** The version of the arena contract, which its clients compare. */
@@ -89,7 +88,7 @@ async function runChecks(checks: Checks, log: Logger): Promise<Readiness> {
         await within(CHECK_WITHIN_MS, check())
         return [part, 'ok'] as const
       } catch (error) {
-        log.warn({ part, ...errorFields(error) }, 'not ready')
+        log.warn({ part, err: error }, 'not ready')
         return [part, 'failed'] as const
       }
     }),

@@ -2,7 +2,6 @@
 import type { WebsocketPluginOptions } from '@fastify/websocket'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { chooseProtocol } from './bearer-protocol.ts'
-import { errorFields } from './error-fields.ts'
 import { STOPPING, type Hub } from './hub.ts'
 import type { Methods } from './methods.ts'
 import type { HttpMetrics } from './metrics-route.ts'
@@ -31,6 +30,13 @@ export function refuseUnknown(app: FastifyInstance, methods: Methods, draining: 
     }
     if (draining.aborted) throw new HttpProblem(503, 'unavailable', 'The server is stopping.')
     return undefined
+  })
+}
+
+/** A connection that is kept alive would hold up the stop. */
+export function closeConnectionsOf(app: FastifyInstance, draining: AbortSignal): void {
+  app.addHook('onSend', async (_request, reply) => {
+    if (draining.aborted) reply.header('connection', 'close')
   })
 }
 
@@ -66,7 +72,7 @@ export const websocketOptions = (hub: Hub, closeWithinMs: number): WebsocketPlug
   errorHandler(error, socket, request) {
     // A client that breaks the protocol is told so by `ws` itself, with the close code for it.
     if ('code' in error && String(error.code).startsWith('WS_ERR_')) return
-    request.log.warn(errorFields(error), 'websocket failed')
+    request.log.warn({ err: error }, 'websocket failed')
     socket.terminate()
   },
   /** The listener closes right after this; the sockets get a moment to say goodbye. */

@@ -21,7 +21,7 @@ import { healthRoutes, openReadiness } from './health.ts'
 import { HUB_TIMES, openHub } from './hub.ts'
 import { collectMethods } from './methods.ts'
 import { metricsRoute, openHttpMetrics, openLiveCounts, socketsOf } from './metrics-route.ts'
-import { refuseUnknown, websocketOptions, writeRequestLines } from './lifecycle.ts'
+import { closeConnectionsOf, refuseUnknown, websocketOptions, writeRequestLines } from './lifecycle.ts'
 import { readVersion } from './version.ts'
 import { wordsByPath, type Words } from './words.ts'
 
@@ -99,6 +99,7 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
   await app.register(websocket, websocketOptions(hub, SOCKETS_CLOSE_MS))
   const http = openHttpMetrics(metrics, () => socketsOf(app))
   refuseUnknown(app, methods, draining)
+  closeConnectionsOf(app, draining)
   writeRequestLines(app, http)
   await openDocs(app, version)
 

@@ -2,7 +2,7 @@
 // or a path are texts by nature, so that whole numbers and booleans are read from them where the schema asks for those.
 // The list of errors is bounded by TypeBox (8), so that a large wrong body costs no more than a small one.
 import type { FastifySchemaCompiler } from 'fastify'
-import type { TSchema } from 'typebox'
+import { IsOptional, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { HttpProblem, type FieldProblem } from './problem.ts'
 
@@ -22,7 +22,10 @@ export const compileSchema: FastifySchemaCompiler<TSchema> = ({ schema, httpPart
   const part = PART_NAMES[httpPart ?? 'body'] ?? 'body'
   const read = part === 'body' ? (data: unknown) => data : readTexts(schema)
 
+  const mayBeAbsent = IsOptional(schema)
+
   return (data: unknown) => {
+    if (mayBeAbsent && (data === undefined || data === null)) return { value: data }
     const value = read(data)
     return validator.Check(value) ? { value } : { error: validationProblem(part, validator.Errors(value)) }
   }

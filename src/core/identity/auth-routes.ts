@@ -2,7 +2,7 @@
 import formbody from '@fastify/formbody'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { FORM_BYTES_MAX, parseForm } from '../http/body.ts'
+import { parseForm, STRANGER_BYTES_MAX } from '../http/body.ts'
 import { refusals } from '../http/detail.ts'
 import { SECURED } from '../http/docs.ts'
 import { accountOf, requireAccount } from '../http/guard.ts'
@@ -50,6 +50,7 @@ export const authRoutes =
     app.post(
       '/auth/register',
       {
+        bodyLimit: STRANGER_BYTES_MAX,
         schema: {
           tags,
           summary: 'Make an account.',
@@ -102,7 +103,7 @@ export const authRoutes =
 const loginRoute =
   ({ identity }: { identity: Identity }): FastifyPluginAsyncTypebox =>
   async (app) => {
-    await app.register(formbody, { bodyLimit: FORM_BYTES_MAX, parser: parseForm })
+    await app.register(formbody, { bodyLimit: STRANGER_BYTES_MAX, parser: parseForm })
     const schema = {
       tags,
       summary: 'Get a token (OAuth2 password flow, or JSON).',
@@ -110,7 +111,7 @@ const loginRoute =
       body: Login,
       response: { 200: Token, ...refusals(401, 422, 429) },
     }
-    app.post('/auth/login', { schema }, async (request, reply) => {
+    app.post('/auth/login', { schema, bodyLimit: STRANGER_BYTES_MAX }, async (request, reply) => {
       const answer = await identity.login({
         username: nameOf(request.body),
         password: request.body.password,

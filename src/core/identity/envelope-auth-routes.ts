@@ -1,6 +1,7 @@
 // /api/auth/*: the arena contract's way to register, log in and log out. Every deployment has it, whichever doors are open.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { STRANGER_BYTES_MAX } from '../http/body.ts'
 import { SECURED } from '../http/docs.ts'
 import { Failure, Success, type Envelope } from '../http/envelope.ts'
 import { requireAccount } from '../http/guard.ts'
@@ -27,6 +28,7 @@ export const envelopeAuthRoutes =
     app.post(
       '/api/auth/register',
       {
+        bodyLimit: STRANGER_BYTES_MAX,
         schema: {
           tags,
           summary: 'Make a player.',
@@ -46,6 +48,7 @@ export const envelopeAuthRoutes =
     app.post(
       '/api/auth/login',
       {
+        bodyLimit: STRANGER_BYTES_MAX,
         schema: {
           tags,
           summary: 'Get a token.',

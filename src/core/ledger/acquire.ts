@@ -9,17 +9,27 @@ import { opaque, sortedJson } from './refusal.ts'
 const RETURNED = `jobs.job_id, jobs.kind, jobs.payload, jobs.priority, jobs.attempt_id, jobs.lease_owner, jobs.account_id,
   jobs.trace_id, jobs.max_attempts`
 
-// By row address: the rows were found and locked a moment ago in this same statement.
+// In the order of rank, abandoned jobs stand where they stood when they were fresh: at the front. The update goes by row
+// address, because the rows were found and locked a moment ago in this same statement.
 const ACQUIRE_NEXT = `
+  with picked as materialized (
+    select ctid as address, job_id, state, attempt_id, lease_owner, started_at
+      from jobs
+     where kind = $1 and finished_at is null and due_at is null
+       and case when state = 'pending' then true
+                else lease_until <= clock_timestamp() and coalesce(attempt_id - releases < max_attempts, true) end
+     order by rank, job_id limit $2
+       for update skip locked
+  ), ended as (
+    insert into attempts (job_id, attempt_id, owner, started_at, outcome)
+    select job_id, attempt_id, lease_owner, started_at, 'lease_expired' from picked where state = 'processing'
+        on conflict do nothing
+  )
   update jobs
-     set state = 'processing', attempt_id = attempt_id + 1, started_at = clock_timestamp(),
+     set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = clock_timestamp(),
          lease_owner = $3, lease_until = clock_timestamp() + $4 * interval '1 ms'
-   where ctid = any(array(
-     select ctid from jobs
-      where kind = $1 and state = 'pending' and due_at is null
-      order by rank, job_id limit $2
-        for update skip locked))
-  returning ${RETURNED}`
+    from picked where jobs.ctid = picked.address
+  returning ${RETURNED}, picked.state = 'processing' as abandoned`
 
 // What the feed names is nearly always fresh: one update. The rest is judged below.
 const ACQUIRE_FRESH = `
@@ -29,7 +39,7 @@ const ACQUIRE_FRESH = `
     from json_to_recordset($1) as asked (job_id uuid, owner text, lease_ms integer)
    where jobs.job_id = asked.job_id
      and ${opaque(`jobs.state = 'pending' and coalesce(jobs.due_at <= clock_timestamp(), true)`)}
-  returning ${RETURNED}`
+  returning ${RETURNED}, false as abandoned`
 
 // The row is locked before it is judged: a waiter is told what refused it, not what an older snapshot said.
 const ACQUIRE_JUDGED = `
@@ -76,7 +86,7 @@ export interface AcquireNextRequest {
   leaseMs: number
 }
 
-/** The best ready jobs of one kind, at most `limit`. Abandoned ones are found by repair, and acquired by id. */
+/** The best jobs of one kind, fresh or abandoned, at most `limit`. */
 export async function acquireNext(
   on: Queryable,
   { kind, limit, owner, leaseMs }: AcquireNextRequest,
@@ -111,12 +121,13 @@ interface AcquiredRow {
   account_id: string | null
   trace_id: string | null
   max_attempts: number | null
+  /** Somebody had it before, and let the lease run out. */
+  abandoned: boolean
 }
 
 interface JudgedRow extends AcquiredRow {
   state: JobState
   ready: boolean
-  abandoned: boolean
   exhausted: boolean
 }
 
@@ -138,4 +149,5 @@ const acquiredFrom = (row: AcquiredRow): Acquired => ({
   accountId: row.account_id === null ? null : Number(row.account_id),
   traceId: row.trace_id,
   maxAttempts: row.max_attempts,
+  wasAbandoned: row.abandoned,
 })

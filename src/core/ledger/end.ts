@@ -2,7 +2,7 @@
 //   cancel: pending or processing → dead. Somebody with the right to do so no longer wants it.
 //   bury:   pending, or processing whose lease has expired → dead. It cannot be done: out of attempts, or unreadable. A live
 //           lease stands in the way: its holder may yet finish.
-import type { Pool, Queryable } from '../database.ts'
+import { storableText, type Pool, type Queryable } from '../database.ts'
 import { ok, refused, type Ok, type Refused } from '../outcome.ts'
 import { effectsIfOk, inOrder, transit, type WithEffects } from './effects.ts'
 import type { JobState } from './job.ts'
@@ -27,6 +27,8 @@ const endJobs = (condition: string): string => `
 const CANCEL = endJobs(`judged.state in ('pending', 'processing')`)
 const BURY = endJobs(`judged.state = 'pending' or judged.abandoned`)
 
+const REASON_CHARS_MAX = 4000
+
 export interface EndRequest extends WithEffects {
   jobId: string
   reason: string
@@ -43,7 +45,7 @@ export const bury = (pool: Pool, requests: readonly EndRequest[]): Promise<EndAn
   transit(pool, requests, (on) => statement(on, BURY, requests), effectsIfOk)
 
 async function statement(on: Queryable, sql: string, requests: readonly EndRequest[]): Promise<EndAnswer[]> {
-  const asked = requests.map(({ jobId, reason }) => ({ job_id: jobId, reason }))
+  const asked = requests.map(({ jobId, reason }) => ({ job_id: jobId, reason: storableText(reason, REASON_CHARS_MAX) }))
   type Seen = { job_id: string; state: JobState; ends: boolean }
   return inOrder(requests, await on.query<Seen>(sql, [JSON.stringify(asked)]), (_, row) => {
     if (row === undefined) return refused('unknown_job')

@@ -1,6 +1,6 @@
 // fail: processing → pending after a wait, or → dead when the attempts are used up or the failure is final. The attempt
 // and its error are kept.
-import type { Pool, Queryable } from '../database.ts'
+import { storableText, type Pool, type Queryable } from '../database.ts'
 import type { Refused } from '../outcome.ts'
 import { transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
@@ -50,7 +50,7 @@ export const fail = (pool: Pool, requests: readonly FailRequest[], ageingSec: nu
 async function statement(on: Queryable, requests: readonly FailRequest[], ageingSec: number): Promise<FailAnswer[]> {
   const asked = requests.map((request) => ({
     ...heldRow(request),
-    error: request.error.slice(0, ERROR_CHARS_MAX).toWellFormed().replaceAll('\0', ''),
+    error: storableText(request.error, ERROR_CHARS_MAX),
     retry_ms: request.retryMs,
   }))
   const moved = await on.query<{ job_id: string; dead: boolean }>(FAIL, [sortedJson(asked), ageingSec])

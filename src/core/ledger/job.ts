@@ -15,6 +15,8 @@ export interface Acquired extends Held {
   accountId: number | null
   traceId: string | null
   maxAttempts: number | null
+  /** An earlier holder let its lease run out. */
+  wasAbandoned: boolean
 }
 
 export interface Job {

@@ -194,7 +194,7 @@ function repairing(hot: Pool) {
   return {
     promoteDue: (limit: number) => repair.promoteDue(hot, limit),
     nextDueMs: () => repair.nextDueMs(hot),
-    findAbandoned: (filter: repair.AbandonedFilter) => repair.findAbandoned(hot, filter),
+    findAbandoned: repair.openAbandonedFinder(hot),
     findWaiting: (filter: repair.WaitingFilter) => repair.findWaiting(hot, filter),
   }
 }

@@ -7,7 +7,7 @@ const COLUMNS = `job_id, kind, state, priority, due_at, payload, result, reason,
 
 const SELECT_JOBS = `select ${COLUMNS} from jobs where job_id = any($1::uuid[])`
 
-// Newest first: a job's id begins with its time. Each filter is optional; the live and dead states have their indexes.
+// Newest first: a job's id begins with its time.
 const LIST_JOBS = `
   select ${COLUMNS} from jobs
    where ($1::text is null or kind = $1) and ($2::text is null or state = $2)
@@ -15,8 +15,9 @@ const LIST_JOBS = `
    order by job_id desc limit $5`
 
 const COUNT_JOBS = `
-  select kind, state, count(*)::integer as count from jobs
-   where state in ('pending', 'processing', 'dead') group by kind, state`
+  select kind, state, count(*)::integer as count from jobs where finished_at is null group by kind, state
+   union all
+  select kind, 'dead', count(*)::integer from jobs where reason is not null group by kind`
 
 export const JOB_STATES = ['pending', 'processing', 'done', 'dead'] as const satisfies readonly JobState[]
 

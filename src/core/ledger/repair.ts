@@ -5,7 +5,7 @@ import type { Queryable } from '../database.ts'
 const PROMOTE_DUE = `
   with due as materialized (
     select job_id from jobs
-     where state = 'pending' and due_at <= clock_timestamp()
+     where due_at <= clock_timestamp()
      order by due_at limit $1 for update skip locked
   )
   update jobs set due_at = null from due where jobs.job_id = due.job_id
@@ -13,17 +13,25 @@ const PROMOTE_DUE = `
 
 const NEXT_DUE = `
   select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8 as in_ms
-    from jobs where state = 'pending' and due_at is not null`
+    from jobs where due_at is not null`
 
+// A page of the live jobs in their order, so that a pass over a long queue is bounded; the next one goes on from there.
 const FIND_ABANDONED = `
-  select job_id, kind, priority from jobs
-   where state = 'processing' and kind = any($1) and lease_until <= clock_timestamp()
-     and coalesce(attempt_id - releases >= max_attempts, false) = $2
-   limit $3`
+  with page as materialized (
+    select job_id, kind, priority, rank, lease_until, attempt_id, releases, max_attempts from jobs
+     where kind = $1 and finished_at is null and due_at is null and (rank, job_id) > ($2, $3)
+     order by rank, job_id limit $4
+  ), ending as (
+    select rank, job_id from page order by rank desc, job_id desc limit 1
+  )
+  select page.job_id, kind, priority, (select count(*) from page)::integer as looked,
+         ending.rank as last_rank, ending.job_id as last_job_id
+    from ending left join page
+      on lease_until <= clock_timestamp() and coalesce(attempt_id - releases >= max_attempts, false) = $5`
 
 const FIND_WAITING = `
   select job_id, kind, priority from jobs
-   where kind = $1 and state = 'pending' and due_at is null
+   where kind = $1 and finished_at is null and due_at is null and state = 'pending'
      and submitted_at <= clock_timestamp() - $2 * interval '1 ms' and job_id > $3
    order by job_id limit $4`
 
@@ -42,7 +50,6 @@ export interface AbandonedFilter {
   kinds: readonly string[]
   /** True: those out of attempts, to be buried. False: those to be acquired by somebody else. */
   exhausted: boolean
-  limit: number
 }
 
 type Found = { job_id: string; kind: string; priority: number }
@@ -59,10 +66,41 @@ export async function nextDueMs(on: Queryable): Promise<number | null> {
   return row === undefined || row.in_ms === null ? null : Math.max(0, row.in_ms)
 }
 
-export const findAbandoned = async (
-  on: Queryable,
-  { kinds, exhausted, limit }: AbandonedFilter,
-): Promise<Announced[]> => (await on.query<Found>(FIND_ABANDONED, [kinds, exhausted, limit])).map(announced)
+/** A pass over the next page of live jobs of each kind; every job is looked at in turn. */
+export function openAbandonedFinder(on: Queryable): (filter: AbandonedFilter) => Promise<Announced[]> {
+  const places = new Map<string, Place>()
+
+  const find = async (kind: string, exhausted: boolean): Promise<Announced[]> => {
+    const turn = `${kind} ${exhausted}`
+    const { rank, jobId } = places.get(turn) ?? START
+    const rows = await on.query<FoundInPage>(FIND_ABANDONED, [kind, rank, jobId, PAGE, exhausted])
+    const [first] = rows
+    if (first === undefined || first.looked < PAGE) places.delete(turn)
+    else places.set(turn, { rank: first.last_rank, jobId: first.last_job_id })
+    return rows.flatMap((row) => (row.job_id === null ? [] : [announced({ ...row, job_id: row.job_id })]))
+  }
+
+  return async ({ kinds, exhausted }) => (await Promise.all(kinds.map((kind) => find(kind, exhausted)))).flat()
+}
+
+const PAGE = 10_000
+
+interface Place {
+  rank: string
+  jobId: string
+}
+
+const START: Place = { rank: '-9223372036854775808', jobId: '00000000-0000-0000-0000-000000000000' }
+
+interface FoundInPage {
+  /** Null: nothing on this page is abandoned. */
+  job_id: string | null
+  kind: string
+  priority: number
+  looked: number
+  last_rank: string
+  last_job_id: string
+}
 
 export interface WaitingFilter {
   kind: string

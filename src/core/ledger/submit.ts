@@ -10,7 +10,7 @@ const INSERT_JOBS = `
   select job_id, kind, priority,
          (date_part('epoch', clock_timestamp()) * 1e6)::bigint + delay_ms * 1000 - priority * $2::bigint * 1000000,
          case when delay_ms > 0 then clock_timestamp() + delay_ms * interval '1 ms' end,
-         payload, max_attempts, account_id, trace_id, replay_of
+         coalesce(payload, 'null'::json), max_attempts, account_id, trace_id, replay_of
     from json_to_recordset($1) as r (job_id uuid, kind text, priority integer, delay_ms bigint, payload json,
          max_attempts integer, account_id bigint, trace_id text, replay_of uuid)`
 

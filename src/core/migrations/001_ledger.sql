@@ -1,7 +1,8 @@
 -- The ledger: one row per job, and one row per attempt that ended without ending the job.
 --
--- Which indexes there are decides how fast it is. Renewing a lease must touch no index (a HOT update), so that nothing
--- indexes lease_until. The live rows are few: partial indexes hold those and let a million finished jobs lie still.
+-- Which indexes there are decides how fast it is. Acquiring and renewing must touch no index (a HOT update): so no index
+-- has state, attempt, owner or lease in its columns or its condition, and pages keep room for the new versions. The one
+-- index that hands read holds the live rows, pending and processing, in their order; finished jobs leave it and lie still.
 
 create table jobs (
   job_id       uuid primary key,
@@ -32,20 +33,21 @@ create table jobs (
   finished_at  timestamptz,
 
   check ((state = 'processing') = (lease_until is not null)),
+  check (state = 'pending' or due_at is null),
   check (state <> 'processing' or lease_owner is not null),
   check ((state in ('done', 'dead')) = (finished_at is not null)),
   check ((state = 'dead') = (reason is not null)),
   check (state = 'done' or result is null)
 ) with (
+  fillfactor = 60,
   autovacuum_vacuum_scale_factor = 0.02,
   autovacuum_vacuum_insert_scale_factor = 0.1,
   autovacuum_analyze_scale_factor = 0.1
 );
 
-create index jobs_ready on jobs (kind, rank, job_id) where state = 'pending' and due_at is null;
-create index jobs_delayed on jobs (due_at) where state = 'pending' and due_at is not null;
-create index jobs_processing on jobs (kind, job_id) where state = 'processing';
-create index jobs_dead on jobs (kind, job_id) where state = 'dead';
+create index jobs_live on jobs (kind, rank, job_id) where finished_at is null and due_at is null;
+create index jobs_delayed on jobs (due_at) where due_at is not null;
+create index jobs_dead on jobs (kind, job_id) where reason is not null;
 -- A dead job is replayed once; asking again names the same new job.
 create unique index jobs_replay_of on jobs (replay_of) where replay_of is not null;
 

@@ -5,7 +5,7 @@
 //      └── a dispatcher that dies in between: the backoff runs out, and another one claims the row
 //
 // Claiming skips what others hold (`for update skip locked`), so that any number of dispatchers may run.
-import type { Database } from '../database.ts'
+import { storableText, type Database } from '../database.ts'
 import { retryWaitMs } from '../hands/retry.ts'
 import { Wake, type Loop } from '../loop.ts'
 import type { Delivered, Delivery, OutboxRow } from './delivery.ts'
@@ -112,7 +112,7 @@ function settledRow(delivery: Delivery, row: OutboxRow, answer: Delivered | unde
   return {
     ...base,
     status: gaveUp ? 'dead' : 'pending',
-    error: (answer?.error ?? 'No answer from the delivery.').slice(0, ERROR_CHARS_MAX),
+    error: storableText(answer?.error ?? 'No answer from the delivery.', ERROR_CHARS_MAX),
     wait_ms: answer?.retryMs ?? retryWaitMs(row.attempts, delivery.retry),
   }
 }

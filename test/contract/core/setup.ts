@@ -7,7 +7,6 @@ import { systemClock } from '../../../src/core/clock.ts'
 import { parseConfig } from '../../../src/core/config.ts'
 import type { Deps, Door, Opened } from '../../../src/core/door.ts'
 import { openEngine } from '../../../src/core/engine.ts'
-import type { FileStore } from '../../../src/core/files/file-store.ts'
 import { openFolderStore } from '../../../src/core/files/folder-store.ts'
 import type { Kind } from '../../../src/core/hands/kind.ts'
 import { openHttp } from '../../../src/core/http/server.ts'
@@ -23,7 +22,9 @@ export interface SetupOptions {
   env?: Record<string, string>
   doors?: readonly { door: Door; opened: Opened }[]
   kinds?: readonly Kind[]
-  files?: FileStore
+  /** In place of the real ones. */
+  checks?: { feed?: () => Promise<void>; files?: () => Promise<void> }
+  about?: { database: string; feed: string; files: string }
 }
 
 export type Setup = Awaited<ReturnType<typeof setup>>
@@ -44,14 +45,15 @@ export async function setup(t: TestContext, options: SetupOptions = {}) {
   const engine = await openEngine({ config, database, metrics, log })
   atEnd(t, () => engine.close())
   const identity = openIdentity({ database, config })
-  const files = options.files ?? openFolderStore(await temporaryFolder())
+  const folder = openFolderStore(await temporaryFolder())
+  const files = { ...folder, check: options.checks?.files ?? (() => folder.check()) }
   const deps: Deps = { ...engine, config, database, files, identity, metrics, log, clock: systemClock }
   const http = await openHttp({
     ...deps,
-    feed: engine.feed,
+    feed: { check: options.checks?.feed ?? (() => engine.feed.check()) },
     doors: options.doors ?? [],
     kinds: options.kinds ?? [{ name: 'echo' }],
-    about: { database: 'PostgreSQL', feed: 'PostgreSQL', files: 'a folder' },
+    about: options.about ?? { database: 'PostgreSQL', feed: 'PostgreSQL', files: 'a folder' },
   })
   atEnd(t, () => http.close())
 

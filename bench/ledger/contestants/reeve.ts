@@ -1,0 +1,100 @@
+// Reeve itself: the engine as the server opens it, with one kind of job that does nothing. The producer calls the ledger as a
+// door would; the worker is the workshop of a process that works.
+import pino from 'pino'
+import { parseConfig } from '../../../src/core/config.ts'
+import { openDatabase } from '../../../src/core/database.ts'
+import { openEngine } from '../../../src/core/engine.ts'
+import { openWorkshop } from '../../../src/core/hands/workshop.ts'
+import { openMetrics } from '../../../src/core/metrics.ts'
+import { migrate } from '../../../src/core/migrate.ts'
+import { openDispatcher } from '../../../src/core/outbox/dispatcher.ts'
+import { openOutboxMetrics } from '../../../src/core/outbox/metrics.ts'
+import { upkeepLoops } from '../../../src/core/upkeep.ts'
+import { migrationFolders } from '../../../src/main.ts'
+import type { Contestant, Handle, Producer, Servers, Worker } from '../contestant.ts'
+
+const KIND = 'noop'
+const SLOTS = 1000
+const SETTLED = `
+  select not exists (select from jobs where state in ('pending', 'processing'))
+     and not exists (select from outbox_events where status = 'pending') as settled`
+const PREFILL = `
+  insert into jobs (job_id, kind, state, priority, rank, payload, result, attempt_id, lease_owner, started_at, finished_at)
+  select gen_random_uuid(), '${KIND}', 'done', 5, n, '{"round": 0, "id": 0}', 'null', 1, 'bench', now(), now()
+    from generate_series(1, $1::integer) as n`
+
+const reeve = (name: string, title: string, withRedis: boolean): Contestant => ({
+  name,
+  title,
+  side: 'reeve',
+  settings: `one process, ${SLOTS} slots`,
+  bulk: { size: 1000, lanes: 2 },
+  openProducer: (servers) => openProducer(servers, withRedis),
+  startWorker: (servers, handle) => startWorker(servers, withRedis, handle),
+})
+
+export const reevePostgres = reeve('reeve-postgres', 'Reeve, PostgreSQL feed', false)
+export const reeveRedis = reeve('reeve-redis', 'Reeve, Redis feed', true)
+
+async function openParts({ postgres, redis }: Servers, withRedis: boolean) {
+  const { core: config } = parseConfig({ REDIS_URL: withRedis ? `redis://${redis.host}:${redis.port}` : '' }, {})
+  const database = openDatabase(postgres, () => {})
+  const metrics = openMetrics()
+  const log = pino({ level: 'silent' })
+  await migrate(database, migrationFolders([]))
+  const engine = await openEngine({ config, database, metrics, log })
+  const outbox = openDispatcher(database, engine.deliveries, openOutboxMetrics(metrics, database))
+  engine.onOutbox(outbox.wake)
+  const close = async () => {
+    await engine.close()
+    await database.close()
+  }
+  return { config, database, engine, outbox, log, close }
+}
+
+async function openProducer(servers: Servers, withRedis: boolean): Promise<Producer> {
+  const { config, database, engine, outbox, log, close } = await openParts(servers, withRedis)
+  const workshop = openWorkshop({ config, engine, kinds: [], loops: outbox.loops, log })
+  workshop.start()
+  return {
+    async enqueue(payload) {
+      await engine.ledger.submit({ kind: KIND, payload })
+    },
+    async enqueueMany(payloads) {
+      await engine.ledger.submitMany(payloads.map((payload) => ({ kind: KIND, payload })))
+    },
+    async settled() {
+      const [row] = await database.query<{ settled: boolean }>(SETTLED)
+      return row?.settled === true
+    },
+    async prefillFinished(count) {
+      await database.query(PREFILL, [count])
+      await database.query('vacuum analyze jobs')
+    },
+    async close() {
+      await workshop.stop()
+      await close()
+    },
+  }
+}
+
+async function startWorker(servers: Servers, withRedis: boolean, handle: Handle): Promise<Worker> {
+  const { config, engine, outbox, log, close } = await openParts(servers, withRedis)
+  const kind = {
+    name: KIND,
+    slots: SLOTS,
+    run: async ({ payload }: { payload: unknown }) => {
+      handle(payload)
+      return { result: null }
+    },
+  }
+  const loops = [...outbox.loops, ...upkeepLoops({ ...engine, kinds: [kind], buryEveryMs: 5000 })]
+  const workshop = openWorkshop({ config, engine, kinds: [kind], loops, log })
+  workshop.start()
+  return {
+    async stop() {
+      await workshop.stop()
+      await close()
+    },
+  }
+}

@@ -1,0 +1,51 @@
+// What makes JSON expensive is not its length but its shape: depth, for whatever walks it, and the number of different
+// keys, for V8 (measured: 400,000 of them in 5 MB take 1.6 s to parse; the same text with ten keys takes 26 ms). One look
+// over the text, before it is parsed, finds both.
+
+const DEPTH_MAX = 100
+const KEYS_MAX = 50_000
+const KEY_CHARS_MIN = 4 // "": two quotes, a colon and a value
+
+const QUOTE = 0x22
+const COLON = 0x3a
+const BACKSLASH = 0x5c
+
+/** A sentence if it is too much of something. Whether it is JSON at all is for the parser to say. */
+export function excessOf(text: string): string | null {
+  const keys = text.length > KEYS_MAX * KEY_CHARS_MIN ? new Set<string>() : null
+  let depth = 0
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index)
+    if (unit === QUOTE) {
+      const end = endOfString(text, index + 1)
+      if (keys !== null && text.charCodeAt(skipSpace(text, end + 1)) === COLON) {
+        keys.add(text.slice(index + 1, end))
+        if (keys.size > KEYS_MAX) return `The JSON has more than ${KEYS_MAX} different keys.`
+      }
+      index = end
+    } else if (unit === 0x5b || unit === 0x7b) {
+      depth += 1
+      if (depth > DEPTH_MAX) return `The JSON is nested deeper than ${DEPTH_MAX} levels.`
+    } else if (unit === 0x5d || unit === 0x7d) {
+      depth -= 1
+    }
+  }
+  return null
+}
+
+/** Where the closing quote is, or the end of the text. */
+function endOfString(text: string, start: number): number {
+  let index = start
+  while (index < text.length) {
+    const unit = text.charCodeAt(index)
+    if (unit === QUOTE) return index
+    index += unit === BACKSLASH ? 2 : 1
+  }
+  return text.length
+}
+
+function skipSpace(text: string, start: number): number {
+  let index = start
+  while (index < text.length && text.charCodeAt(index) <= 0x20) index += 1
+  return index
+}

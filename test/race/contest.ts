@@ -1,0 +1,71 @@
+// Races with a known order. A third connection locks the job's row; the contenders are started one after the other, each
+// seen to wait for the lock before the next begins; then the lock is let go, and they are served in that order.
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { Client } from 'pg'
+import { openDatabase, type Queryable } from '../../src/core/database.ts'
+import type { Ledger } from '../../src/core/ledger/ledger.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { deafBus, openTestLedger, setupLedger } from '../support/ledger.ts'
+
+const COUNT_BLOCKED = `
+  select count(*)::integer as n from pg_stat_activity
+   where datname = current_database() and wait_event_type = 'Lock'`
+const LOOKS_MAX = 20_000
+
+export type World = Awaited<ReturnType<typeof setupContest>>
+
+/** One ledger to arrange with, and rivals that share nothing with it but the database. */
+export async function setupContest(t: TestContext, rivals: number) {
+  const world = await setupLedger(t)
+  const others = Array.from({ length: rivals }, () => openRival(t, world.at))
+  return { ...world, rivals: others }
+}
+
+function openRival(t: TestContext, at: Awaited<ReturnType<typeof setupLedger>>['at']): Ledger {
+  const database = openDatabase(at, () => {})
+  atEnd(t, () => database.close())
+  return openTestLedger({ database, bus: deafBus })
+}
+
+export type Contender = (ledger: Ledger) => Promise<unknown>
+
+export interface Contest {
+  jobId: string
+  contenders: readonly Contender[]
+  /** What the third connection does to the locked row before it lets go. */
+  meanwhile?: string | undefined
+}
+
+/** Their answers, when the row serves them in the order given. */
+export async function contest(world: World, { jobId, contenders, meanwhile }: Contest): Promise<unknown[]> {
+  const lock = new Client(world.at)
+  await lock.connect()
+  try {
+    await lock.query('begin')
+    await lock.query('select from jobs where job_id = $1 for update', [jobId])
+    const answers: Promise<unknown>[] = []
+    for (const [index, contender] of contenders.entries()) {
+      const rival = world.rivals[index]
+      assert(rival !== undefined)
+      answers.push(contender(rival))
+      await untilBlocked(world.database, index + 1)
+    }
+    if (meanwhile !== undefined) await lock.query(meanwhile)
+    await lock.query('commit')
+    return await Promise.all(answers)
+  } finally {
+    await lock.end()
+  }
+}
+
+/** So many connections wait for a lock. Each look is a round trip, so that this does not spin. */
+export async function untilBlocked(on: Queryable, count: number): Promise<void> {
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
+    const [row] = await on.query<{ n: number }>(COUNT_BLOCKED)
+    if (row?.n === count) return
+  }
+  assert.fail(`Never were ${count} connections waiting for a lock.`)
+}
+
+export const EXPIRE = `update jobs set lease_until = clock_timestamp() - interval '1 ms' where state = 'processing'`

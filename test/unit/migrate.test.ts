@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { describe, test, type TestContext } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { openDatabase } from '../../src/core/database.ts'
+import { migrate } from '../../src/core/migrate.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { freshDatabase } from '../support/database.ts'
+
+/** An empty database, and a folder of migrations to write to. */
+async function setup(t: TestContext) {
+  const at = await freshDatabase([])
+  const open = () => {
+    const database = openDatabase(at, () => {})
+    atEnd(t, () => database.close())
+    return database
+  }
+  const folderPath = await mkdtemp(path.join(tmpdir(), 'reeve-migrate-'))
+  atEnd(t, () => rm(folderPath, { recursive: true }))
+  const write = (name: string, sql: string) => writeFile(path.join(folderPath, name), sql)
+  const remove = (name: string) => rm(path.join(folderPath, name))
+  const folders = [{ owner: 'desk', folder: pathToFileURL(`${folderPath}/`) }]
+  return { database: open(), open, write, remove, folders }
+}
+
+describe('migrate', () => {
+  test('what is missing is applied, in the order of its names, and the second time nothing', async (t) => {
+    const { database, folders, write } = await setup(t)
+    await write('002_fill.sql', `insert into things values (1); insert into things values (2);`)
+    await write('001_make.sql', `create table things (n integer);`)
+    await write('notes.txt', `not a migration`)
+
+    const first = await migrate(database, folders)
+    const again = await migrate(database, folders)
+    await write('003_more.sql', `insert into things values (3);`)
+    const later = await migrate(database, folders)
+
+    assert.deepEqual(first, ['desk/001_make.sql', 'desk/002_fill.sql'])
+    assert.deepEqual(again, [])
+    assert.deepEqual(later, ['desk/003_more.sql'])
+    assert.deepEqual(await database.query('select n from things order by n'), [{ n: 1 }, { n: 2 }, { n: 3 }])
+  })
+
+  test('each owner counts for itself', async (t) => {
+    const { database, folders, write } = await setup(t)
+    await write('001_make.sql', `select 1`)
+    await migrate(database, folders)
+
+    const applied = await migrate(database, [...folders, ...folders.map(({ folder }) => ({ owner: 'pool', folder }))])
+
+    assert.deepEqual(applied, ['pool/001_make.sql'])
+  })
+
+  test('a migration that was changed after it had been applied is refused, and nothing is applied', async (t) => {
+    const { database, folders, write } = await setup(t)
+    await write('001_make.sql', `create table things (n integer)`)
+    await migrate(database, folders)
+    await write('001_make.sql', `create table things (n bigint)`)
+    await write('000_before.sql', `create table others (n integer)`)
+
+    await assert.rejects(migrate(database, folders), /desk\/001_make\.sql was changed after it had been applied/)
+
+    assert.deepEqual(await database.query(`select to_regclass('others') as others`), [{ others: null }])
+  })
+
+  test('a database that is ahead of this version is refused', async (t) => {
+    const { database, folders, write, remove } = await setup(t)
+    await write('001_make.sql', `create table things (n integer)`)
+    await write('002_newer.sql', `alter table things add m integer`)
+    await migrate(database, folders)
+    await remove('002_newer.sql')
+
+    await assert.rejects(migrate(database, folders), /desk\/002_newer\.sql, which this version of Reeve does not know/)
+  })
+
+  test('a migration that fails leaves nothing of those before it', async (t) => {
+    const { database, folders, write } = await setup(t)
+    await write('001_make.sql', `create table things (n integer)`)
+    await write('002_break.sql', `insert into nothing values (1)`)
+
+    await assert.rejects(migrate(database, folders), /"nothing" does not exist/)
+
+    assert.deepEqual(await database.query(`select to_regclass('things') as things`), [{ things: null }])
+    assert.deepEqual(await database.query('select name from migrations'), [])
+  })
+
+  test('servers that start together apply each migration once', async (t) => {
+    const { open, folders, write } = await setup(t)
+    await write('001_make.sql', `create table things (n integer); insert into things values (1);`)
+    const servers = [open(), open(), open(), open()]
+
+    const applied = await Promise.all(servers.map((database) => migrate(database, folders)))
+
+    assert.deepEqual(applied.flat(), ['desk/001_make.sql'])
+    assert.deepEqual(await servers[0]?.query('select n from things'), [{ n: 1 }])
+  })
+})
