@@ -106,6 +106,8 @@ describe('an entry in Redis', () => {
     await streams.redis.xadd(streams.key, '*', ...fields)
     await until('the other worker asked for the job', () => other.count('acquiring') > 0)
     holder.goOn()
+    await rig.untilAllEnded()
+    await streams.letLie()
     await rig.assertEndedOnce(jobIds)
 
     assert.equal((await rig.ledger.get(jobIds[0] ?? ''))?.attemptId, 1)

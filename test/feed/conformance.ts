@@ -1,7 +1,8 @@
 // What every feed must do, whatever carries it.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { finish, jobIdsOf, takeNow, takeOne, takeSome, type Rig } from './rig.ts'
+import type { Rig } from './rig.ts'
+import { finish, jobIdsOf, takeNow, takeOne, takeSome } from './taking.ts'
 
 const JOBS = 50
 

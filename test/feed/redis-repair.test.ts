@@ -4,23 +4,14 @@ import { describe, test, type TestContext } from 'node:test'
 import { v7 } from 'uuid'
 import { atEnd } from '../support/cleanup.ts'
 import { freePort, startRedis } from '../support/servers.ts'
-import {
-  finish,
-  jobIdsOf,
-  redisRig,
-  takeNothingUntil,
-  takeNow,
-  takeOne,
-  takeSome,
-  type RedisRig,
-  type RedisRigOptions,
-} from './rig.ts'
+import { redisRig, type RedisRig, type RedisRigOptions } from './rig.ts'
+import { finish, jobIdsOf, takeNothingUntil, takeNow, takeOne, takeSome, until } from './taking.ts'
 
 const judgeRig = (t: TestContext, options: RedisRigOptions = {}) => redisRig(t, { kind: 'judge', ...options })
 
 async function submitAndAnnounce({ submit, redis, keys }: RedisRig, count: number): Promise<string[]> {
   const jobIds = await Promise.all(Array.from({ length: count }, () => submit()))
-  while ((await redis.xlen(keys[1])) < count) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(async () => (await redis.xlen(keys[1])) >= count)
   return jobIds
 }
 
@@ -176,7 +167,7 @@ describe('repair', () => {
     const [, normal, low] = rig.keys
     const jobId = v7({ msecs: Date.now() - 3 * 60_000 })
     await rig.submit({ jobId, priority: 1 })
-    while ((await rig.redis.xlen(low)) === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(async () => (await rig.redis.xlen(low)) === 1)
 
     await rig.pass(rig.feed)
 
@@ -245,10 +236,11 @@ describe('repair', () => {
     const second = await startRedis({ port })
     atEnd(t, second.stop)
     const taken = [held, ...others, ...away]
-    while (taken.length < 10) {
+    await until(async () => {
       taken.push(...(await takeNow(rig.feed, 'judge', 100)))
       await rig.pass(rig.feed)
-    }
+      return taken.length === 10
+    })
 
     assert.deepEqual(jobIdsOf(taken).toSorted(), [...before, ...meanwhile].toSorted())
     const outages = rig.errors.filter((line) => line.includes('Redis cannot be used'))

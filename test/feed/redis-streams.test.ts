@@ -2,26 +2,15 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { v7 } from 'uuid'
-import {
-  finish,
-  jobIdsOf,
-  redisRig,
-  takeNothingUntil,
-  takeOne,
-  takeSome,
-  type RedisRig,
-  type RedisRigOptions,
-} from './rig.ts'
+import { redisRig, type RedisRig, type RedisRigOptions } from './rig.ts'
+import { finish, jobIdsOf, takeNothingUntil, takeOne, takeSome, until } from './taking.ts'
 
 const judgeRig = (t: TestContext, options: RedisRigOptions = {}) => redisRig(t, { kind: 'judge', ...options })
 
 /** The outbox's dispatcher works by itself: waits until it has put this many entries into a stream. */
 async function entriesIn({ redis }: RedisRig, key: string, count: number): Promise<[id: string, fields: string[]][]> {
-  for (;;) {
-    const entries = await redis.xrange(key, '-', '+')
-    if (entries.length >= count) return entries
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
+  await until(async () => (await redis.xlen(key)) >= count)
+  return redis.xrange(key, '-', '+')
 }
 
 const valueOf = async (
@@ -119,7 +108,10 @@ describe('judge C1: announcing', () => {
     const streams = { judgeKey: `test:${v7()}`, group: 'workers', consumer: 'w1', maxLength: 10 }
     const rig = await judgeRig(t, { feed: { streams } })
     const submitted = await Promise.all(Array.from({ length: 12 }, () => rig.submit()))
-    while ((await rig.redis.xlen(streams.judgeKey)) < submitted.length) await rig.pass(rig.feed)
+    await until(async () => {
+      await rig.pass(rig.feed)
+      return (await rig.redis.xlen(streams.judgeKey)) === submitted.length
+    })
     const rows = submitted
       .slice(0, 1)
       .map((jobId) => ({ outboxId: 1, jobId, topic: 'feed', payload: null, attempts: 1 }))

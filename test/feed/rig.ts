@@ -8,7 +8,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { Database } from '../../src/core/database.ts'
 import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
-import type { Feed, Taken } from '../../src/core/feed/feed.ts'
+import type { Feed } from '../../src/core/feed/feed.ts'
 import { openPostgresFeed } from '../../src/core/feed/postgres-feed.ts'
 import { openRedisFeed, type RedisFeed } from '../../src/core/feed/redis-feed.ts'
 import type { RedisFeedOptions } from '../../src/core/feed/redis-options.ts'
@@ -39,52 +39,6 @@ export interface Rig {
 }
 
 const NEVER = new AbortController().signal
-
-/** Longer than any feed may take on the slowest machine: then nothing will come. */
-const GIVE_UP_MS = 20_000
-
-/** Takes again until something came. */
-export async function takeSome(feed: Feed, kind: string, limit: number): Promise<Taken[]> {
-  const started = performance.now()
-  while (performance.now() - started < GIVE_UP_MS) {
-    const taken = await feed.take({ kind, limit, signal: NEVER })
-    if (taken.length > 0) return taken
-  }
-  return assert.fail('nothing was handed out')
-}
-
-export async function takeOne(feed: Feed, kind: string): Promise<Taken> {
-  const [one, ...more] = await takeSome(feed, kind, 1)
-  assert(one !== undefined && more.length === 0)
-  return one
-}
-
-const SOON_MS = 150
-
-/** What can be had soon: a take that has nothing is told to stop waiting. */
-export async function takeNow(feed: Feed, kind: string, limit = 10): Promise<Taken[]> {
-  const stop = new AbortController()
-  const taking = feed.take({ kind, limit, signal: stop.signal })
-  setTimeout(() => stop.abort(), SOON_MS)
-  return taking
-}
-
-/** Takes, and gets nothing, until `condition` holds: for what a take does beside handing out jobs. */
-export async function takeNothingUntil(feed: Feed, kind: string, condition: () => Promise<boolean>): Promise<void> {
-  const started = performance.now()
-  do {
-    assert.deepEqual(await takeNow(feed, kind), [])
-    assert(performance.now() - started < GIVE_UP_MS, 'what a take should have done was not done')
-  } while (!(await condition()))
-}
-
-export async function finish(ledger: Ledger, { job, acknowledge }: Taken): Promise<void> {
-  const { jobId, attemptId, owner } = job
-  assert.deepEqual(await ledger.finalize({ jobId, attemptId, owner, result: null }), { ok: true })
-  await acknowledge()
-}
-
-export const jobIdsOf = (taken: readonly Taken[]): string[] => taken.map(({ job }) => job.jobId)
 
 const shortId = () => randomBytes(5).toString('hex')
 

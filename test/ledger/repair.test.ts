@@ -96,7 +96,7 @@ describe('finding what waits', () => {
     await database.query(`update jobs set submitted_at = submitted_at - interval '10 s'`)
     await submit()
     const find = async (afterJobId: string) =>
-      (await ledger.findWaiting({ kind: 'echo', olderThanMs: 5000, afterJobId })).map((job) => job.jobId)
+      (await ledger.findWaiting({ kind: 'echo', olderThanMs: 5000, afterJobId, limit: 2 })).map((job) => job.jobId)
 
     assert.deepEqual(await find(FIRST), [a, b])
     assert.deepEqual(await find(b), [c])

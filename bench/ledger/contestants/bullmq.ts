@@ -5,32 +5,28 @@ import type { Contestant, Handle, Producer, Servers, Worker } from '../contestan
 import { installedVersion } from './installed-version.ts'
 
 const QUEUE = 'noop'
-const CONCURRENCY = Number(process.env.MC ?? 100)
-const WORKERS = Number(process.env.MW ?? 1)
-const AUTO = process.env.MA === '1'
+const CONCURRENCY = 100
 // Finished jobs are removed and the stream of events is kept short: less for Redis to store.
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true } as const
-const EVENTS_KEPT = Number(process.env.ME ?? 100)
+const EVENTS_KEPT = 100
 
 export const bullmq: Contestant = {
   name: 'bullmq',
   title: `BullMQ ${installedVersion('bullmq')}`,
   side: 'peer',
-  settings: `Redis without persistence; ${WORKERS} worker, concurrency ${CONCURRENCY}, removeOnComplete, addBulk`,
-  bulk: { size: Number(process.env.MB ?? 1_000), lanes: Number(process.env.MBL ?? 1) },
+  settings: `Redis without persistence, concurrency ${CONCURRENCY}, removeOnComplete, ${EVENTS_KEPT} events kept, addBulk of 1,000`,
+  bulk: { size: 1_000, lanes: 1 },
   openProducer,
   startWorker,
 }
 
 async function openProducer({ redis }: Servers): Promise<Producer> {
   const queue = new Queue(QUEUE, {
-    connection: {
-      ...(process.env.MU === '1' ? { path: redis.path } : { host: redis.host, port: redis.port }),
-      enableAutoPipelining: AUTO,
-    },
+    connection: connectionTo(redis),
     defaultJobOptions: JOB_OPTIONS,
     streams: { events: { maxLen: EVENTS_KEPT } },
   })
+  queue.on('error', complain)
   await queue.waitUntilReady()
 
   return {
@@ -49,22 +45,19 @@ async function openProducer({ redis }: Servers): Promise<Producer> {
 }
 
 async function startWorker({ redis }: Servers, handle: Handle): Promise<Worker> {
-  const workers = Array.from(
-    { length: WORKERS },
-    () =>
-      new BullWorker(QUEUE, async (job) => handle(job.data), {
-        connection: {
-          ...(process.env.MU === '1' ? { path: redis.path } : { host: redis.host, port: redis.port }),
-          enableAutoPipelining: AUTO,
-        },
-        concurrency: CONCURRENCY,
-      }),
-  )
-  for (const worker of workers) worker.on('error', (error) => console.error('BullMQ:', error.message))
-  await Promise.all(workers.map((worker) => worker.waitUntilReady()))
-  return {
-    async stop() {
-      await Promise.all(workers.map((worker) => worker.close()))
-    },
-  }
+  const worker = new BullWorker(QUEUE, async (job) => handle(job.data), {
+    connection: connectionTo(redis),
+    concurrency: CONCURRENCY,
+  })
+  worker.on('error', complain)
+  await worker.waitUntilReady()
+  return { stop: () => worker.close() }
+}
+
+function complain(error: Error): void {
+  console.error('BullMQ:', error.message)
+}
+
+function connectionTo({ host, port }: Servers['redis']): { host: string; port: number } {
+  return { host, port }
 }

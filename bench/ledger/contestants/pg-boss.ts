@@ -8,10 +8,10 @@ import { installedVersion } from './installed-version.ts'
 import { openPool } from './pool.ts'
 
 const QUEUE = 'noop'
-const PRODUCER_CONNECTIONS = Number(process.env.BP ?? 10)
-const LANES = Number(process.env.BL ?? 2)
-const BATCH_SIZE = Number(process.env.BB ?? 1_000)
-const IDLE_PAUSE_MS = Number(process.env.BI ?? 2)
+const PRODUCER_CONNECTIONS = 10
+const LANES = 2
+const BATCH_SIZE = 1_000
+const IDLE_PAUSE_MS = 2
 
 const SETTLED = `select not exists (select from pgboss.job where name = '${QUEUE}' and state < 'completed') as settled`
 
@@ -19,8 +19,8 @@ export const pgBoss: Contestant = {
   name: 'pg-boss',
   title: `pg-boss ${installedVersion('pg-boss')}`,
   side: 'peer',
-  settings: `fetch and complete ${BATCH_SIZE} at a time in ${LANES} loops, ${IDLE_PAUSE_MS} ms pause when empty; insert in bulk`,
-  bulk: { size: Number(process.env.BBS ?? 5_000), lanes: Number(process.env.BBL ?? 1) },
+  settings: `fetch and complete up to ${BATCH_SIZE} at a time in ${LANES} loops, ${IDLE_PAUSE_MS} ms between polls; insert of 5,000`,
+  bulk: { size: 5_000, lanes: 1 },
   openProducer,
   startWorker,
 }

@@ -5,6 +5,7 @@ import { assertNever } from '../outcome.ts'
 import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { HeldRefusal } from '../ledger/refusal.ts'
+import type { Interruption } from './interruption.ts'
 import { JobFailed, type Done, type Kind } from './kind.ts'
 import type { HandsMetrics } from './metrics.ts'
 import { retryWaitMs, type RetryPolicy } from './retry.ts'
@@ -22,11 +23,15 @@ export interface AttemptDeps {
 }
 
 /** Runs the kind's code. What it throws is an outcome, not an accident. */
-export async function runAttempt({ kind, log }: AttemptDeps, job: Acquired, signal: AbortSignal): Promise<Outcome> {
+export async function runAttempt(
+  { kind, log }: AttemptDeps,
+  job: Acquired,
+  interruption: Interruption,
+): Promise<Outcome> {
   if (kind.run === undefined)
     return { ok: false, message: `Nothing here can do a job of kind ${kind.name}.`, final: true }
   try {
-    return { ok: true, done: await kind.run(job, { signal, log }) }
+    return { ok: true, done: await kind.run(job, interruption.context(log)) }
   } catch (error) {
     if (error instanceof JobFailed) return { ok: false, message: error.message, final: error.final }
     log.error({ err: error, job_id: job.jobId, attempt_id: job.attemptId, trace_id: job.traceId }, 'attempt failed')
@@ -39,10 +44,10 @@ export async function handIn(
   deps: AttemptDeps,
   job: Acquired,
   outcome: Outcome,
-  signal: AbortSignal,
+  interruption: Interruption,
 ): Promise<boolean> {
   const started = performance.now()
-  while (!signal.aborted) {
+  while (!interruption.aborted) {
     try {
       const acknowledge = outcome.ok ? await finalize(deps, job, outcome.done) : await fail(deps, job, outcome)
       deps.metrics.finalizeLatency.observe(performance.now() - started)
@@ -53,7 +58,7 @@ export async function handIn(
         { err: error, job_id: job.jobId, attempt_id: job.attemptId, reason: 'db_error' },
         'could not hand in',
       )
-      await sleep(SYSTEM_ERROR_PAUSE_MS, undefined, { signal }).catch(() => {})
+      await sleep(SYSTEM_ERROR_PAUSE_MS, undefined, { signal: interruption.signal }).catch(() => {})
     }
   }
   return false // the lease is gone: whoever acquires the job next does it again

@@ -8,6 +8,7 @@ import { runLoop, Wake } from '../loop.ts'
 import type { Feed, Taken } from '../feed/feed.ts'
 import type { Acquired } from '../ledger/job.ts'
 import { handIn, runAttempt, type AttemptDeps } from './attempt.ts'
+import { Interruption } from './interruption.ts'
 
 /** Where a process can die. Tests kill it there; otherwise nobody listens. */
 export type Step = 'acquired' | 'worked' | 'finalized' | 'acknowledged'
@@ -28,7 +29,7 @@ export interface Hands {
 
 interface InFlight {
   job: Acquired
-  abort: AbortController
+  interruption: Interruption
   /** When, by this process's own clock, the lease is over unless it is renewed before. */
   leasedUntil: number
   acknowledge(): Promise<void>
@@ -65,7 +66,7 @@ export function openHands(options: HandsOptions): Hands {
   }
 
   const hold = async ({ job, acknowledge }: Taken) => {
-    const mine = { job, abort: new AbortController(), leasedUntil: performance.now() + leaseMs, acknowledge }
+    const mine = { job, interruption: new Interruption(), leasedUntil: performance.now() + leaseMs, acknowledge }
     inFlight.set(job.jobId, mine)
     await work(mine, options)
     if (inFlight.get(job.jobId) === mine) inFlight.delete(job.jobId)
@@ -100,13 +101,13 @@ export function openHands(options: HandsOptions): Hands {
 }
 
 /** One attempt, from its acquire to its acknowledge. It never rejects. */
-async function work({ job, abort: { signal }, acknowledge }: InFlight, options: HandsOptions): Promise<void> {
+async function work({ job, interruption, acknowledge }: InFlight, options: HandsOptions): Promise<void> {
   const { onStep, log } = options
   try {
     if (onStep !== undefined) await onStep('acquired', job)
-    const outcome = await runAttempt(options, job, signal)
+    const outcome = await runAttempt(options, job, interruption)
     if (onStep !== undefined) await onStep('worked', job)
-    if (!(await handIn(options, job, outcome, signal))) return
+    if (!(await handIn(options, job, outcome, interruption))) return
     if (onStep !== undefined) await onStep('finalized', job)
     await acknowledge()
     if (onStep !== undefined) await onStep('acknowledged', job)
@@ -129,7 +130,7 @@ async function renewAll(
       const lose = (reason: string) => {
         metrics.heartbeats.inc({ status: 'lost', reason })
         log.warn({ job_id: jobId, attempt_id: attemptId, trace_id: traceId, reason }, 'lease lost')
-        one.abort.abort()
+        one.interruption.abort()
       }
       try {
         const answer = await ledger.renew({ jobId, attemptId, owner, leaseMs })
@@ -147,8 +148,11 @@ async function renewAll(
 }
 
 /** The time to drain is up: stop the work and let somebody else have the job at once. */
-async function giveBack({ job, abort, acknowledge }: InFlight, { ledger, feed, log }: HandsOptions): Promise<void> {
-  abort.abort()
+async function giveBack(
+  { job, interruption, acknowledge }: InFlight,
+  { ledger, feed, log }: HandsOptions,
+): Promise<void> {
+  interruption.abort()
   try {
     const answer = await ledger.release({ jobId: job.jobId, attemptId: job.attemptId, owner: job.owner })
     if (!answer.ok) return

@@ -42,7 +42,8 @@ export async function openApp({ config, log, wordsOf }: AppOptions): Promise<Fas
     childLoggerFactory: (parent, bindings, options, raw) =>
       parent.child({ ...bindings, trace_id: traceIdOf(raw) }, options),
     genReqId: requestIdOf,
-    trustProxy: config.TRUST_PROXY,
+    // One proxy: the last address in X-Forwarded-For is its word, those before it are the client's own.
+    trustProxy: config.TRUST_PROXY ? 1 : false,
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: {
@@ -78,7 +79,7 @@ export async function openApp({ config, log, wordsOf }: AppOptions): Promise<Fas
   app.decorateRequest('traceId', { getter: traceOfRequest })
 
   app.addHook('onRequest', async (request, reply) => setIds(request, reply))
-  app.addHook('preParsing', limitBodyTime)
+  app.addHook('onRequest', limitBodyTime)
   app.addHook('preValidation', refuseNulInUrl)
   await app.register(helmet, helmetOptions(config))
   return app
@@ -92,24 +93,21 @@ function setIds(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
 }
 
-/** A body that trickles in is given up; waiting for an answer is not counted. */
-async function limitBodyTime(
-  request: FastifyRequest,
-  _reply: FastifyReply,
-  payload: NodeJS.ReadableStream & { destroy?: () => unknown },
-) {
-  const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0
+/** A body that trickles in is given up, also where nobody reads it. Waiting for an answer is not counted. */
+async function limitBodyTime(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { raw, headers } = request
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0
   if (!hasBody) return
   const ms = request.routeOptions.config.bodyTimeoutMs ?? BODY_TIMEOUT_MS
   const timer = setTimeout(() => {
-    // Whoever reads the body hears of it as of any error of the stream, and the door words the answer.
+    if (raw.complete) return
+    // Whoever reads the body hears of it as of any error of a stream, and the door words the answer.
     const problem = new HttpProblem(408, 'request_timeout', `The body did not arrive within ${ms / 1000} seconds.`)
-    if (payload.listenerCount('error') > 0) payload.emit('error', problem)
-    else payload.destroy?.()
+    if (!reply.sent && raw.listenerCount('error') > 0) raw.emit('error', problem)
+    else raw.destroy()
   }, ms)
   timer.unref()
-  payload.once('end', () => clearTimeout(timer))
-  request.raw.once('close', () => clearTimeout(timer))
+  raw.once('close', () => clearTimeout(timer))
 }
 
 /** The only character that a URL can bring and PostgreSQL cannot store. */

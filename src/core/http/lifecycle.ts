@@ -46,6 +46,19 @@ function unknownPath(request: FastifyRequest, methods: Methods): HttpProblem {
   return new HttpProblem(405, 'method_not_allowed', 'Method Not Allowed', { headers: { allow: allowed.join(', ') } })
 }
 
+/** A WebSocket has no answer that ends: it is told when it opens and when it is gone. */
+export function writeSocketLines(app: FastifyInstance): void {
+  app.addHook('preHandler', async (request) => {
+    if (!request.ws) return
+    const line = { route: request.routeOptions.url, account_id: request.account?.accountId ?? null }
+    request.log.info(line, 'websocket opened')
+    const openedAt = performance.now()
+    request.raw.socket.once('close', () => {
+      request.log.info({ ...line, ms: Math.round(performance.now() - openedAt) }, 'websocket closed')
+    })
+  })
+}
+
 /** The pattern of the route, where there is one: a path may hold what a log should not. Never the query. */
 export function writeRequestLines(app: FastifyInstance, http: HttpMetrics): void {
   app.addHook('onResponse', async (request, reply) => {

@@ -5,8 +5,9 @@ export const WAIT_SEC_MAX = 50 // below the usual 60 s of proxies
 
 const WAIT = /(?:^|[,;\s])wait="?(\d{1,6})"?(?=$|[,;\s])/i
 
-/** Zero: answer at once. */
+/** Zero: answer at once. So does a server that stops. */
 export function preferredWaitMs(request: FastifyRequest): number {
+  if (request.server.draining.aborted) return 0
   const header = request.headers.prefer
   const seconds = WAIT.exec(Array.isArray(header) ? header.join(',') : (header ?? ''))?.[1]
   return seconds === undefined ? 0 : Math.min(Number(seconds), WAIT_SEC_MAX) * 1000
@@ -14,7 +15,13 @@ export function preferredWaitMs(request: FastifyRequest): number {
 
 /** Aborts when there is nobody left to answer, or when the server stops and answers with what there is. */
 export function waitSignal(request: FastifyRequest, reply: FastifyReply): AbortSignal {
-  const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort())
-  return AbortSignal.any([gone.signal, request.server.draining])
+  const { draining } = request.server
+  const controller = new AbortController()
+  const abort = () => controller.abort()
+  draining.addEventListener('abort', abort)
+  reply.raw.once('close', () => {
+    draining.removeEventListener('abort', abort)
+    abort()
+  })
+  return controller.signal
 }

@@ -1,6 +1,7 @@
 // HTTP: one server for all doors. A door's routes are mounted in a scope of their own with an error handler in its words;
 // a path that nobody has is refused in the words of the door whose prefix fits best. The order for every request is: ids,
 // is there such a path, who is asking (guards), the body, the schema, the handler.
+import { setMaxListeners } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import websocket from '@fastify/websocket'
 import type { FastifyInstance } from 'fastify'
@@ -21,7 +22,13 @@ import { healthRoutes, openReadiness } from './health.ts'
 import { HUB_TIMES, openHub } from './hub.ts'
 import { collectMethods } from './methods.ts'
 import { metricsRoute, openHttpMetrics, openLiveCounts, socketsOf } from './metrics-route.ts'
-import { closeConnectionsOf, refuseUnknown, websocketOptions, writeRequestLines } from './lifecycle.ts'
+import {
+  closeConnectionsOf,
+  refuseUnknown,
+  websocketOptions,
+  writeRequestLines,
+  writeSocketLines,
+} from './lifecycle.ts'
 import { readVersion } from './version.ts'
 import { wordsByPath, type Words } from './words.ts'
 
@@ -50,6 +57,7 @@ const SOCKETS_CLOSE_MS = 2000
 export async function openHttp(deps: HttpDeps): Promise<Http> {
   const { config, log } = deps
   const draining = new AbortController()
+  setMaxListeners(0, draining.signal) // everyone who waits listens
   const app = await openApp({ config, log, wordsOf: wordsOfAll(deps) })
   await mount(app, deps, draining.signal)
   await app.ready()
@@ -101,6 +109,7 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
   refuseUnknown(app, methods, draining)
   closeConnectionsOf(app, draining)
   writeRequestLines(app, http)
+  writeSocketLines(app)
   await openDocs(app, version)
 
   const checks = { database: () => database.query('select 1'), feed: () => feed.check(), files: () => files.check() }

@@ -11,7 +11,7 @@ main, footer { max-width: 54rem; margin: 0 auto; padding: 0 1.25rem; }
 header { max-width: 54rem; margin: 0 auto; padding: 3rem 1.25rem 1rem; }
 h1 { margin: 0; font-size: 2.25rem; letter-spacing: -0.02em; line-height: 1.2; }
 h2 { margin: 2.25rem 0 0.75rem; font-size: 1.1rem; }
-header p { margin: 0.5rem 0 0; font-size: 1.1rem; color: var(--soft); max-width: 40rem; }
+header p { margin: 0.5rem 0 0; font-size: 1.1rem; color: var(--soft); max-width: 46rem; }
 a { color: var(--link); text-underline-offset: 0.2em; }
 a:focus-visible { outline: 2px solid var(--link); outline-offset: 3px; border-radius: 2px; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.35rem 1.5rem; margin: 0; }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { FastifyInstance } from 'fastify'
 import type { Door } from '../../../src/core/door.ts'
 import { setup } from './setup.ts'
 
@@ -212,7 +213,7 @@ describe('a door’s own words', () => {
     open: () => ({}),
   }
   const opened = {
-    routes: async (app: import('fastify').FastifyInstance) => {
+    routes: async (app: FastifyInstance) => {
       app.post(
         '/submit',
         { schema: { body: { type: 'object', required: ['a'], properties: { a: { type: 'integer' } } } } },

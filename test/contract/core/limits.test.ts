@@ -47,7 +47,7 @@ describe('limits', () => {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         body,
-        ...{ duplex: 'half' },
+        duplex: 'half',
       })
     const bodyOf = (bytes: number) => {
       const empty = '{"kind":"echo","payload":""}'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { WebSocket } from 'ws'
 import type { Door } from '../../../src/core/door.ts'
 import { detailBody } from '../../../src/core/http/detail.ts'
@@ -26,7 +26,7 @@ async function live(t: TestContext, env: Record<string, string> = {}) {
   const connections: Connection[] = []
   let guard: ReturnType<typeof requireSocket> | null = null
   const routes: FastifyPluginAsync = async (app) => {
-    const onRequest = async (request: import('fastify').FastifyRequest) => guard?.(request)
+    const onRequest = async (request: FastifyRequest) => guard?.(request)
     app.get('/live', { websocket: true, onRequest }, (socket) => void connections.push(app.hub.attach(socket)))
   }
   const all = await setup(t, { env, doors: [{ door: DOOR, opened: { routes } }] })

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Overloaded } from '../../../src/core/batch.ts'
+import { problemFrom } from '../../../src/core/http/errors.ts'
+import { wordsByPath, type Words } from '../../../src/core/http/words.ts'
+
+const failing = (message: string, code?: string) =>
+  Object.assign(new Error(message), code === undefined ? {} : { code })
+
+describe('problems', () => {
+  test('what may pass is 503 with Retry-After; what is broken is 500; neither says why', () => {
+    for (const error of [
+      new Overloaded('too many'),
+      failing('secret', 'ECONNREFUSED'),
+      failing('Connection terminated unexpectedly'),
+      failing('timeout exceeded when trying to connect'),
+    ]) {
+      const { status, code, message, headers } = problemFrom(error)
+      assert.deepEqual([status, code, headers['retry-after']], [503, 'unavailable', '1'])
+      assert(!message.includes('secret'))
+    }
+    for (const error of [failing('secret'), failing('secret', 'ENOENT'), 'secret', null, undefined]) {
+      const { status, message } = problemFrom(error)
+      assert.deepEqual([status, message], [500, 'Internal server error'])
+    }
+  })
+
+  test('the longest path that fits has the word', () => {
+    const words = (paths: string[]): Words => ({ paths, errorBody: () => ({ paths }), validationStatus: 400 })
+    const [api, desk, exact, other] = [words(['/api/']), words(['/api/v1/captcha/']), words(['/ws']), words([])]
+    const of = wordsByPath([api, desk, exact], other)
+
+    assert.equal(of('/api/x?y=/api/v1/captcha/'), api)
+    assert.equal(of('/api/v1/captcha/tasks'), desk)
+    assert.equal(of('/ws?x'), exact)
+    assert.equal(of('/ws/captcha'), other)
+    assert.equal(of('/'), other)
+  })
+})

@@ -1,0 +1,61 @@
+// Workers that are killed at any moment, again and again, while they have their hands full.
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Peer } from './peer.ts'
+import { FEEDS, setup, TIMEOUT, type Rig } from './rig.ts'
+
+const JOBS = 2000
+const SLOTS = 20
+const WORKERS = 3
+const WORK_MS_MAX = 120
+const KILL_EVERY_MS = 300
+const KILLS_MAX = 25
+const KILLS_MIN = 3
+const SEED = Number(process.env['REEVE_TEST_SEED'] ?? randomInt(2 ** 31))
+
+for (const feed of FEEDS) {
+  describe(`a storm, with ${feed} as the feed`, () => {
+    test(`${JOBS} jobs end once each although workers are killed all the time (seed ${SEED})`, TIMEOUT, async (t) => {
+      const random = seeded(SEED)
+      const rig = await setup(t, feed)
+      const jobIds = await rig.submit(JOBS, () => Math.floor(random() * WORK_MS_MAX))
+
+      const { kills, workers } = await storm(rig, random)
+      await rig.database.query('update outbox_events set next_attempt_at = clock_timestamp()') // claimed by the dead
+      await rig.assertEndedOnce(jobIds)
+
+      t.diagnostic(`${kills} kills`)
+      assert(kills >= KILLS_MIN, 'the jobs ended before there was a storm')
+      for (const worker of workers) await worker.stop()
+    })
+  })
+}
+
+/** Kills a worker that has got work, and starts another, until all is done or enough were killed. */
+async function storm(rig: Rig, random: () => number): Promise<{ kills: number; workers: Peer[] }> {
+  const workers = Array.from({ length: WORKERS }, () => rig.worker({ slots: SLOTS }))
+  let kills = 0
+  while (kills < KILLS_MAX && (await rig.countDone()) < JOBS) {
+    await sleep(KILL_EVERY_MS * (0.5 + random()))
+    const busy = workers.filter((worker) => worker.count('acquired') > 0)
+    const victim = busy[Math.floor(random() * busy.length)]
+    if (victim === undefined) continue
+    workers.splice(workers.indexOf(victim), 1, rig.worker({ slots: SLOTS }))
+    await victim.kill()
+    kills += 1
+  }
+  return { kills, workers }
+}
+
+/** Mulberry32: small, and the same everywhere. */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
