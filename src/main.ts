@@ -75,13 +75,14 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   const deps: Deps = { ...engine, config, database, files, identity, metrics, log, clock: systemClock }
   const doors = await openDoors(deps, settings, undo)
   const kinds = [echo, ...doors.flatMap(({ opened }) => opened.kinds ?? [])]
+  engine.kinds.add(kinds)
 
   const deliveries = [...engine.deliveries, ...doors.flatMap(({ opened }) => opened.deliveries ?? [])]
   const outbox = openDispatcher(database, deliveries, openOutboxMetrics(metrics, database))
   engine.onOutbox(outbox.wake)
 
   const works = role !== 'serve'
-  const upkeep = upkeepLoops({ ...engine, kinds, buryEveryMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000 })
+  const upkeep = upkeepLoops({ ...engine, buryEveryMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000 })
   const workLoops = [...upkeep, ...identity.loops, ...doors.flatMap(({ opened }) => opened.loops ?? [])]
   const workshop = openWorkshop({
     config,

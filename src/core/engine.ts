@@ -10,6 +10,7 @@ import { openRedisBus } from './events/redis-bus.ts'
 import type { Feed } from './feed/feed.ts'
 import { openPostgresFeed } from './feed/postgres-feed.ts'
 import { openRedisFeed } from './feed/redis-feed.ts'
+import { buryJob, Kinds } from './hands/endings.ts'
 import { openHandsMetrics, type HandsMetrics } from './hands/metrics.ts'
 import { openLedger, type Ledger } from './ledger/ledger.ts'
 import { ownerName } from './log.ts'
@@ -22,6 +23,7 @@ export interface Engine {
   events: Events
   bus: Bus
   feed: Feed
+  kinds: Kinds
   owner: string
   /** For people: what carries hints and events. */
   about: string
@@ -48,6 +50,7 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
   const bus = redis === null ? await openPostgresBus(database, logError) : await openRedisBusOrExplain(redis, logError)
   const handsMetrics = openHandsMetrics(metrics)
   const owner = ownerName(config)
+  const kinds = new Kinds()
   let wakeDispatcher = () => {}
 
   // The ledger announces through the feed and the feed acquires from the ledger: one of them must be named first.
@@ -83,6 +86,8 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
           metrics: handsMetrics,
           log,
           wakeDispatcher: () => wakeDispatcher(),
+          announces: (kind) => kinds.get(kind)?.run !== undefined || kinds.get(kind) === undefined,
+          bury: (jobId, reason) => buryJob(ledger, kinds, jobId, reason),
         })
   const feed: Feed = redisFeed ?? openPostgresFeed({ ...common, bus, metrics: handsMetrics })
   const events = openEvents(database, bus, logError)
@@ -92,6 +97,7 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
     events,
     bus,
     feed,
+    kinds,
     owner,
     about: redis === null ? 'PostgreSQL (LISTEN/NOTIFY)' : `Redis Streams at ${new URL(redis).host}`,
     handsMetrics,

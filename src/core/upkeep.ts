@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Events } from './events/events.ts'
 import type { Feed } from './feed/feed.ts'
-import type { Kind } from './hands/kind.ts'
+import { buryJob, type Kinds } from './hands/endings.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Loop } from './loop.ts'
 
@@ -19,7 +19,7 @@ export interface UpkeepDeps {
   ledger: Ledger
   feed: Feed
   events: Events
-  kinds: readonly Kind[]
+  kinds: Kinds
   buryEveryMs: number
 }
 
@@ -53,17 +53,9 @@ export function upkeepLoops({ ledger, feed, events, kinds, buryEveryMs }: Upkeep
 }
 
 /** Abandoned jobs with no attempt left die, with what their door does about it. */
-export async function buryExhausted(ledger: Ledger, kinds: readonly Kind[]): Promise<boolean> {
-  const kindOf = new Map(kinds.map((kind) => [kind.name, kind]))
-  const found = await ledger.findAbandoned({ kinds: [...kindOf.keys()], exhausted: true })
-
-  await Promise.all(
-    found.map(async ({ jobId, kind }) => {
-      const job = await ledger.get(jobId)
-      if (job === null) return
-      const effects = kindOf.get(kind)?.effectsOfDeath?.(job, ATTEMPTS_EXHAUSTED) ?? []
-      await ledger.bury({ jobId, reason: ATTEMPTS_EXHAUSTED, effects })
-    }),
-  )
+export async function buryExhausted(ledger: Ledger, kinds: Kinds): Promise<boolean> {
+  const names = kinds.all().map((kind) => kind.name)
+  const found = await ledger.findAbandoned({ kinds: names, exhausted: true })
+  await Promise.all(found.map(({ jobId }) => buryJob(ledger, kinds, jobId, ATTEMPTS_EXHAUSTED)))
   return false
 }

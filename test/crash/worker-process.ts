@@ -42,7 +42,8 @@ const kind: Kind = {
 }
 
 const works = options.role === 'work'
-const upkeep = upkeepLoops({ ...engine, kinds: [kind], buryEveryMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000 })
+engine.kinds.add([kind])
+const upkeep = upkeepLoops({ ...engine, buryEveryMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000 })
 announceAcquiring(engine.ledger)
 const workshop = openWorkshop({
   config,

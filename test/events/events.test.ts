@@ -71,17 +71,18 @@ describe('the log of events', () => {
     const { peer, events, write, dispatch } = await setupEvents(t, 'PostgreSQL')
     const other = await peer()
     const seen: number[] = []
-    let writing = true
+    const written = new AbortController()
 
     const reader = async () => {
-      while (writing) seen.push(...(await events.since('c', seen.at(-1) ?? 0, 1000)).map((one) => one.id))
+      while (!written.signal.aborted)
+        seen.push(...(await events.since('c', seen.at(-1) ?? 0, 1000)).map((one) => one.id))
     }
     const writer = async () => {
       for (let n = 0; n < 20; n += 1) {
         await Promise.all([write(event(n), event(n)), other.write(event(n))])
         await Promise.all([dispatch(), other.dispatch()])
       }
-      writing = false
+      written.abort()
     }
     await Promise.all([reader(), writer()])
     seen.push(...(await events.since('c', seen.at(-1) ?? 0, 1000)).map((one) => one.id))

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { Kinds } from '../../src/core/hands/endings.ts'
 import { echo } from '../../src/core/hands/echo.ts'
 import { ATTEMPTS_EXHAUSTED, buryExhausted } from '../../src/core/upkeep.ts'
 import { setupLedger } from '../support/ledger.ts'
 import { note, notes } from './dump.ts'
 
-const FIRST = '00000000-0000-0000-0000-000000000000'
 
 describe('promoting what is due', () => {
   test('only delayed jobs whose time has come become ready, the longest due first, up to the limit', async (t) => {
@@ -64,21 +64,15 @@ describe('finding what was abandoned', () => {
     assert.deepEqual(await found(true), [exhausted])
   })
 
-  test('no more than the limit are found', async (t) => {
-    const { ledger, submit, acquire, expireLease } = await setupLedger(t)
-    for (let n = 0; n < 3; n += 1) await expireLease((await acquire(await submit())).jobId)
-
-    assert.equal((await ledger.findAbandoned({ kinds: ['echo'], exhausted: false })).length, 2)
-  })
-
   test('what is out of attempts is buried with its reason and what its door does about a death', async (t) => {
     const { ledger, database, submit, acquire, expireLease } = await setupLedger(t)
     const jobId = await submit({ maxAttempts: 1 })
     await acquire(jobId)
     await expireLease(jobId)
-    const kind = { ...echo, effectsOfDeath: (job: { jobId: string }) => [note(job.jobId)] }
+    const kinds = new Kinds()
+    kinds.add([{ ...echo, effectsOfDeath: (job: { jobId: string }) => [note(job.jobId)] }])
 
-    const more = await buryExhausted(ledger, [kind])
+    const more = await buryExhausted(ledger, kinds)
 
     assert.equal(more, false)
     const job = await ledger.get(jobId)
@@ -88,19 +82,26 @@ describe('finding what was abandoned', () => {
 })
 
 describe('finding what waits', () => {
-  test('ready jobs older than asked are found in pages, in order of age', async (t) => {
+  test('ready jobs older than asked are found in pages, in the order of their rank', async (t) => {
     const { ledger, database, submit } = await setupLedger(t)
     const [a, b, c] = [await submit({ priority: 1 }), await submit({ priority: 9 }), await submit()]
     await submit({ kind: 'other' })
     await submit({ delayMs: 60_000 })
     await database.query(`update jobs set submitted_at = submitted_at - interval '10 s'`)
     await submit()
-    const find = async (afterJobId: string) =>
-      (await ledger.findWaiting({ kind: 'echo', olderThanMs: 5000, afterJobId, limit: 2 })).map((job) => job.jobId)
 
-    assert.deepEqual(await find(FIRST), [a, b])
-    assert.deepEqual(await find(b), [c])
-    assert.deepEqual(await find(c), [])
+    const first = await ledger.findWaiting({ kind: 'echo', olderThanMs: 5000, after: null, limit: 2 })
+    const second = await ledger.findWaiting({ kind: 'echo', olderThanMs: 5000, after: first.next, limit: 2 })
+
+    assert.deepEqual(
+      first.jobs.map((job) => job.jobId),
+      [b, c],
+    )
+    assert.deepEqual(
+      second.jobs.map((job) => job.jobId),
+      [a],
+    )
+    assert.equal(second.next, null)
   })
 })
 

@@ -88,7 +88,8 @@ async function startWorker(servers: Servers, withRedis: boolean, handle: Handle)
       return { result: null }
     },
   }
-  const loops = [...outbox.loops, ...upkeepLoops({ ...engine, kinds: [kind], buryEveryMs: 5000 })]
+  engine.kinds.add([kind])
+  const loops = [...outbox.loops, ...upkeepLoops({ ...engine, buryEveryMs: 5000 })]
   const workshop = openWorkshop({ config, engine, kinds: [kind], loops, log })
   workshop.start()
   return {

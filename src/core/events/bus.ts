@@ -42,8 +42,9 @@ export class LocalSubscriptions {
     for (const { listener } of this.of.get(channel) ?? []) listener(message)
   }
 
-  gap(): void {
-    for (const subscriptions of this.of.values()) for (const { onGap } of subscriptions) onGap()
+  /** On one channel, or on all of them. */
+  gap(channels: Iterable<string> = this.of.keys()): void {
+    for (const channel of channels) for (const { onGap } of this.of.get(channel) ?? []) onGap()
   }
 
   channels(): string[] {

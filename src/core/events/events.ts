@@ -9,10 +9,13 @@ import { Subscription, type EventListener } from './subscription.ts'
 
 const TOPIC = 'event'
 const HINTS = 'reeve:events'
+const HINT_BYTES_MAX = 7000 // NOTIFY takes 8,000
 
+// Parsed as the log will parse it: what the log cannot hold fails here, alone, and not for ever in the dispatcher.
 const INSERT_OUTBOX = `
   insert into outbox_events (topic, payload)
-  select '${TOPIC}', row from json_array_elements($1) as row`
+  select '${TOPIC}', json_build_object('channel', channel, 'type', type, 'payload', payload)
+    from json_to_recordset($1) as r (channel text, type text, payload json)`
 
 // Any number that nothing else uses. One dispatcher copies at a time, so that ids rise in the order of visibility.
 const COPY_LOCK = 7_305_802
@@ -22,8 +25,7 @@ const COPY_TO_LOG = `
   select outbox_id, channel, type, coalesce(payload, 'null'::json)
     from json_to_recordset($1) as r (outbox_id bigint, channel text, type text, payload json)
    order by outbox_id
-      on conflict (outbox_id) do nothing
-  returning channel`
+      on conflict (outbox_id) do nothing`
 const SELECT_SINCE = `
   select event_id, channel, type, payload, created_at from events
    where channel = $1 and event_id > $2 order by event_id limit $3`
@@ -82,13 +84,10 @@ export function openEvents(database: Database, bus: Bus, log: (error: unknown) =
       retry: { baseMs: 100, maxMs: 10_000 },
       attemptsMax: null,
       deliver: async (rows) => {
-        const copied = await database.transaction((tx) =>
-          copyToLog(
-            tx,
-            rows.map((row) => ({ ...parseEvent(row.payload), outbox_id: row.outboxId })),
-          ),
-        )
-        if (copied.length > 0) bus.publish(HINTS, copied.join('\n'))
+        const news = rows.map((row) => ({ ...parseEvent(row.payload), outbox_id: row.outboxId }))
+        await database.transaction((tx) => copyToLog(tx, news))
+        // Also for what was in the log before: whoever copied it may have died before it told anyone.
+        for (const message of hints(new Set(news.map((event) => event.channel)))) bus.publish(HINTS, message)
         return rows.map(() => ({ ok: true }))
       },
     },
@@ -98,10 +97,25 @@ export function openEvents(database: Database, bus: Bus, log: (error: unknown) =
   }
 }
 
-async function copyToLog(tx: Queryable, rows: readonly object[]): Promise<string[]> {
+async function copyToLog(tx: Queryable, rows: readonly object[]): Promise<void> {
   await tx.query(LOCK_LOG)
-  const copied = await tx.query<{ channel: string }>(COPY_TO_LOG, [JSON.stringify(rows)])
-  return [...new Set(copied.map((row) => row.channel))]
+  await tx.query(COPY_TO_LOG, [JSON.stringify(rows)])
+}
+
+/** Channels, one a line, in as few messages as a bus can carry. */
+function hints(channels: Iterable<string>): string[] {
+  const messages: string[] = []
+  let bytes = HINT_BYTES_MAX
+  for (const channel of channels) {
+    bytes += Buffer.byteLength(channel) + 1
+    if (bytes > HINT_BYTES_MAX) {
+      messages.push(channel)
+      bytes = Buffer.byteLength(channel)
+    } else {
+      messages.push(`${messages.pop()}\n${channel}`)
+    }
+  }
+  return messages
 }
 
 function parseEvent(payload: unknown): NewEvent {

@@ -66,7 +66,10 @@ export async function openPostgresBus(database: Database, log: (error: unknown) 
     },
     subscribe(channel, listener, onGap = () => {}) {
       const subscription = { listener, onGap }
-      if (local.add(channel, subscription)) listen('listen', channel)
+      if (local.add(channel, subscription)) {
+        listen('listen', channel)
+        void said.then(() => local.gap([channel])) // what was said before the server began to listen
+      }
       return () => {
         if (local.remove(channel, subscription)) listen('unlisten', channel)
       }

@@ -10,10 +10,16 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
   const listener = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: null })
   let wasReady = false
 
+  /** The server listens once it has answered: what was said before that is a gap. */
+  const listen = (channels: string[]) => {
+    if (channels.length === 0) return
+    listener.subscribe(...channels).then(() => local.gap(channels), log)
+  }
+
   speaker.on('error', log)
   listener.on('error', log)
   listener.on('ready', () => {
-    if (wasReady) local.gap() // subscriptions are renewed by the client, what was said meanwhile is gone
+    if (wasReady) listen(local.channels()) // what was said meanwhile is gone
     wasReady = true
   })
   listener.on('message', (channel, payload) => {
@@ -29,7 +35,7 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
     },
     subscribe(channel, onMessage, onGap = () => {}) {
       const subscription = { listener: onMessage, onGap }
-      if (local.add(channel, subscription)) listener.subscribe(channel).catch(log)
+      if (local.add(channel, subscription)) listen([channel])
       return () => {
         if (local.remove(channel, subscription)) listener.unsubscribe(channel).catch(log)
       }

@@ -3,7 +3,7 @@
 // twice: the outbox may repeat itself, and what is due is announced by the outbox and by the ledger alike.
 import type { Redis } from 'ioredis'
 import type { Clock } from '../clock.ts'
-import type { Job } from '../ledger/job.ts'
+import type { JobBrief } from '../ledger/read.ts'
 import type { Delivered } from '../outbox/delivery.ts'
 import { PLACE } from './redis-place.ts'
 import { evaluate, listFrom, script } from './redis-script.ts'
@@ -53,9 +53,9 @@ export interface AnnounceOptions {
 }
 
 export interface Announcement {
-  job: Job
+  job: JobBrief
   /** Above the job's own level once it has waited for long. */
-  level?: Level
+  level?: Level | undefined
 }
 
 /** One answer per job, in their order. Throws when Redis cannot be used; then any of them may have been announced. */
@@ -79,7 +79,7 @@ export async function announceJobs(
 }
 
 /** The judge contract's payload: what a worker needs, in base64, in an envelope that names its own version. */
-export function envelopeOf({ jobId, kind, payload, priority, accountId, traceId, submittedAt }: Job): string {
+export function envelopeOf({ jobId, kind, payload, priority, accountId, traceId }: JobBrief): string {
   const task = {
     job_id: jobId,
     kind,
@@ -87,7 +87,6 @@ export function envelopeOf({ jobId, kind, payload, priority, accountId, traceId,
     priority,
     account_id: accountId,
     trace_id: traceId,
-    submitted_at: submittedAt.toISOString(),
   }
   const data = Buffer.from(JSON.stringify(task)).toString('base64')
   // Written out, because base64 needs no escaping and this is done for every job.

@@ -2,7 +2,7 @@
 // Both know only ids. The payload is read from the ledger here, and what needs no hands any more is left out.
 import type { Redis } from 'ioredis'
 import { systemClock } from '../clock.ts'
-import type { Job } from '../ledger/job.ts'
+import type { JobBrief } from '../ledger/read.ts'
 import type { Announced } from '../ledger/repair.ts'
 import type { Delivered, Delivery, OutboxRow } from '../outbox/delivery.ts'
 import { groupBy } from './group-by.ts'
@@ -30,12 +30,13 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
   const room = openRoom(options, streams.judgeKey)
   const streamsFor = (kind: string) => streamsOf(kind, streams.judgeKey)
 
-  const read = async (jobs: readonly { jobId: string; level?: Level }[], wanted: (job: Job) => boolean) => {
-    const found = await Promise.all(jobs.map(async ({ jobId, level }) => ({ job: await ledger().get(jobId), level })))
-    const announcements = found.flatMap(({ job, level }) =>
-      job !== null && wanted(job) ? [{ job, ...(level === undefined ? {} : { level }) }] : [],
+  const read = async (jobs: readonly { jobId: string; level?: Level }[], wanted: (job: JobBrief) => boolean) => {
+    const levelOf = new Map(jobs.map(({ jobId, level }) => [jobId, level]))
+    const briefs = (await ledger().briefs([...levelOf.keys()])).filter(wanted)
+    return groupBy(
+      briefs.map((job): Announcement => ({ job, level: levelOf.get(job.jobId) })),
+      ({ job }) => job.kind,
     )
-    return groupBy(announcements, ({ job }) => job.kind)
   }
 
   const announceKind = async (kind: string, announcements: readonly Announcement[]) => {

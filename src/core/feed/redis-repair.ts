@@ -3,7 +3,7 @@
 // enough for a higher level, and forgets places of entries that are no more.
 import type { Redis } from 'ioredis'
 import { systemClock } from '../clock.ts'
-import type { Announced } from '../ledger/repair.ts'
+import type { Announced, Place } from '../ledger/repair.ts'
 import { Wake, type Loop } from '../loop.ts'
 import type { Announcer } from './redis-announcer.ts'
 import type { RedisFeedOptions } from './redis-options.ts'
@@ -15,7 +15,6 @@ import { agedLevelOf, scriptKeys, streamsOf } from './redis-streams.ts'
 const PAGE = 500
 const SWEEP_COUNT = 500
 const DEFAULTS = { everyMs: 5000, olderThanMs: 30_000, forgetConsumersMs: 86_400_000 }
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 const FIND_LOST = script(`${PLACE}
 local lost = {}
@@ -53,7 +52,8 @@ export interface Repair {
 }
 
 interface Progress {
-  afterJobId: string
+  /** Null: at the beginning. */
+  after: Place | null
   sweepCursor: string
   /** Everything is looked at, however young, until the end was reached once. */
   all: boolean
@@ -68,9 +68,14 @@ export function openRepair(redis: Redis, options: RedisFeedOptions, announcer: A
 
   const find = async (kind: string, progress: Progress) => {
     const olderThanMs = progress.all ? 0 : repair.olderThanMs
-    const waiting = await ledger().findWaiting({ kind, olderThanMs, afterJobId: progress.afterJobId, limit: PAGE })
+    const { jobs: waiting, next } = await ledger().findWaiting({
+      kind,
+      olderThanMs,
+      after: progress.after,
+      limit: PAGE,
+    })
     const abandoned = await ledger().findAbandoned({ kinds: [kind], exhausted: false })
-    return { waiting, abandoned }
+    return { jobs: [...waiting, ...abandoned], next }
   }
 
   const findLost = async (kind: string, jobs: readonly Announced[]) => {
@@ -83,21 +88,20 @@ export function openRepair(redis: Redis, options: RedisFeedOptions, announcer: A
 
   /** One page. Resolves to whether the next should follow at once: only while pages show that much was lost. */
   const repairKind = async (kind: string): Promise<boolean> => {
-    const progress = progressOf.get(kind) ?? { afterJobId: FIRST_ID, sweepCursor: '0', all: false }
+    const progress = progressOf.get(kind) ?? { after: null, sweepCursor: '0', all: false }
     progressOf.set(kind, progress)
     if (!(await announcer.hasRoom(kind))) return false
 
-    const { waiting, abandoned } = await find(kind, progress)
-    const lost = patience.filter(await findLost(kind, [...waiting, ...abandoned]))
+    const { jobs, next } = await find(kind, progress)
+    const lost = patience.filter(await findLost(kind, jobs))
     if (lost.length > 0) {
       await announcer.announce(lost)
       patience.note(lost)
       log.info({ kind, jobs: lost.length }, 'announced again what was not in the stream')
     }
-    const last = waiting.length < PAGE ? undefined : waiting.at(-1)
-    const goOn = last !== undefined && (progress.all || lost.length > PAGE / 2)
-    progress.afterJobId = last?.jobId ?? FIRST_ID
-    if (last === undefined) progress.all = false
+    const goOn = next !== null && (progress.all || lost.length > PAGE / 2)
+    progress.after = next
+    if (next === null) progress.all = false
     progress.sweepCursor = await sweep(kind, progress.sweepCursor)
     return goOn
   }
@@ -109,7 +113,7 @@ export function openRepair(redis: Redis, options: RedisFeedOptions, announcer: A
 
   return {
     startOver(kind) {
-      progressOf.set(kind, { afterJobId: FIRST_ID, sweepCursor: '0', all: true })
+      progressOf.set(kind, { after: null, sweepCursor: '0', all: true })
       patience.forget()
       wake.ring()
     },

@@ -43,7 +43,7 @@ export async function openApp({ config, log, wordsOf }: AppOptions): Promise<Fas
       parent.child({ ...bindings, trace_id: traceIdOf(raw) }, options),
     genReqId: requestIdOf,
     // One proxy: the last address in X-Forwarded-For is its word, those before it are the client's own.
-    trustProxy: config.TRUST_PROXY ? 1 : false,
+    trustProxy: config.TRUST_PROXY ? (_address, hop) => hop === 0 : false,
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: {

@@ -21,7 +21,7 @@ import { fail, type FailAnswer, type FailRequest } from './fail.ts'
 import { finalize, finalizeIn, type FinalizeAnswer, type FinalizeRequest } from './finalize.ts'
 import { historyOf, type HistoryEntry } from './history.ts'
 import type { Acquired, Held, Job } from './job.ts'
-import { countJobs, getJobs, listJobs, type JobCount, type ListFilter } from './read.ts'
+import { countJobs, getBriefs, getJobs, listJobs, type JobBrief, type JobCount, type ListFilter } from './read.ts'
 import { release, type ReleaseAnswer, type ReleaseRequest } from './release.ts'
 import { renew, type RenewAnswer, type RenewRequest } from './renew.ts'
 import { replay, type EffectsOfReplay, type ReplayAnswer } from './replay.ts'
@@ -59,6 +59,7 @@ export interface Ledger {
   replay(jobId: string, effectsOf?: EffectsOfReplay): Promise<ReplayAnswer>
 
   get(jobId: string): Promise<Job | null>
+  briefs(jobIds: readonly string[]): Promise<JobBrief[]>
   list(filter: ListFilter): Promise<Job[]>
   count(): Promise<JobCount[]>
   history(job: Job): Promise<HistoryEntry[]>
@@ -68,7 +69,7 @@ export interface Ledger {
   promoteDue(limit: number): Promise<repair.Announced[]>
   nextDueMs(): Promise<number | null>
   findAbandoned(filter: repair.AbandonedFilter): Promise<repair.Announced[]>
-  findWaiting(filter: repair.WaitingFilter): Promise<repair.Announced[]>
+  findWaiting(filter: repair.WaitingFilter): Promise<{ jobs: repair.Announced[]; next: repair.Place | null }>
   deleteOldKeys(limit: number): Promise<void>
 
   loops: Loop[]
@@ -183,6 +184,7 @@ function ending({ database: { hot }, onEffects }: LedgerOptions, ended: Ended) {
 
 function reading(database: Database) {
   return {
+    briefs: (jobIds: readonly string[]) => getBriefs(database.hot, jobIds),
     list: (filter: ListFilter) => listJobs(database, filter),
     count: () => countJobs(database),
     history: (job: Job) => historyOf(database, job),

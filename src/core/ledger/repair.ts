@@ -30,10 +30,10 @@ const FIND_ABANDONED = `
       on lease_until <= clock_timestamp() and coalesce(attempt_id - releases >= max_attempts, false) = $5`
 
 const FIND_WAITING = `
-  select job_id, kind, priority from jobs
-   where kind = $1 and finished_at is null and due_at is null and state = 'pending'
-     and submitted_at <= clock_timestamp() - $2 * interval '1 ms' and job_id > $3
-   order by job_id limit $4`
+  select job_id, kind, priority, rank from jobs
+   where kind = $1 and finished_at is null and due_at is null and (rank, job_id) > ($2, $3)
+     and case when state = 'pending' then submitted_at <= clock_timestamp() - $4 * interval '1 ms' else false end
+   order by rank, job_id limit $5`
 
 const DELETE_OLD_KEYS = `
   delete from idempotency_keys where ctid = any(array(
@@ -85,7 +85,8 @@ export function openAbandonedFinder(on: Queryable): (filter: AbandonedFilter) =>
 
 const PAGE = 10_000
 
-interface Place {
+/** A place in the order of live jobs. */
+export interface Place {
   rank: string
   jobId: string
 }
@@ -106,16 +107,21 @@ export interface WaitingFilter {
   kind: string
   /** Submitted at least so long ago. */
   olderThanMs: number
-  /** Where the last pass ended. */
-  afterJobId: string
+  /** Where the last page ended; null: at the beginning. */
+  after: Place | null
   limit: number
 }
 
-/** Ready jobs that have waited for a while, in order of age: the feed may have lost them. */
-export const findWaiting = async (on: Queryable, filter: WaitingFilter): Promise<Announced[]> =>
-  (await on.query<Found>(FIND_WAITING, [filter.kind, filter.olderThanMs, filter.afterJobId, filter.limit])).map(
-    announced,
-  )
+/** Ready jobs that have waited for a while, in their order: the feed may have lost them. `next` is null at the end. */
+export async function findWaiting(
+  on: Queryable,
+  { kind, olderThanMs, after, limit }: WaitingFilter,
+): Promise<{ jobs: Announced[]; next: Place | null }> {
+  const { rank, jobId } = after ?? START
+  const rows = await on.query<Found & { rank: string }>(FIND_WAITING, [kind, rank, jobId, olderThanMs, limit])
+  const last = rows.length < limit ? undefined : rows.at(-1)
+  return { jobs: rows.map(announced), next: last === undefined ? null : { rank: last.rank, jobId: last.job_id } }
+}
 
 export const deleteOldKeys = async (on: Queryable, limit: number): Promise<void> => {
   await on.query(DELETE_OLD_KEYS, [limit])

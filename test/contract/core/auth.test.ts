@@ -174,6 +174,35 @@ describe('/auth/login', () => {
   })
 })
 
+describe('the address of a login', () => {
+  const login = (forwarded: string) => ({
+    method: 'POST' as const,
+    url: '/auth/login',
+    headers: { 'x-forwarded-for': forwarded },
+    payload: { username: 'ann', password: 'no' },
+  })
+
+  test('X-Forwarded-For is nobody’s word without a proxy', async (t) => {
+    const { ask } = await setup(t)
+    const codes = []
+
+    for (let n = 0; n < 6; n += 1) codes.push((await ask(login(`10.0.0.${n}`))).statusCode)
+
+    assert.deepEqual(codes, [401, 401, 401, 401, 401, 429])
+  })
+
+  test('behind a proxy its word counts, and what the client put before it does not', async (t) => {
+    const { ask } = await setup(t, { env: { TRUST_PROXY: 'true' } })
+    const codes = []
+
+    for (let n = 0; n < 6; n += 1) codes.push((await ask(login(`10.0.0.${n}, 192.0.2.1`))).statusCode)
+    const other = await ask(login('10.0.0.1, 192.0.2.2'))
+
+    assert.deepEqual(codes, [401, 401, 401, 401, 401, 429])
+    assert.equal(other.statusCode, 401)
+  })
+})
+
 describe('tokens', () => {
   test('a token is stored as a hash, expires by the database’s clock and is then deleted', async (t) => {
     const { ask, account, database, identity } = await setup(t)

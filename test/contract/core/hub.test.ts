@@ -41,6 +41,7 @@ const stalled = (t: TestContext) => (port: number) => {
 
 const reading = (t: TestContext) => (port: number) => {
   const socket = new WebSocket(`ws://127.0.0.1:${port}`)
+  socket.on('error', () => {})
   t.after(() => socket.terminate())
 }
 

@@ -1,0 +1,40 @@
+// Ending and replaying a job from outside an attempt, with what its door commits with that.
+import type { EndAnswer } from '../ledger/end.ts'
+import type { Job } from '../ledger/job.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { ReplayAnswer } from '../ledger/replay.ts'
+import { refused } from '../outcome.ts'
+import type { Kind } from './kind.ts'
+
+/** The kinds that are known here. Doors add theirs when they open. */
+export class Kinds {
+  readonly #kinds = new Map<string, Kind>()
+
+  add(kinds: readonly Kind[]): void {
+    for (const kind of kinds) this.#kinds.set(kind.name, kind)
+  }
+
+  get(name: string): Kind | undefined {
+    return this.#kinds.get(name)
+  }
+
+  all(): Kind[] {
+    return [...this.#kinds.values()]
+  }
+}
+
+export const cancelJob = (ledger: Ledger, kinds: Kinds, jobId: string, reason: string): Promise<EndAnswer> =>
+  end(ledger, kinds, jobId, reason, ledger.cancel)
+
+export const buryJob = (ledger: Ledger, kinds: Kinds, jobId: string, reason: string): Promise<EndAnswer> =>
+  end(ledger, kinds, jobId, reason, ledger.bury)
+
+export const replayJob = (ledger: Ledger, kinds: Kinds, jobId: string): Promise<ReplayAnswer> =>
+  ledger.replay(jobId, (old, newJobId) => kinds.get(old.kind)?.effectsOfReplay?.(old, newJobId) ?? [])
+
+/** Kind, payload and account never change, so that reading them before the transition is as good as within it. */
+async function end(ledger: Ledger, kinds: Kinds, jobId: string, reason: string, transition: Ledger['cancel']) {
+  const job: Job | null = await ledger.get(jobId)
+  if (job === null) return refused('unknown_job')
+  return transition({ jobId, reason, effects: kinds.get(job.kind)?.effectsOfDeath?.(job, reason) ?? [] })
+}
