@@ -95,7 +95,9 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   undo.unshift(workshop.stop)
   const about = { database: storage.about, feed: engine.about, files: aboutFiles }
   const http =
-    role === 'work' ? null : await openHttp({ ...deps, feed: engine.feed, doors, built: DOORS, kinds, about })
+    role === 'work'
+      ? null
+      : await openHttp({ ...deps, feed: engine.feed, kinds: engine.kinds, doors, built: DOORS, about })
   if (http !== null) undo.unshift(http.close)
   const url = http === null ? null : await listen(http, config)
   workshop.start()
@@ -123,7 +125,7 @@ async function listen(http: Http, { SERVER_HOST, SERVER_PORT }: Config): Promise
 }
 
 /** A closed door (DOORS) keeps its tables and has no routes, kinds or loops. */
-async function openDoors(deps: Deps, settings: AllSettings, undo: (() => Promise<void>)[]) {
+export async function openDoors(deps: Deps, settings: AllSettings, undo: (() => Promise<void>)[]) {
   const open = DOORS.filter((door) => deps.config.DOORS.includes(door.name))
   const doors = []
   for (const door of open) {

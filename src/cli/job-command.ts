@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { HistoryEntry } from '../core/ledger/history.ts'
 import type { Job } from '../core/ledger/job.ts'
+import { replayJob } from '../core/hands/endings.ts'
 import { JOB_STATES } from '../core/ledger/read.ts'
 import { refused } from '../core/outcome.ts'
 import { CommandFailed } from './failure.ts'
@@ -92,12 +93,12 @@ async function replayJobs(
   options: { allDead?: boolean; kind?: string; json?: boolean },
 ): Promise<void> {
   if (jobIds.length === 0 && options.allDead !== true) throw new CommandFailed('Name a job, or use --all-dead.', 2)
-  const answers = await withEngine(async ({ engine: { ledger } }) => {
+  const answers = await withEngine(async ({ engine: { ledger, kinds } }) => {
     const dead =
       options.allDead === true ? await ledger.list({ state: 'dead', kind: options.kind, limit: REPLAY_MAX }) : []
     const replayed = []
     for (const jobId of [...jobIds, ...dead.map((job) => job.jobId)]) {
-      const answer = isJobId(jobId) ? await ledger.replay(jobId) : refused('unknown_job')
+      const answer = isJobId(jobId) ? await replayJob(ledger, kinds, jobId) : refused('unknown_job')
       replayed.push(answer.ok ? { jobId, replayedAs: answer.jobId } : { jobId, refused: answer.code })
     }
     return replayed

@@ -27,6 +27,7 @@ describe('acquire by id', () => {
         accountId: 4,
         traceId: 'tr',
         maxAttempts: 2,
+        wasAbandoned: false,
       },
     })
     const job = await ledger.get(jobId)
@@ -45,7 +46,7 @@ describe('acquire by id', () => {
 
     const second = await acquire(jobId, 'w2')
 
-    assert.deepEqual(second, { ...first, attemptId: 2, owner: 'w2' })
+    assert.deepEqual(second, { ...first, attemptId: 2, owner: 'w2', wasAbandoned: true })
     assert.deepEqual(await database.query('select attempt_id, owner, outcome, error from attempts'), [
       { attempt_id: 1, owner: 'w1', outcome: 'lease_expired', error: null },
     ])
@@ -182,14 +183,28 @@ describe('acquire next', () => {
     const taken = await next(world, 2)
     const rest = await next(world, 10)
 
-    assert.deepEqual(taken.toSorted(), ready.slice(0, 2))
+    assert.deepEqual(taken.toSorted(), ready.slice(0, 2).toSorted())
     assert.deepEqual(rest, ready.slice(2))
     assert.deepEqual(await next(world, 10), [])
   })
 
-  test('an abandoned job is not taken by kind: it is found by repair, and acquired by id', async (t) => {
+  test('an abandoned job is taken in its old place, as the next attempt; the one before it is kept as expired', async (t) => {
     const world = await setupLedger(t)
-    const { jobId } = await world.acquire(await world.submit())
+    const { jobId } = await world.acquire(await world.submit(), 'w0')
+    await world.submit()
+    await world.expireLease(jobId)
+
+    const [job] = await world.ledger.acquireNext({ kind: 'echo', limit: 1, owner: 'w1', leaseMs: 60_000 })
+
+    assert.deepEqual([job?.jobId, job?.attemptId, job?.owner, job?.wasAbandoned], [jobId, 2, 'w1', true])
+    assert.deepEqual(await world.database.query('select attempt_id, owner, outcome from attempts'), [
+      { attempt_id: 1, owner: 'w0', outcome: 'lease_expired' },
+    ])
+  })
+
+  test('an abandoned job that is out of attempts is left to be buried', async (t) => {
+    const world = await setupLedger(t)
+    const { jobId } = await world.acquire(await world.submit({ maxAttempts: 1 }))
     await world.expireLease(jobId)
 
     assert.deepEqual(await next(world), [])

@@ -38,6 +38,22 @@ describe('history', () => {
     ])
   })
 
+  test('a take-over by kind is told in order, too', async (t) => {
+    const world = await setupLedger(t)
+    const jobId = await world.submit()
+    await world.acquire(jobId, 'w1')
+    await world.expireLease(jobId)
+    await world.ledger.acquireNext({ kind: 'echo', limit: 1, owner: 'w2', leaseMs: 1000 })
+
+    const entries = await history(world, jobId)
+
+    assert.deepEqual(entries, ['submitted 0  ', 'acquired 1 w1 ', 'lease_expired 1 w1 ', 'acquired 2 w2 '])
+    const [times] = await world.database.query(
+      'select attempts.ended_at <= jobs.started_at as ordered from attempts join jobs using (job_id)',
+    )
+    assert.deepEqual(times, { ordered: true })
+  })
+
   test('a running attempt is the last line', async (t) => {
     const world = await setupLedger(t)
     const jobId = await world.submit()
@@ -81,9 +97,10 @@ describe('history', () => {
 describe('list and count', () => {
   test('jobs are listed newest first, by any of the filters, page by page', async (t) => {
     const { ledger, submit } = await setupLedger(t)
-    const a = await submit({ accountId: 1 })
-    const b = await submit({ kind: 'other', accountId: 1 })
-    const c = await submit({ accountId: 2 })
+    const [a = '', b = '', c = ''] = ['a', 'b', 'c'].map((n) => `0190a000-0000-7000-8000-00000000000${n}`)
+    await submit({ jobId: a, accountId: 1 })
+    await submit({ jobId: b, kind: 'other', accountId: 1 })
+    await submit({ jobId: c, accountId: 2 })
     await ledger.cancel({ jobId: a, reason: 'x' })
     const ids = async (filter: object) => (await ledger.list({ limit: 10, ...filter })).map((job) => job.jobId)
 

@@ -6,7 +6,6 @@ import { ATTEMPTS_EXHAUSTED, buryExhausted } from '../../src/core/upkeep.ts'
 import { setupLedger } from '../support/ledger.ts'
 import { note, notes } from './dump.ts'
 
-
 describe('promoting what is due', () => {
   test('only delayed jobs whose time has come become ready, the longest due first, up to the limit', async (t) => {
     const { ledger, database, submit } = await setupLedger(t)

@@ -41,10 +41,10 @@ export class Model {
     })
   }
 
-  /** The best ready job. */
+  /** The best job that can be had, fresh or abandoned. */
   next(): ModelJob | undefined {
     return this.jobs
-      .filter((job) => job.state === 'pending' && job.due === 'now')
+      .filter((job) => (job.state === 'pending' ? job.due === 'now' : isAbandoned(job) && !isExhausted(job)))
       .toSorted((a, b) => a.rank - b.rank)[0]
   }
 
@@ -115,6 +115,8 @@ export const line = (what: string, attemptId: number, owner: string | null, deta
   [what, attemptId, owner ?? '-', detail ?? '-'].join(' ')
 
 export const isEnded = (job: ModelJob): boolean => job.state === 'done' || job.state === 'dead'
+
+const isAbandoned = (job: ModelJob): boolean => job.state === 'processing' && !job.leased
 
 const isExhausted = (job: ModelJob): boolean =>
   job.maxAttempts !== null && job.attemptId - job.releases >= job.maxAttempts

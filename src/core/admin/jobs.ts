@@ -7,8 +7,7 @@ import { accountOf, requireRole } from '../http/guard.ts'
 import { idempotencyConflict, idempotencyOf } from '../http/idempotency.ts'
 import { preferredWaitMs, waitSignal } from '../http/prefer.ts'
 import { HttpProblem } from '../http/problem.ts'
-import type { Kind } from '../hands/kind.ts'
-import type { Job } from '../ledger/job.ts'
+import { cancelJob, replayJob, type Kinds } from '../hands/endings.ts'
 import type { AdminDeps } from './admin-routes.ts'
 import { detailOf, JobDetail, JobState, JobSummary, summaryOf } from './job-schema.ts'
 
@@ -100,7 +99,7 @@ const submitRoute =
       { schema: { ...secured, summary, body: NewJob, response: { 202: Accepted, ...refusals(400, 401, 403, 422) } } },
       async (request, reply) => {
         const { kind, payload, priority, delay_ms: delayMs, max_attempts: maxAttempts } = request.body
-        if (!kinds.some(({ name }) => name === kind)) throw unknownKind(kinds)
+        if (kinds.get(kind) === undefined) throw unknownKind(kinds)
         const answer = await ledger.submit({
           kind,
           payload,
@@ -120,7 +119,6 @@ const submitRoute =
 const endRoutes =
   ({ ledger, kinds }: AdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const kindOf = (job: Job): Kind | undefined => kinds.find(({ name }) => name === job.kind)
     const refused = refusals(401, 403, 404, 409, 422)
 
     app.post(
@@ -135,12 +133,9 @@ const endRoutes =
         },
       },
       async (request) => {
-        const job = await ledger.get(jobIdOf(request.params.id))
-        if (job === null) throw unknownJob()
-        const reason = request.body?.reason ?? 'cancelled by an admin'
-        const effects = kindOf(job)?.effectsOfDeath?.(job, reason) ?? []
-        const answer = await ledger.cancel({ jobId: job.jobId, reason, effects })
-        if (answer.ok) return { job_id: job.jobId, state: 'dead' as const }
+        const jobId = jobIdOf(request.params.id)
+        const answer = await cancelJob(ledger, kinds, jobId, request.body?.reason ?? 'cancelled by an admin')
+        if (answer.ok) return { job_id: jobId, state: 'dead' as const }
         if (answer.code === 'unknown_job') throw unknownJob()
         throw new HttpProblem(409, 'conflict', 'The job has already ended')
       },
@@ -151,8 +146,7 @@ const endRoutes =
       '/admin/jobs/:id/replay',
       { schema: { ...secured, summary, params: JobPath, response: { 202: Accepted, ...refused } } },
       async (request, reply) => {
-        const effectsOf = (old: Job, newJobId: string) => kindOf(old)?.effectsOfReplay?.(old, newJobId) ?? []
-        const answer = await ledger.replay(jobIdOf(request.params.id), effectsOf)
+        const answer = await replayJob(ledger, kinds, jobIdOf(request.params.id))
         if (answer.ok) return reply.code(202).send({ job_id: answer.jobId, state: 'pending' })
         if (answer.code === 'unknown_job') throw unknownJob()
         throw new HttpProblem(409, 'conflict', 'Only a dead job can be replayed')
@@ -169,8 +163,11 @@ function jobIdOf(text: string): string {
   return jobId
 }
 
-function unknownKind(kinds: readonly Kind[]): HttpProblem {
-  const message = `must be one of ${kinds.map(({ name }) => name).join(', ')}`
+function unknownKind(kinds: Kinds): HttpProblem {
+  const message = `must be one of ${kinds
+    .all()
+    .map(({ name }) => name)
+    .join(', ')}`
   const fields = [{ path: ['body', 'kind'], message, rule: 'enum' }]
   return new HttpProblem(422, 'validation_failed', `body.kind ${message}.`, { fields })
 }

@@ -36,7 +36,7 @@ export const statusRoute =
       node: process.version,
       uptime_sec: Math.floor((clock.now() - deps.startedAt) / 1000),
       doors: doors.map(({ door }) => door.name),
-      kinds: kinds.map(({ name }) => name),
+      kinds: kinds.all().map(({ name }) => name),
       storage: about,
       websockets: socketsOf(app),
       jobs: await ledger.count(),

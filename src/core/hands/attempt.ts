@@ -1,6 +1,7 @@
 // One attempt: the work, and what the ledger says to its result.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { isDataError } from '../database.ts'
 import { assertNever } from '../outcome.ts'
 import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -49,7 +50,7 @@ export async function handIn(
   const started = performance.now()
   while (!interruption.aborted) {
     try {
-      const acknowledge = outcome.ok ? await finalize(deps, job, outcome.done) : await fail(deps, job, outcome)
+      const acknowledge = await handInOnce(deps, job, outcome)
       deps.metrics.finalizeLatency.observe(performance.now() - started)
       return acknowledge
     } catch (error) {
@@ -62,6 +63,18 @@ export async function handIn(
     }
   }
   return false // the lease is gone: whoever acquires the job next does it again
+}
+
+/** A result that the database cannot hold would be refused for ever: the attempt has failed. */
+async function handInOnce(deps: AttemptDeps, job: Acquired, outcome: Outcome): Promise<boolean> {
+  if (!outcome.ok) return fail(deps, job, outcome)
+  try {
+    return await finalize(deps, job, outcome.done)
+  } catch (error) {
+    if (!isDataError(error)) throw error
+    deps.log.error({ err: error, job_id: job.jobId, attempt_id: job.attemptId }, 'result cannot be stored')
+    return fail(deps, job, { ok: false, message: 'The result cannot be stored.', final: false })
+  }
 }
 
 async function finalize({ ledger, log, metrics }: AttemptDeps, job: Acquired, done: Done): Promise<boolean> {

@@ -36,6 +36,7 @@ interface InFlight {
 }
 
 const TAKE_ERROR_PAUSE_MS = 1000
+const TAKE_MAX = 500 // not all slots at once: while some are handed in, others are taken
 const DRAIN_LOOK_MS = 50
 const HEARTBEAT_LOOKS = 4 // how often per heartbeat it is looked which leases are due: short work is never renewed
 
@@ -56,7 +57,7 @@ export function openHands(options: HandsOptions): Hands {
         continue
       }
       try {
-        const taken = await feed.take({ kind: kind.name, limit, signal: stopping.signal })
+        const taken = await feed.take({ kind: kind.name, limit: Math.min(limit, TAKE_MAX), signal: stopping.signal })
         for (const one of taken) void hold(one)
       } catch (error) {
         log.error({ err: error, kind: kind.name }, 'could not take jobs')

@@ -9,7 +9,7 @@ import { adminRoutes } from '../admin/admin-routes.ts'
 import { DOOR_NAMES } from '../config.ts'
 import type { Deps, Door, Opened } from '../door.ts'
 import type { Feed } from '../feed/feed.ts'
-import type { Kind } from '../hands/kind.ts'
+import type { Kinds } from '../hands/endings.ts'
 import { authRoutes } from '../identity/auth-routes.ts'
 import { envelopeAuthRoutes } from '../identity/envelope-auth-routes.ts'
 import { startPage, type DoorState } from '../pages/start-page.ts'
@@ -29,7 +29,7 @@ import {
   writeRequestLines,
   writeSocketLines,
 } from './lifecycle.ts'
-import { readVersion } from './version.ts'
+import { VERSION } from '../version.ts'
 import { wordsByPath, type Words } from './words.ts'
 
 export interface HttpDeps extends Deps {
@@ -38,7 +38,7 @@ export interface HttpDeps extends Deps {
   doors: readonly { door: Door; opened: Opened }[]
   /** All that this version has, open or closed, for the start page. Default: the open ones. */
   built?: readonly Pick<Door, 'name' | 'about'>[]
-  kinds: readonly Kind[]
+  kinds: Kinds
   /** For people, with no secret in it: where things are kept. */
   about: { database: string; feed: string; files: string }
 }
@@ -94,7 +94,7 @@ function wordsOfAll({ doors, clock }: HttpDeps): (url: string) => Words {
 
 async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal): Promise<void> {
   const { config, log, database, feed, files, metrics, identity, clock, doors } = deps
-  const version = readVersion()
+  const version = VERSION
   const envelope = openEnvelope(clock)
   const limits = { messagesMax: config.WS_QUEUE_LIMIT_MESSAGES, bytesMax: config.WS_QUEUE_LIMIT_BYTES, ...HUB_TIMES }
   const hub = openHub(limits)

@@ -13,7 +13,7 @@ const RETURNED = `jobs.job_id, jobs.kind, jobs.payload, jobs.priority, jobs.atte
 // address, because the rows were found and locked a moment ago in this same statement.
 const ACQUIRE_NEXT = `
   with picked as materialized (
-    select ctid as address, job_id, state, attempt_id, lease_owner, started_at
+    select ctid as address, job_id, state, attempt_id, lease_owner, started_at, clock_timestamp() as at
       from jobs
      where kind = $1 and finished_at is null and due_at is null
        and case when state = 'pending' then true
@@ -21,8 +21,8 @@ const ACQUIRE_NEXT = `
      order by rank, job_id limit $2
        for update skip locked
   ), ended as (
-    insert into attempts (job_id, attempt_id, owner, started_at, outcome)
-    select job_id, attempt_id, lease_owner, started_at, 'lease_expired' from picked where state = 'processing'
+    insert into attempts (job_id, attempt_id, owner, started_at, ended_at, outcome)
+    select job_id, attempt_id, lease_owner, started_at, at, 'lease_expired' from picked where state = 'processing'
         on conflict do nothing
   )
   update jobs

@@ -43,6 +43,7 @@ export async function setup(t: TestContext, options: SetupOptions = {}) {
   const log = openLog(config, destination)
   const metrics = openMetrics()
   const engine = await openEngine({ config, database, metrics, log })
+  engine.kinds.add(options.kinds ?? [{ name: 'echo' }])
   atEnd(t, () => engine.close())
   const identity = openIdentity({ database, config })
   const folder = openFolderStore(await temporaryFolder())
@@ -52,7 +53,7 @@ export async function setup(t: TestContext, options: SetupOptions = {}) {
     ...deps,
     feed: { check: options.checks?.feed ?? (() => engine.feed.check()) },
     doors: options.doors ?? [],
-    kinds: options.kinds ?? [{ name: 'echo' }],
+    kinds: engine.kinds,
     about: options.about ?? { database: 'PostgreSQL', feed: 'PostgreSQL', files: 'a folder' },
   })
   atEnd(t, () => http.close())
