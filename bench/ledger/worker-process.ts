@@ -21,7 +21,9 @@ export interface WorkerProcess {
 
 /** Resolves when the process has loaded its code and waits for the order to start. */
 export async function forkWorker(contestant: Contestant, servers: Servers, teardown: Teardown): Promise<WorkerProcess> {
-  const child = fork(CHILD, [contestant.name, JSON.stringify(servers)])
+  const child = fork(CHILD, [contestant.name, JSON.stringify(servers)], {
+    execArgv: [...process.execArgv, '--max-semi-space-size=64'],
+  })
   const stop = teardown.add(() => stopChild(child))
   const reports = listen(child, contestant.name)
   await reports.next((report) => report.type === 'loaded')

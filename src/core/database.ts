@@ -58,6 +58,7 @@ export function openDatabase(connection: Connection, onError: (error: Error) => 
   })
   let closing = false
   const onBroken = (error: Error) => {
+    Reflect.deleteProperty(error, 'client') // which the pool hangs on it: kilobytes of internals in a line of the log
     if (!closing) onError(error)
   }
   cold.on('error', onBroken) // an idle connection that breaks: the next query opens another
@@ -84,6 +85,7 @@ function poolOf(pool: PgPool): Pool {
     query: (sql, params) => run(pool, sql, params),
     async transaction(work) {
       const client = await pool.connect()
+      client.on('error', ignore)
       try {
         await client.query('begin')
         const result = await work({
@@ -92,7 +94,7 @@ function poolOf(pool: PgPool): Pool {
           script: async (sql) => void (await client.query(sql)),
         })
         await client.query('commit')
-        client.release()
+        giveBack(client)
         return result
       } catch (error) {
         await abandon(client)
@@ -102,13 +104,22 @@ function poolOf(pool: PgPool): Pool {
   }
 }
 
+/** A connection that breaks rejects its statement, or the next one. As an event that nobody hears it would end the process. */
+const ignore = () => {}
+
+/** From here on the pool listens to its errors again. */
+function giveBack(client: PoolClient, broken: Error | boolean = false): void {
+  client.off('error', ignore)
+  client.release(broken)
+}
+
 /** A connection that cannot even roll back is thrown away. */
 async function abandon(client: PoolClient) {
   try {
     await client.query('rollback')
-    client.release()
+    giveBack(client)
   } catch (error) {
-    client.release(error instanceof Error ? error : true)
+    giveBack(client, error instanceof Error ? error : true)
   }
 }
 

@@ -14,9 +14,10 @@ for (const feed of FEEDS) {
       const other = rig.worker()
       await rig.untilAllEnded()
       frozen.signal('SIGCONT')
-      await frozen.logged('"reason":"stale_attempt"')
+      await frozen.heard('finalized') // or what it took for that
 
       await rig.assertEndedOnce(jobIds)
+      await frozen.logged('"reason":"stale_attempt"')
       const job = await rig.ledger.get(jobIds[0] ?? '')
       assert.deepEqual(job?.result, { attempt_id: 2 })
       await Promise.all([frozen.stop(), other.stop()])

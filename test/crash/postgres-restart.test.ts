@@ -34,6 +34,7 @@ for (const feed of FEEDS) {
       const before = accepted.length
       await until('jobs are accepted again', () => accepted.length >= before + ACCEPTED_AFTER)
       await submitter.stop()
+      await rig.freeOutbox()
       await rig.assertEndedOnce(accepted)
 
       for (const worker of workers) await worker.stop()

@@ -16,8 +16,11 @@ import { openStreams, type Streams } from './streams.ts'
 import type { SubmitterOptions } from './submitter-process.ts'
 import type { WorkerOptions } from './worker-process.ts'
 
-export const FEEDS = ['PostgreSQL', 'PostgreSQL + Redis'] as const
-export type FeedName = (typeof FEEDS)[number]
+const ALL_FEEDS = ['PostgreSQL', 'PostgreSQL + Redis'] as const
+export type FeedName = (typeof ALL_FEEDS)[number]
+
+const onlyFeed = process.env['REEVE_TEST_FEED']
+export const FEEDS = ALL_FEEDS.filter((feed) => onlyFeed === undefined || onlyFeed === feed)
 
 /** A hanging test fails in time to clean up after itself. */
 export const TIMEOUT = { timeout: 120_000 }
@@ -58,6 +61,8 @@ export interface Rig {
   countDone(): Promise<number>
   /** The holders are known to be dead: nobody needs to wait until what they had claimed is free again. */
   buryHolders(): Promise<void>
+  /** The same for rows of the outbox: who delivers them has a minute, which is longer than a test. */
+  freeOutbox(): Promise<unknown>
   untilAllEnded(): Promise<void>
   /** These and all others, exactly once, and nothing of them is left anywhere. */
   assertEndedOnce(jobIds: readonly string[]): Promise<void>
@@ -120,13 +125,15 @@ function watching(database: Database, streams: Streams | null) {
         streams: await streams?.dump(),
       }),
     )
+  const freeOutbox = () => database.query('update outbox_events set next_attempt_at = clock_timestamp()')
   return {
     countDone: () => count(`jobs where state = 'done'`),
     async buryHolders() {
       await database.query(`update jobs set lease_until = clock_timestamp() where state = 'processing'`)
-      await database.query('update outbox_events set next_attempt_at = clock_timestamp()')
+      await freeOutbox()
       await streams?.letLie()
     },
+    freeOutbox,
     untilAllEnded,
     async assertEndedOnce(jobIds: readonly string[]) {
       await untilAllEnded()

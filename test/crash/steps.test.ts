@@ -42,7 +42,10 @@ for (const feed of FEEDS) {
         const job = jobId ?? jobIds[0] ?? ''
 
         assert.equal((await rig.ledger.get(job))?.state, state)
-        if (rig.streams !== null) assert.equal((await rig.streams.pendingJobs()).includes(job), entry)
+        if (rig.streams !== null) {
+          const isThere = (await rig.streams.pendingJobs()).includes(job)
+          assert.equal(isThere, entry, entry ? 'the entry of the job is still there' : 'its entry was acknowledged')
+        }
         await rig.buryHolders()
         const second = rig.worker()
         await rig.assertEndedOnce(jobIds)
@@ -92,7 +95,7 @@ describe('an entry in Redis', () => {
     rig.worker()
     await rig.assertEndedOnce(jobIds)
 
-    assert.deepEqual(await streams.jobs(), jobIds)
+    assert.deepEqual(await streams.jobs(), jobIds, 'each was announced once')
   })
 
   test('a repeated entry for a job in living hands starts nothing', TIMEOUT, async (t) => {
@@ -110,7 +113,7 @@ describe('an entry in Redis', () => {
     await streams.letLie()
     await rig.assertEndedOnce(jobIds)
 
-    assert.equal((await rig.ledger.get(jobIds[0] ?? ''))?.attemptId, 1)
+    assert.equal((await rig.ledger.get(jobIds[0] ?? ''))?.attemptId, 1, 'only its holder worked on it')
   })
 })
 

@@ -63,6 +63,21 @@ describe('finding what was abandoned', () => {
     assert.deepEqual(await found(true), [exhausted])
   })
 
+  test('a long queue is looked through page by page, and then from the start again', async (t) => {
+    const { ledger, submit, acquire, expireLease } = await setupLedger(t)
+    await ledger.submitMany(Array.from({ length: 10_000 }, () => ({ kind: 'echo', payload: 1 })))
+    const { jobId } = await acquire(await submit())
+    await expireLease(jobId)
+
+    const passes: string[][] = []
+    for (let pass = 0; pass < 4; pass += 1) {
+      const found = await ledger.findAbandoned({ kinds: ['echo'], exhausted: false })
+      passes.push(found.map((job) => job.jobId))
+    }
+
+    assert.deepEqual(passes, [[], [jobId], [], [jobId]])
+  })
+
   test('what is out of attempts is buried with its reason and what its door does about a death', async (t) => {
     const { ledger, database, submit, acquire, expireLease } = await setupLedger(t)
     const jobId = await submit({ maxAttempts: 1 })

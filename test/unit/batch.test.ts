@@ -186,7 +186,7 @@ describe('one bad row in a statement', () => {
       answers.map((answer) => answer.status),
       ['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'],
     )
-    const stored = await database.query('select payload from jobs order by job_id')
+    const stored = await database.query('select payload from jobs order by payload::text')
     assert.deepEqual(
       stored.map((row) => row['payload']),
       [1, 3, 5],

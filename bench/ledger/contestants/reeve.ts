@@ -1,20 +1,20 @@
 // Reeve itself: the engine as the server opens it, with one kind of job that does nothing. The producer calls the ledger as a
 // door would; the worker is the workshop of a process that works.
 import pino from 'pino'
-import { parseConfig } from '../../../src/core/config.ts'
-import { openDatabase } from '../../../src/core/database.ts'
-import { openEngine } from '../../../src/core/engine.ts'
-import { openWorkshop } from '../../../src/core/hands/workshop.ts'
-import { openMetrics } from '../../../src/core/metrics.ts'
-import { migrate } from '../../../src/core/migrate.ts'
-import { openDispatcher } from '../../../src/core/outbox/dispatcher.ts'
-import { openOutboxMetrics } from '../../../src/core/outbox/metrics.ts'
-import { upkeepLoops } from '../../../src/core/upkeep.ts'
-import { migrationFolders } from '../../../src/main.ts'
+import { parseConfig } from '../../../dist/core/config.js'
+import { openDatabase } from '../../../dist/core/database.js'
+import { openEngine } from '../../../dist/core/engine.js'
+import { openWorkshop } from '../../../dist/core/hands/workshop.js'
+import { openMetrics } from '../../../dist/core/metrics.js'
+import { migrate } from '../../../dist/core/migrate.js'
+import { openDispatcher } from '../../../dist/core/outbox/dispatcher.js'
+import { openOutboxMetrics } from '../../../dist/core/outbox/metrics.js'
+import { upkeepLoops } from '../../../dist/core/upkeep.js'
+import { migrationFolders } from '../../../dist/main.js'
 import type { Contestant, Handle, Producer, Servers, Worker } from '../contestant.ts'
 
 const KIND = 'noop'
-const SLOTS = 1000
+const SLOTS = 3000
 const SETTLED = `
   select not exists (select from jobs where state in ('pending', 'processing'))
      and not exists (select from outbox_events where status = 'pending') as settled`

@@ -32,7 +32,7 @@ const SELECT_SINCE = `
 const SELECT_LAST = `select coalesce(max(event_id), 0)::bigint as last from events where channel = $1`
 const DELETE_OLD = `
   delete from events where event_id = any(array(
-    select event_id from events where created_at < clock_timestamp() - $1 * interval '1 hour' limit $2))`
+    select event_id from events where created_at < statement_timestamp() - $1 * interval '1 hour' limit $2))`
 
 export interface NewEvent {
   channel: string

@@ -32,7 +32,7 @@ export async function runAttempt(
   if (kind.run === undefined)
     return { ok: false, message: `Nothing here can do a job of kind ${kind.name}.`, final: true }
   try {
-    return { ok: true, done: await kind.run(job, interruption.context(log)) }
+    return { ok: true, done: await kind.run(job, interruption) }
   } catch (error) {
     if (error instanceof JobFailed) return { ok: false, message: error.message, final: error.final }
     log.error({ err: error, job_id: job.jobId, attempt_id: job.attemptId, trace_id: job.traceId }, 'attempt failed')

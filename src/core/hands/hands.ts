@@ -51,13 +51,13 @@ export function openHands(options: HandsOptions): Hands {
 
   const takeLoop = async () => {
     while (!stopping.signal.aborted) {
-      const limit = slots - inFlight.size
+      const limit = Math.min(TAKE_MAX, slots - inFlight.size)
       if (limit <= 0) {
         await slotFree.wait(heartbeatMs, stopping.signal)
         continue
       }
       try {
-        const taken = await feed.take({ kind: kind.name, limit: Math.min(limit, TAKE_MAX), signal: stopping.signal })
+        const taken = await feed.take({ kind: kind.name, limit, signal: stopping.signal })
         for (const one of taken) void hold(one)
       } catch (error) {
         log.error({ err: error, kind: kind.name }, 'could not take jobs')
@@ -67,7 +67,7 @@ export function openHands(options: HandsOptions): Hands {
   }
 
   const hold = async ({ job, acknowledge }: Taken) => {
-    const mine = { job, interruption: new Interruption(), leasedUntil: performance.now() + leaseMs, acknowledge }
+    const mine = { job, interruption: new Interruption(log), leasedUntil: performance.now() + leaseMs, acknowledge }
     inFlight.set(job.jobId, mine)
     await work(mine, options)
     if (inFlight.get(job.jobId) === mine) inFlight.delete(job.jobId)

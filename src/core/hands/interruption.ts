@@ -1,10 +1,15 @@
 import type { Logger } from 'pino'
 import type { RunContext } from './kind.ts'
 
-/** An abort controller made when somebody asks for its signal: most work never does, and making one costs microseconds. */
-export class Interruption {
+/** What an attempt's work is given. The signal is made when somebody asks for it: most work never does, and it costs. */
+export class Interruption implements RunContext {
+  readonly log: Logger
   aborted = false
   #controller: AbortController | null = null
+
+  constructor(log: Logger) {
+    this.log = log
+  }
 
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
@@ -15,16 +20,5 @@ export class Interruption {
   abort(): void {
     this.aborted = true
     this.#controller?.abort()
-  }
-
-  /** What the work is given. */
-  context(log: Logger): RunContext {
-    const signal = () => this.signal
-    return {
-      log,
-      get signal() {
-        return signal()
-      },
-    }
   }
 }

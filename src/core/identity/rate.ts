@@ -15,7 +15,7 @@ const TAKE = `
   returning bucket, count, greatest(1, ceil(extract(epoch from ends_at - clock_timestamp())))::integer as retry_after_sec`
 const DELETE_OVER = `
   delete from rate_windows where bucket = any (array(
-    select bucket from rate_windows where ends_at <= clock_timestamp() limit $1)) returning true as deleted`
+    select bucket from rate_windows where ends_at <= statement_timestamp() limit $1)) returning true as deleted`
 
 export interface RateLimit {
   max: number

@@ -14,7 +14,7 @@ const SELECT_HOLDERS = `
 const DELETE = `delete from tokens where token_hash = $1 and expires_at > clock_timestamp() returning true as deleted`
 const DELETE_EXPIRED = `
   delete from tokens where token_hash = any (array(
-    select token_hash from tokens where expires_at <= clock_timestamp() limit $1)) returning true as deleted`
+    select token_hash from tokens where expires_at <= statement_timestamp() limit $1)) returning true as deleted`
 
 const TOKEN = /^[0-9a-f]{64}$/
 

@@ -2,10 +2,12 @@
 // jobs are abandoned (acquire takes them over, or bury ends them), and lets delayed jobs into the order when they are due.
 import type { Queryable } from '../database.ts'
 
+// statement_timestamp(), where an index is to be read up to now: a clock that changes within the statement cannot say
+// where to stop, and the whole index would be walked.
 const PROMOTE_DUE = `
   with due as materialized (
     select job_id from jobs
-     where due_at <= clock_timestamp()
+     where due_at <= statement_timestamp()
      order by due_at limit $1 for update skip locked
   )
   update jobs set due_at = null from due where jobs.job_id = due.job_id
@@ -37,7 +39,7 @@ const FIND_WAITING = `
 
 const DELETE_OLD_KEYS = `
   delete from idempotency_keys where ctid = any(array(
-    select ctid from idempotency_keys where created_at < clock_timestamp() - interval '48 hours' limit $1))`
+    select ctid from idempotency_keys where created_at < statement_timestamp() - interval '48 hours' limit $1))`
 
 /** Enough of a job to announce it. */
 export interface Announced {

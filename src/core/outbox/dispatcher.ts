@@ -7,15 +7,17 @@
 // Claiming skips what others hold (`for update skip locked`), so that any number of dispatchers may run.
 import { storableText, type Database } from '../database.ts'
 import { retryWaitMs } from '../hands/retry.ts'
+import { opaque } from '../ledger/refusal.ts'
 import { Wake, type Loop } from '../loop.ts'
 import type { Delivered, Delivery, OutboxRow } from './delivery.ts'
 import type { OutboxMetrics } from './metrics.ts'
 
+// Up to statement_timestamp(): an index cannot be read up to a clock that changes within the statement.
 // The first claim's backoff is the time within which a delivery must end: a claimed row is nobody else's until then.
 const CLAIM = `
   with due as materialized (
     select outbox_id from outbox_events
-     where status = 'pending' and topic = $1 and next_attempt_at <= clock_timestamp()
+     where status = 'pending' and topic = $1 and next_attempt_at <= statement_timestamp()
      order by next_attempt_at limit $2 for update skip locked
   )
   update outbox_events
@@ -31,7 +33,7 @@ const SETTLE = `
          dispatched_at = case when r.status = 'delivered' then clock_timestamp() end,
          next_attempt_at = clock_timestamp() + r.wait_ms * interval '1 ms'
     from json_to_recordset($1) as r (outbox_id bigint, status text, error text, entry_id text, wait_ms bigint)
-   where outbox_events.outbox_id = r.outbox_id and outbox_events.status = 'pending'`
+   where outbox_events.outbox_id = r.outbox_id and ${opaque(`outbox_events.status = 'pending'`)}`
 
 const EVERY_MS = 1000
 const CLAIM_MS = 60_000

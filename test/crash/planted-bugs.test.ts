@@ -1,0 +1,146 @@
+// Who kills the killers: bugs are planted in a copy of the source, one at a time, and the test that watches for it must fail
+// there, with the words that say so. A mutation whose place is gone fails as well: then it has to be planted anew.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { atEnd } from '../support/cleanup.ts'
+import { sharedPostgres, temporaryFolder } from '../support/servers.ts'
+import { TIMEOUT, type FeedName } from './rig.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const COPIED = ['src', 'test/crash', 'test/support', 'package.json']
+const PATIENCE_MS = 15_000
+
+interface Watch {
+  file: string
+  /** Of the test's name. */
+  name: string
+  feed: FeedName
+}
+
+interface Bug {
+  name: string
+  in: string
+  find: string
+  replace: string
+  watch: Watch
+  /** What the failing test says. */
+  says: RegExp
+}
+
+const REDIS = 'PostgreSQL + Redis'
+const FLUSHED: Watch = { file: 'redis-loss.test.ts', name: 'flushed before any worker came', feed: REDIS }
+
+const BUGS: readonly Bug[] = [
+  {
+    name: 'a finalize without its fence',
+    in: 'src/core/ledger/finalize.ts',
+    find: 'where ${FENCE}',
+    replace: 'where jobs.job_id = asked.job_id',
+    watch: { file: 'frozen.test.ts', name: 'frozen past its lease is refused', feed: 'PostgreSQL' },
+    says: /effects/,
+  },
+  {
+    name: 'an acknowledge before the finalize',
+    in: 'src/core/hands/hands.ts',
+    find: `if (onStep !== undefined) await onStep('worked', job)`,
+    replace: `await acknowledge()\n if (onStep !== undefined) await onStep('worked', job)`,
+    watch: { file: 'steps.test.ts', name: 'when it is at "worked"', feed: REDIS },
+    says: /the entry of the job is still there/,
+  },
+  {
+    name: 'a group that begins at the end of its stream',
+    in: 'src/core/feed/redis-group-connection.ts',
+    find: `group, '0', 'MKSTREAM'`,
+    replace: `group, '$', 'MKSTREAM'`,
+    watch: { file: 'steps.test.ts', name: 'announced before the first worker came', feed: REDIS },
+    says: /announced once/,
+  },
+  {
+    name: 'no repair',
+    in: 'src/core/feed/redis-feed.ts',
+    find: '[reclaim(kinds), repair.loop(kinds)]',
+    replace: '[reclaim(kinds)]',
+    watch: FLUSHED,
+    says: /never: every job has ended/,
+  },
+  {
+    name: 'an acquire that does not look at the lease',
+    in: 'src/core/ledger/acquire.ts',
+    find: `state = 'processing' and lease_until <= clock_timestamp() as abandoned`,
+    replace: `state = 'processing' as abandoned`,
+    watch: { file: 'steps.test.ts', name: 'a job in living hands starts nothing', feed: REDIS },
+    says: /only its holder worked on it/,
+  },
+]
+
+describe('planted bugs', { concurrency: 2 }, () => {
+  test('with nothing planted, the copy passes', TIMEOUT, async (t) => {
+    const { output, code } = await run(t, await copySource(t), FLUSHED)
+
+    assert.equal(code, 0, output)
+    assert.match(output, /^# pass 1$/m)
+  })
+
+  for (const bug of BUGS) {
+    test(`${bug.name} is found`, TIMEOUT, async (t) => {
+      const folder = await copySource(t)
+      const file = join(folder, bug.in)
+      const parts = (await readFile(file, 'utf8')).split(bug.find)
+      assert.equal(parts.length, 2, `${bug.in} should have this once: ${bug.find}`)
+      await writeFile(file, parts.join(bug.replace))
+
+      const { output } = await run(t, folder, bug.watch)
+
+      assert.match(output, /^# fail 1$/m, output)
+      assert.match(output, bug.says)
+    })
+  }
+})
+
+async function copySource(t: TestContext): Promise<string> {
+  const folder = await temporaryFolder()
+  atEnd(t, () => rm(folder, { recursive: true, force: true }))
+  await mkdir(join(folder, 'test'))
+  for (const name of COPIED) await cp(join(ROOT, name), join(folder, name), { recursive: true })
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  return folder
+}
+
+/** In a group of its own, so that whatever it started goes with it. */
+async function run(t: TestContext, folder: string, { file, name, feed }: Watch) {
+  const postgres = await sharedPostgres()
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env // or it would speak to this runner
+  const pattern = name.replaceAll('"', '.')
+  const args = ['--import', 'tsx', '--test-reporter=tap', `--test-name-pattern=${pattern}`, `test/crash/${file}`]
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      ...env,
+      REEVE_TEST_POSTGRES: JSON.stringify(postgres),
+      REEVE_TEST_PATIENCE_MS: String(PATIENCE_MS),
+      REEVE_TEST_FEED: feed,
+    },
+  })
+  const { pid } = child
+  assert(pid !== undefined)
+  atEnd(t, () => killGroup(pid))
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  const [code]: unknown[] = await once(child, 'close')
+  return { output, code }
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // nothing of it is left, as it should be
+  }
+}

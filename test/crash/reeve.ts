@@ -1,0 +1,121 @@
+// The whole server as a user starts it, on an embedded database in a folder that goes away with the test.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { rm } from 'node:fs/promises'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { untilNoProcess } from '../../src/core/embedded/setup.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { temporaryFolder } from '../support/servers.ts'
+import { until } from '../support/until.ts'
+import type { Exit } from './peer.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const PASSWORD = 'nine-brown-hens'
+const SETTINGS = {
+  SERVER_PORT: '0',
+  LOG_LEVEL: 'warn',
+  REEVE_ADMIN_USERNAME: 'admin',
+  REEVE_ADMIN_PASSWORD: PASSWORD,
+  JOB_LEASE_SEC: '3',
+  JOB_HEARTBEAT_SEC: '1',
+  JOB_RECLAIM_INTERVAL_SEC: '1',
+}
+
+export interface JobSeen {
+  state: string
+  attempt_id: number
+  result: unknown
+  history: { what: string }[]
+}
+
+export interface Reeve {
+  exited: Promise<Exit>
+  /** What it has said to people, so far. */
+  said(): string
+  /** To the process, or to all of its group, as Ctrl-C in a terminal does. */
+  signal(signal: NodeJS.Signals, to?: 'process' | 'group'): void
+  ready(): Promise<Client>
+}
+
+export interface Client {
+  url: string
+  submit(payload: object): Promise<string>
+  job(jobId: string, waitSec?: number): Promise<JobSeen>
+}
+
+/** Gone with the test, and with it every process that has to do with it. */
+export async function dataFolder(t: TestContext): Promise<string> {
+  const folder = await temporaryFolder()
+  atEnd(t, async () => {
+    await untilNoProcess(folder)
+    await rm(folder, { recursive: true, force: true })
+  })
+  return `${folder}/data`
+}
+
+export function startReeve(t: TestContext, dataDir: string, settings: Record<string, string> = {}): Reeve {
+  const { PATH = '', HOME = '' } = process.env
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', 'up'], {
+    cwd: ROOT,
+    detached: true,
+    env: { PATH, HOME, ...SETTINGS, REEVE_DATA_DIR: dataDir, ...settings },
+    stdio: ['ignore', 'inherit', 'pipe'],
+  })
+  const { pid } = child
+  assert(pid !== undefined)
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+  const exited = new Promise<Exit>((resolve) => child.once('close', (code, signal) => resolve({ code, signal })))
+  const isAlive = () => child.exitCode === null && child.signalCode === null
+  const signal: Reeve['signal'] = (name, to = 'process') => {
+    if (isAlive()) process.kill(to === 'group' ? -pid : pid, name)
+  }
+  atEnd(t, async () => {
+    signal('SIGKILL', 'group')
+    await exited
+  })
+  return {
+    exited,
+    said: () => said,
+    signal,
+    async ready() {
+      await until(
+        'Reeve is ready',
+        () => /ready at (\S+)/.test(said) || !isAlive(),
+        () => said,
+      )
+      const url = /ready at (\S+)/.exec(said)?.[1]
+      assert(url !== undefined, `it ended: ${said}`)
+      return clientOf(url)
+    },
+  }
+}
+
+async function clientOf(url: string): Promise<Client> {
+  const send = async <Body>(path: string, init: RequestInit): Promise<{ status: number; body: Body }> => {
+    const headers = { 'content-type': 'application/json', ...init.headers }
+    const response = await fetch(`${url}${path}`, { ...init, headers })
+    return { status: response.status, body: JSON.parse(await response.text()) }
+  }
+  const credentials = JSON.stringify({ username: 'admin', password: PASSWORD })
+  const login = await send<{ access_token: string }>('/auth/login', { method: 'POST', body: credentials })
+  assert.equal(login.status, 200)
+  const headers = { authorization: `Bearer ${login.body.access_token}` }
+
+  return {
+    url,
+    async submit(payload) {
+      const body = JSON.stringify({ kind: 'echo', payload })
+      const accepted = await send<{ job_id: string }>('/admin/jobs', { method: 'POST', headers, body })
+      assert.equal(accepted.status, 202)
+      return accepted.body.job_id
+    },
+    async job(jobId, waitSec = 0) {
+      const prefer = waitSec === 0 ? {} : { prefer: `wait=${waitSec}` }
+      const seen = await send<JobSeen>(`/admin/jobs/${jobId}`, { headers: { ...headers, ...prefer } })
+      assert.equal(seen.status, 200)
+      return seen.body
+    },
+  }
+}
