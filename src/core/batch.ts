@@ -1,6 +1,6 @@
 // Group commit. Calls that arrive while a statement runs wait, and go into the next one together: the busier the server,
 // the larger the statements and the fewer the commits. Nobody waits for a timer; an idle server runs a batch of one.
-import { isDataError } from './database.ts'
+import { isConflict, isDataError } from './database.ts'
 
 export interface BatchOptions<Request, Answer> {
   /** One statement for all; answers in the order of the requests. */
@@ -26,6 +26,7 @@ interface Waiting<Request, Answer> {
 const LANES = 2
 const ROWS_MAX = 1000
 const WAITING_MAX = 100_000
+const CONFLICTS_MAX = 3
 
 export function batched<Request, Answer>(
   options: BatchOptions<Request, Answer>,
@@ -87,10 +88,14 @@ export function batched<Request, Answer>(
   }
 }
 
-/** A data error says that some row is bad, not which: halves are tried until the bad row fails alone. */
+/**
+ * A data error says that some row is bad, not which: halves are tried until the bad row fails alone. A deadlock or a lock
+ * timeout is nobody's fault, and the statement changed nothing: it is tried again.
+ */
 async function runHalving<Request, Answer>(
   run: (requests: Request[]) => Promise<Answer[]>,
   batch: Waiting<Request, Answer>[],
+  conflictsLeft = CONFLICTS_MAX,
 ): Promise<void> {
   try {
     const answers = await run(batch.map((call) => call.request))
@@ -100,6 +105,7 @@ async function runHalving<Request, Answer>(
       else call.resolve(answer)
     })
   } catch (error) {
+    if (isConflict(error) && conflictsLeft > 0) return runHalving(run, batch, conflictsLeft - 1)
     if (!isDataError(error) || batch.length === 1) {
       batch.forEach((call) => call.reject(error))
       return

@@ -16,7 +16,11 @@ import { openLedger, type Ledger } from './ledger/ledger.ts'
 import { ownerName } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Delivery } from './outbox/delivery.ts'
+import { takeAway } from './outbox/dispatcher.ts'
 import { StartError } from './storage.ts'
+
+// So long the outbox leaves a new job to the process that submitted it, which announces it within milliseconds.
+const OUTBOX_GRACE_MS = 5000
 
 export interface Engine {
   ledger: Ledger
@@ -60,7 +64,8 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
     maxAttempts: config.JOB_MAX_ATTEMPTS,
     ageingSec: config.JOB_AGEING_SEC,
     announceByOutbox: redis !== null,
-    onReady: (kinds) => feed.hint(kinds),
+    outboxGraceMs: OUTBOX_GRACE_MS,
+    onReady: (kinds, jobs) => feed.hint(kinds, jobs),
     onEffects: () => wakeDispatcher(),
   })
   const common = { ledger: () => ledger, owner, leaseMs: config.JOB_LEASE_SEC * 1000 }
@@ -70,22 +75,11 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
       : openRedisFeed({
           ...common,
           url: redis,
-          ageingSec: config.JOB_AGEING_SEC,
-          payloadTtlSec: config.JOB_PAYLOAD_TTL_SEC,
-          streams: {
-            judgeKey: config.JOB_STREAM_KEY,
-            group: config.JOB_STREAM_GROUP,
-            consumer: owner,
-            maxLength: config.JOB_STREAM_MAXLEN,
-          },
-          reclaim: {
-            everyMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000,
-            count: config.JOB_RECLAIM_COUNT,
-            graceMs: config.JOB_RECLAIM_GRACE_SEC * 1000,
-          },
+          ...streamSettings(config, owner),
           metrics: handsMetrics,
           log,
           wakeDispatcher: () => wakeDispatcher(),
+          onAnnounced: (jobIds) => takeAway(database.hot, 'feed', jobIds),
           announces: (kind) => kinds.get(kind)?.run !== undefined || kinds.get(kind) === undefined,
           bury: (jobId, reason) => buryJob(ledger, kinds, jobId, reason),
         })
@@ -113,6 +107,22 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
     },
   }
 }
+
+const streamSettings = (config: Config, consumer: string) => ({
+  ageingSec: config.JOB_AGEING_SEC,
+  payloadTtlSec: config.JOB_PAYLOAD_TTL_SEC,
+  streams: {
+    judgeKey: config.JOB_STREAM_KEY,
+    group: config.JOB_STREAM_GROUP,
+    consumer,
+    maxLength: config.JOB_STREAM_MAXLEN,
+  },
+  reclaim: {
+    everyMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000,
+    count: config.JOB_RECLAIM_COUNT,
+    graceMs: config.JOB_RECLAIM_GRACE_SEC * 1000,
+  },
+})
 
 async function openRedisBusOrExplain(url: string, log: (error: unknown) => void): Promise<Bus> {
   try {

@@ -84,7 +84,8 @@ test('PostgreSQL: what happens while LISTEN is on its way is not missed', async 
   atEnd(t, () => bus.close())
   const events = openEvents(database, bus, (error) => assert.fail(String(error)))
   const heard = collector()
-  await events.subscribe('c', { since: 0 }, heard.listener)
+  const subscription = await events.subscribe('c', { since: 0 }, heard.listener)
+  atEnd(t, () => subscription.close())
   await late.asked
 
   await write(event(1))

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import { Registry } from 'prom-client'
 import { openDatabase } from '../../src/core/database.ts'
 import type { Bus } from '../../src/core/events/bus.ts'
-import { openEvents, type Event, type NewEvent } from '../../src/core/events/events.ts'
+import { openEvents, type Event, type Events, type NewEvent } from '../../src/core/events/events.ts'
 import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
 import { openRedisBus } from '../../src/core/events/redis-bus.ts'
 import { runEffects } from '../../src/core/ledger/effects.ts'
@@ -31,7 +31,15 @@ export async function openPeer(t: TestContext, at: PgConnection, kind: BusKind) 
   const bus: Bus =
     kind === 'Redis' ? await openRedisBus(await sharedRedis(), failTest) : await openPostgresBus(database, failTest)
   atEnd(t, () => bus.close())
-  const events = openEvents(database, bus, failTest)
+  const opened = openEvents(database, bus, failTest)
+  const events: Events = {
+    ...opened,
+    async subscribe(...args) {
+      const subscription = await opened.subscribe(...args)
+      atEnd(t, () => subscription.close())
+      return subscription
+    },
+  }
   const metrics = openOutboxMetrics(new Registry(), database)
 
   /** Writes them as a transition would: in one transaction. */

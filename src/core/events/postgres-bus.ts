@@ -68,7 +68,7 @@ export async function openPostgresBus(database: Database, log: (error: unknown) 
       const subscription = { listener, onGap }
       if (local.add(channel, subscription)) {
         listen('listen', channel)
-        void said.then(() => local.gap([channel])) // what was said before the server began to listen
+        void said.then(() => closing.signal.aborted || local.gap([channel])) // for what was said before the server listened
       }
       return () => {
         if (local.remove(channel, subscription)) listen('unlisten', channel)

@@ -9,11 +9,15 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
   const speaker = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, lazyConnect: true })
   const listener = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: null })
   let wasReady = false
+  let closing = false
+  const logUnlessClosing = (error: unknown) => {
+    if (!closing) log(error)
+  }
 
   /** The server listens once it has answered: what was said before that is a gap. */
   const listen = (channels: string[]) => {
     if (channels.length === 0) return
-    listener.subscribe(...channels).then(() => local.gap(channels), log)
+    listener.subscribe(...channels).then(() => local.gap(channels), logUnlessClosing)
   }
 
   speaker.on('error', log)
@@ -37,10 +41,11 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
       const subscription = { listener: onMessage, onGap }
       if (local.add(channel, subscription)) listen([channel])
       return () => {
-        if (local.remove(channel, subscription)) listener.unsubscribe(channel).catch(log)
+        if (local.remove(channel, subscription)) listener.unsubscribe(channel).catch(logUnlessClosing)
       }
     },
     async close() {
+      closing = true
       speaker.disconnect()
       listener.disconnect()
     },

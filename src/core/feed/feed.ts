@@ -2,11 +2,12 @@
 // ledger let somebody acquire is worked on.
 import type { Acquired } from '../ledger/job.ts'
 import type { Announced } from '../ledger/repair.ts'
+import type { PreparedJob } from '../ledger/submit.ts'
 import type { Loop } from '../loop.ts'
 
 export interface Feed {
-  /** Called after a commit that made jobs of these kinds ready. Never waits, never throws. */
-  hint(kinds: readonly string[]): void
+  /** Called after a commit that made jobs of these kinds ready. `jobs`: just submitted here. Never waits, never throws. */
+  hint(kinds: readonly string[], jobs?: readonly PreparedJob[]): void
   /** Says again that these jobs are ready. */
   announce(jobs: readonly Announced[]): Promise<void>
   /** Waits until at least one job was acquired, for a while, or until `signal` aborts. */

@@ -37,7 +37,7 @@ export function openPostgresFeed({ ledger, bus, owner, leaseMs, metrics }: Postg
   const tell = (kinds: Iterable<string>) => bus.publish(CHANNEL, [...new Set(kinds)].join(','))
 
   return {
-    hint: tell,
+    hint: (kinds) => tell(kinds),
     announce: async (jobs) => tell(jobs.map((job) => job.kind)),
     async take({ kind, limit, signal }) {
       const wake = wakeOf(kind)

@@ -19,6 +19,8 @@ const READY_WAIT_MS = 1000
 export interface Announcer {
   /** Throws unless every job that has not ended was announced. */
   announce(jobs: readonly (Announced & { level?: Level })[]): Promise<void>
+  /** Announces what its submitter still has in memory. Resolves to the ids of those that are in a stream now. */
+  announceNew(jobs: readonly JobBrief[]): Promise<string[]>
   /** Whether the kind's streams can take more without trimming what nobody has read. */
   hasRoom(kind: string): Promise<boolean>
   delivery: Delivery
@@ -76,6 +78,16 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
         const answers = await announceKind(kind, announcements)
         for (const answer of answers) if (!answer.ok) throw new Error(`Redis refused an entry: ${answer.error}`)
       }
+    },
+    async announceNew(jobs) {
+      const wanted = jobs.filter((job) => announces(job.kind)).map((job): Announcement => ({ job }))
+      const announced: string[] = []
+      for (const [kind, announcements] of groupBy(wanted, ({ job }) => job.kind)) {
+        if (!(await room.has(kind))) continue
+        const answers = await announceKind(kind, announcements)
+        announced.push(...announcements.filter((_, index) => answers[index]?.ok === true).map(({ job }) => job.jobId))
+      }
+      return announced
     },
     delivery: { topic: 'feed', keeps: false, rowsMax: ROWS_MAX, retry: RETRY, attemptsMax: null, deliver },
   }

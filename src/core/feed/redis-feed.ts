@@ -14,6 +14,7 @@ import type { Feed } from './feed.ts'
 import type { Loop } from '../loop.ts'
 import type { Delivery } from '../outbox/delivery.ts'
 import type { RedisFeedOptions } from './redis-options.ts'
+import { openDirect } from './redis-direct.ts'
 import { GroupConnection } from './redis-group-connection.ts'
 import { openReader } from './redis-reader.ts'
 import { openRepair } from './redis-repair.ts'
@@ -32,6 +33,7 @@ export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
   const commands = openConnection(options.url, 'reeve-feed', outage)
   const acknowledge = openAcknowledge(commands, options)
   const announcer = openAnnouncer(commands, options)
+  const direct = openDirect(announcer, options)
   const repair = openRepair(commands, options, announcer)
   const open = new Map<string, { connection: GroupConnection; taker: Taker }>()
 
@@ -67,7 +69,10 @@ export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
   })
 
   return {
-    hint: () => options.wakeDispatcher(),
+    hint(_, jobs) {
+      if (jobs === undefined || options.onAnnounced === undefined) options.wakeDispatcher()
+      else direct.add(jobs)
+    },
     announce: announcer.announce,
     take: (request) => takerOf(request.kind).take(request),
     loops: (kinds) => (kinds.length === 0 ? [] : [reclaim(kinds), repair.loop(kinds)]),
@@ -85,6 +90,7 @@ export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
     },
 
     async close() {
+      await direct.close()
       for (const { connection } of open.values()) connection.close()
       await Promise.all([...open.values()].map(({ taker }) => taker.close()))
       commands.disconnect()

@@ -40,6 +40,8 @@ export interface RedisFeedOptions {
   clock?: Clock
   /** Announcing is the outbox's work: this makes it look at once. */
   wakeDispatcher(): void
+  /** These jobs of this process are in a stream: their outbox rows have served. */
+  onAnnounced?: (jobIds: readonly string[]) => Promise<void>
   /** False for kinds whose hands never read a stream: nothing is announced for them. */
   announces?: (kind: string) => boolean
   /** Ends a job that an unreadable entry names, with what its door commits with a death. */

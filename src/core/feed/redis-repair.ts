@@ -3,6 +3,7 @@
 // enough for a higher level, and forgets places of entries that are no more.
 import type { Redis } from 'ioredis'
 import { systemClock } from '../clock.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { Announced, Place } from '../ledger/repair.ts'
 import { Wake, type Loop } from '../loop.ts'
 import type { Announcer } from './redis-announcer.ts'
@@ -66,18 +67,6 @@ export function openRepair(redis: Redis, options: RedisFeedOptions, announcer: A
   const patience = openPatience()
   const progressOf = new Map<string, Progress>()
 
-  const find = async (kind: string, progress: Progress) => {
-    const olderThanMs = progress.all ? 0 : repair.olderThanMs
-    const { jobs: waiting, next } = await ledger().findWaiting({
-      kind,
-      olderThanMs,
-      after: progress.after,
-      limit: PAGE,
-    })
-    const abandoned = await ledger().findAbandoned({ kinds: [kind], exhausted: false })
-    return { jobs: [...waiting, ...abandoned], next }
-  }
-
   const findLost = async (kind: string, jobs: readonly Announced[]) => {
     const now = clock.now()
     const leveled = jobs.map((job) => ({ ...job, level: agedLevelOf(job, { now, ageingSec }) }))
@@ -92,7 +81,7 @@ export function openRepair(redis: Redis, options: RedisFeedOptions, announcer: A
     progressOf.set(kind, progress)
     if (!(await announcer.hasRoom(kind))) return false
 
-    const { jobs, next } = await find(kind, progress)
+    const { jobs, next } = await find(ledger(), kind, progress, repair.olderThanMs)
     const lost = patience.filter(await findLost(kind, jobs))
     if (lost.length > 0) {
       await announcer.announce(lost)
@@ -131,4 +120,11 @@ export function openRepair(redis: Redis, options: RedisFeedOptions, announcer: A
       },
     }),
   }
+}
+
+/** A page of what waits, and whatever is abandoned. */
+async function find(ledger: Ledger, kind: string, { all, after }: Progress, olderThanMs: number) {
+  const waiting = await ledger.findWaiting({ kind, olderThanMs: all ? 0 : olderThanMs, after, limit: PAGE })
+  const abandoned = await ledger.findAbandoned({ kinds: [kind], exhausted: false })
+  return { jobs: [...waiting.jobs, ...abandoned], next: waiting.next }
 }

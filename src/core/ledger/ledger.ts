@@ -83,8 +83,9 @@ export interface LedgerOptions {
   ageingSec: number
   /** The announcement of a job is a row of the outbox (Redis feed), not the job's own row (PostgreSQL feed). */
   announceByOutbox: boolean
-  /** Called after a commit that made jobs of these kinds ready. */
-  onReady(kinds: readonly string[]): void
+  outboxGraceMs?: number
+  /** Called after a commit that made jobs of these kinds ready; `jobs` are those that were submitted just now. */
+  onReady(kinds: readonly string[], jobs?: readonly PreparedJob[]): void
   /** Called after a commit that had effects: one of them may have written to the outbox. */
   onEffects(): void
 }
@@ -117,7 +118,7 @@ function submitting(options: LedgerOptions) {
   const prepared = (job: NewJob) => prepare(job, options.maxAttempts)
   const announced = (jobs: readonly PreparedJob[], answers: readonly Submitted[]) => {
     const ready = jobs.filter((job, index) => isFresh(answers[index]) && job.delayMs === 0)
-    if (ready.length > 0) onReady([...new Set(ready.map((job) => job.kind))])
+    if (ready.length > 0) onReady([...new Set(ready.map((job) => job.kind))], ready)
     if (jobs.some((job) => job.effects.length > 0)) options.onEffects()
     return answers
   }
@@ -131,10 +132,12 @@ function submitting(options: LedgerOptions) {
   return {
     submit: (job: NewJob) => submitOne(prepared(job)),
     submitMany: (jobs: readonly NewJob[]) => submitAll(jobs.map(prepared)),
-    submitIn: (tx: Tx, jobs: readonly NewJob[]) => submitIn(tx, jobs.map(prepared), options),
-    announce: onReady,
+    submitIn: (tx: Tx, jobs: readonly NewJob[]) => submitIn(tx, jobs.map(prepared), { ...options, outboxGraceMs: 0 }),
+    announce: (kinds: readonly string[]) => onReady(kinds),
     async replay(jobId: string, effectsOf?: EffectsOfReplay) {
-      const { answer, kind } = await database.transaction((tx) => replay(tx, jobId, { ...options, effectsOf }))
+      const { answer, kind } = await database.transaction((tx) =>
+        replay(tx, jobId, { ...options, outboxGraceMs: 0, effectsOf }),
+      )
       if (kind !== null) onReady([kind])
       if (effectsOf !== undefined) options.onEffects()
       return answer

@@ -19,7 +19,8 @@ const INSERT_JOBS = `
 const INSERT_JOBS_AND_OUTBOX = `
   with job as (${INSERT_JOBS} returning job_id, kind, priority, due_at)
   insert into outbox_events (job_id, topic, payload, next_attempt_at)
-  select job_id, 'feed', json_build_object('kind', kind, 'priority', priority), coalesce(due_at, clock_timestamp())
+  select job_id, 'feed', json_build_object('kind', kind, 'priority', priority),
+         coalesce(due_at, clock_timestamp() + $3 * interval '1 ms')
     from job`
 
 // An update that changes nothing, because only an update returns the row that was there before.
@@ -61,6 +62,8 @@ export type Submitted = { ok: true; jobId: string; duplicate: boolean } | Refuse
 export interface SubmitOptions {
   ageingSec: number
   announceByOutbox: boolean
+  /** How long the outbox holds back: so long has whoever submits to announce the job itself, and take the row away. */
+  outboxGraceMs?: number
 }
 
 export const PRIORITY_DEFAULT = 5
@@ -148,6 +151,7 @@ async function insert(on: Queryable, jobs: readonly PreparedJob[], options: Subm
     trace_id: job.traceId,
     replay_of: job.replayOf,
   }))
-  const sql = options.announceByOutbox ? INSERT_JOBS_AND_OUTBOX : INSERT_JOBS
-  await on.query(sql, [JSON.stringify(rows), options.ageingSec])
+  const params = [JSON.stringify(rows), options.ageingSec]
+  if (!options.announceByOutbox) await on.query(INSERT_JOBS, params)
+  else await on.query(INSERT_JOBS_AND_OUTBOX, [...params, options.outboxGraceMs ?? 0])
 }

@@ -5,7 +5,7 @@
 //      └── a dispatcher that dies in between: the backoff runs out, and another one claims the row
 //
 // Claiming skips what others hold (`for update skip locked`), so that any number of dispatchers may run.
-import { storableText, type Database } from '../database.ts'
+import { storableText, type Database, type Queryable } from '../database.ts'
 import { retryWaitMs } from '../hands/retry.ts'
 import { opaque } from '../ledger/refusal.ts'
 import { Wake, type Loop } from '../loop.ts'
@@ -26,6 +26,11 @@ const CLAIM = `
   returning outbox_events.outbox_id, job_id, topic, payload, attempts`
 
 const DELETE_DELIVERED = `delete from outbox_events where outbox_id = any($1)`
+
+const DELETE_OF_JOBS = `
+  delete from outbox_events
+   using unnest($2::uuid[]) as gone (job_id)
+   where outbox_events.job_id = gone.job_id and topic = $1`
 
 const SETTLE = `
   update outbox_events
@@ -78,6 +83,11 @@ export async function dispatchOnce(
   metrics.latency.observe((performance.now() - started) / 1000)
   for (const answer of answers) metrics.dispatched.inc(answer.ok ? DELIVERED : FAILED)
   return claimed.length === delivery.rowsMax
+}
+
+/** Whoever wrote these jobs' rows has delivered them by itself. */
+export async function takeAway(on: Queryable, topic: string, jobIds: readonly string[]): Promise<void> {
+  await on.query(DELETE_OF_JOBS, [topic, jobIds])
 }
 
 const DELIVERED = { status: 'delivered', reason: '' }

@@ -1,0 +1,53 @@
+// The short way: whoever submits announces at once, from memory, and then takes the outbox's row away. The row is there for
+// when this fails or the process dies in between: its time comes a few seconds later, and the dispatcher takes the long way.
+import type { JobBrief } from '../ledger/read.ts'
+import type { PreparedJob } from '../ledger/submit.ts'
+import type { Announcer } from './redis-announcer.ts'
+import type { RedisFeedOptions } from './redis-options.ts'
+
+const JOBS_PER_ROUND = 1000
+const WAITING_MAX = 20_000 // more than that, and the outbox is the better queue
+
+export interface Direct {
+  add(jobs: readonly PreparedJob[]): void
+  /** What is being announced is announced. */
+  close(): Promise<void>
+}
+
+export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeedOptions): Direct {
+  let waiting: PreparedJob[] = []
+  let running: Promise<void> | null = null
+
+  const run = async () => {
+    while (waiting.length > 0) {
+      const jobs = waiting.splice(0, JOBS_PER_ROUND)
+      try {
+        const announced = await announcer.announceNew(jobs.map(briefOf))
+        if (announced.length > 0) await onAnnounced?.(announced)
+      } catch (error) {
+        log.debug({ err: error, jobs: jobs.length }, 'left to the outbox')
+        waiting = [] // it would fail for them as well
+      }
+    }
+    running = null
+  }
+
+  return {
+    add(jobs) {
+      if (waiting.length >= WAITING_MAX) return
+      waiting.push(...jobs)
+      running ??= run()
+    },
+    close: async () => running ?? undefined,
+  }
+}
+
+const briefOf = ({ jobId, kind, priority, payload, accountId, traceId }: PreparedJob): JobBrief => ({
+  jobId,
+  kind,
+  state: 'pending',
+  priority,
+  payload,
+  accountId,
+  traceId,
+})
