@@ -69,12 +69,20 @@ const BUGS: readonly Bug[] = [
     says: /never: every job has ended/,
   },
   {
-    name: 'an acquire that does not look at the lease',
+    name: 'an acquire by id that does not look at the lease',
     in: 'src/core/ledger/acquire.ts',
     find: `state = 'processing' and lease_until <= clock_timestamp() as abandoned`,
     replace: `state = 'processing' as abandoned`,
-    watch: { file: 'steps.test.ts', name: 'a job in living hands starts nothing', feed: REDIS },
-    says: /only its holder worked on it/,
+    watch: { file: 'steps.test.ts', name: 'a job in living hands is left', feed: REDIS },
+    says: /only its holder worked on it|lease_expired/,
+  },
+  {
+    name: 'an acquire of the next job that does not look at the lease',
+    in: 'src/core/ledger/acquire.ts',
+    find: 'else lease_until <= clock_timestamp() and coalesce(attempt_id',
+    replace: 'else coalesce(attempt_id',
+    watch: { file: 'steps.test.ts', name: 'a job in living hands is left', feed: 'PostgreSQL' },
+    says: /only its holder worked on it|lease_expired/,
   },
 ]
 

@@ -15,6 +15,8 @@ export interface Streams {
   pendingJobs(): Promise<string[]>
   /** All entries that were ever added and not removed. */
   jobs(): Promise<string[]>
+  /** A second entry, as a dispatcher that repeats itself makes one. */
+  announceAgain(jobId: string): Promise<unknown>
   /** Makes every entry that was read look as if it had lain for hours. */
   letLie(): Promise<void>
   /** For the message of a failed test. */
@@ -45,6 +47,8 @@ export function openStreams(t: TestContext, url: string, kind: string): Streams 
       const jobOf = new Map((await entries()).map(({ id, jobId }) => [id, jobId]))
       return (await pending()).map(({ id }) => jobOf.get(id) ?? `trimmed ${id}`)
     },
+    announceAgain: (jobId) =>
+      redis.xadd(key, '*', 'job_id', jobId, 'enqueue_ts', '1', 'payload_ref', `task:payload:${jobId}`, 'priority', '5'),
     async letLie() {
       for (const { id, consumer } of await pending()) {
         await redis.call('XCLAIM', key, GROUP, consumer, 0, id, 'IDLE', 10_000_000, 'JUSTID')

@@ -9,8 +9,8 @@ import type { Ledger } from '../../src/core/ledger/ledger.ts'
 import { upkeepLoops } from '../../src/core/upkeep.ts'
 import { openWiring, tell } from './wiring.ts'
 
-/** In the order in which a job passes them: `acquiring` is before the ledger is asked, `working` in the middle of it. */
-export type KillStep = 'acquiring' | 'working' | Step
+/** `acquiring` is before the ledger is asked, `asked` when it has said yes or no, `working` in the middle of the work. */
+export type KillStep = 'acquiring' | 'asked' | 'working' | Step
 
 export interface WorkerOptions {
   settings: Record<string, string>
@@ -44,7 +44,7 @@ const kind: Kind = {
 const works = options.role === 'work'
 engine.kinds.add([kind])
 const upkeep = upkeepLoops({ ...engine, buryEveryMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000 })
-announceAcquiring(engine.ledger)
+tellOfAcquiring(engine.ledger)
 const workshop = openWorkshop({
   config,
   engine,
@@ -74,16 +74,16 @@ async function reach(step: KillStep, jobId: string | null): Promise<void> {
   if (how === 'hold') await once(process, 'message')
 }
 
-function announceAcquiring(ledger: Ledger): void {
+function tellOfAcquiring(ledger: Ledger): void {
   const { acquire, acquireNext } = ledger
-  ledger.acquire = async (request) => {
-    await reach('acquiring', request.jobId)
-    return acquire(request)
+  const telling = async <Answer>(jobId: string | null, ask: () => Promise<Answer>): Promise<Answer> => {
+    await reach('acquiring', jobId)
+    const answer = await ask()
+    await reach('asked', jobId)
+    return answer
   }
-  ledger.acquireNext = async (request) => {
-    await reach('acquiring', null)
-    return acquireNext(request)
-  }
+  ledger.acquire = (request) => telling(request.jobId, () => acquire(request))
+  ledger.acquireNext = (request) => telling(null, () => acquireNext(request))
 }
 
 function msOf(payload: unknown): number {

@@ -14,7 +14,7 @@ import { migrationFolders } from '../../../dist/main.js'
 import type { Contestant, Handle, Producer, Servers, Worker } from '../contestant.ts'
 
 const KIND = 'noop'
-const SLOTS = 3000
+const SLOTS = 1500
 const SETTLED = `
   select not exists (select from jobs where state in ('pending', 'processing'))
      and not exists (select from outbox_events where status = 'pending') as settled`
