@@ -28,8 +28,9 @@ export const TIMEOUT = { timeout: 120_000 }
 const WORKER = new URL('worker-process.ts', import.meta.url)
 const SUBMITTER = new URL('submitter-process.ts', import.meta.url)
 
+const PEER = 'peer' // what the connections of other processes are called
+const LEASE_SEC = 3
 const SETTINGS = {
-  JOB_LEASE_SEC: '3',
   JOB_HEARTBEAT_SEC: '1',
   JOB_RECLAIM_GRACE_SEC: '0',
   JOB_RECLAIM_INTERVAL_SEC: '1',
@@ -59,6 +60,8 @@ export interface Rig {
   worker(options?: Partial<WorkerOptions> & { slots?: number }): Peer
   submitter(does: SubmitterOptions['does']): Peer
   countDone(): Promise<number>
+  /** The last statement of a process that was killed may end, and commit, after its death. */
+  untilAllGone(): Promise<void>
   /** The holders are known to be dead: nobody needs to wait until what they had claimed is free again. */
   buryHolders(): Promise<void>
   /** The same for rows of the outbox: who delivers them has a minute, which is longer than a test. */
@@ -71,6 +74,8 @@ export interface Rig {
 export interface RigOptions {
   at?: PgConnection
   redisUrl?: string
+  /** Long where a slow machine must not cost a living worker its lease. */
+  leaseSec?: number
 }
 
 export async function setup(t: TestContext, feed: FeedName, options: RigOptions = {}): Promise<Rig> {
@@ -84,7 +89,8 @@ export async function setup(t: TestContext, feed: FeedName, options: RigOptions 
   const streams = redisUrl === null ? null : openStreams(t, redisUrl, kind)
 
   const redisSettings = redisUrl === null ? {} : { REDIS_URL: redisUrl }
-  const settings = { ...SETTINGS, DATABASE_URL: urlOf(at), ...redisSettings }
+  const leaseSec = options.leaseSec ?? LEASE_SEC
+  const settings = { ...SETTINGS, JOB_LEASE_SEC: String(leaseSec), DATABASE_URL: urlOf(at), ...redisSettings }
   const worker: Rig['worker'] = ({ slots = 10, ...more } = {}) => {
     const withSlots = { ...settings, WORK_CONCURRENCY: String(slots) }
     return startPeer(t, WORKER, { kind, role: 'work', ...more, settings: withSlots } satisfies WorkerOptions)
@@ -105,11 +111,11 @@ export async function setup(t: TestContext, feed: FeedName, options: RigOptions 
       const answers = await ledger.submitMany(jobs)
       return answers.flatMap((answer) => (answer.ok ? [answer.jobId] : []))
     },
-    ...watching(database, streams),
+    ...watching(database, streams, { isLong: leaseSec > LEASE_SEC }),
   }
 }
 
-function watching(database: Database, streams: Streams | null) {
+function watching(database: Database, streams: Streams | null, { isLong }: { isLong: boolean }) {
   const count = async (condition: string): Promise<number> => {
     const [row] = await database.query<{ count: number }>(`select count(*)::integer as count from ${condition}`)
     assert(row !== undefined)
@@ -127,6 +133,12 @@ function watching(database: Database, streams: Streams | null) {
     )
   const freeOutbox = () => database.query('update outbox_events set next_attempt_at = clock_timestamp()')
   return {
+    untilAllGone: () =>
+      until('no connection is left', async () => {
+        return (
+          (await count(`pg_stat_activity where datname = current_database() and application_name = '${PEER}'`)) === 0
+        )
+      }),
     countDone: () => count(`jobs where state = 'done'`),
     async buryHolders() {
       await database.query(`update jobs set lease_until = clock_timestamp() where state = 'processing'`)
@@ -144,6 +156,7 @@ function watching(database: Database, streams: Streams | null) {
       )
       assert.deepEqual(lost, [])
       assert.equal(await count('effects'), await count('jobs'))
+      if (isLong) await streams?.letLie() // what is left of repeated entries waits for a lease
       await until('the outbox is empty', async () => (await count('outbox_events')) === 0)
       if (streams !== null)
         await until('nothing is pending', async () => (await streams.pendingJobs()).length === 0, streams.dump)
@@ -178,4 +191,4 @@ async function ledgerOn(t: TestContext, database: Database, announceByOutbox: bo
 
 /** By socket: the path is not a host that a URL could name. */
 const urlOf = ({ host, port, user, database }: PgConnection): string =>
-  `postgres:///${database}?host=${encodeURIComponent(host)}&port=${port}&user=${user}`
+  `postgres:///${database}?host=${encodeURIComponent(host)}&port=${port}&user=${user}&application_name=${PEER}`

@@ -29,12 +29,13 @@ const LEFT: readonly Left[] = [
 ]
 
 const JOBS = 6
+const LONG_LEASE = { leaseSec: 30 }
 
 for (const feed of FEEDS) {
   describe(`a process killed, with ${feed} as the feed`, () => {
     for (const { step, state, entry, history } of LEFT) {
       test(`a worker that dies when it is at "${step}" leaves a job that ends once`, TIMEOUT, async (t) => {
-        const rig = await setup(t, feed)
+        const rig = await setup(t, feed, LONG_LEASE)
         const jobIds = await rig.submit(JOBS)
         const first = rig.worker({ stop: { at: step, how: 'die' }, slots: JOBS })
         const { jobId = null } = await first.heard(step)
@@ -46,6 +47,7 @@ for (const feed of FEEDS) {
           const isThere = (await rig.streams.pendingJobs()).includes(job)
           assert.equal(isThere, entry, entry ? 'the entry of the job is still there' : 'its entry was acknowledged')
         }
+        await rig.untilAllGone()
         await rig.buryHolders()
         const second = rig.worker()
         await rig.assertEndedOnce(jobIds)
@@ -56,7 +58,7 @@ for (const feed of FEEDS) {
     }
 
     test('a job in living hands is left to them, whoever else hears of it', TIMEOUT, async (t) => {
-      const rig = await setup(t, feed)
+      const rig = await setup(t, feed, LONG_LEASE)
       const [jobId = ''] = await rig.submit(1)
       const holder = rig.worker({ stop: { at: 'working', how: 'hold' }, slots: 1 })
       await holder.heard('working')
@@ -74,7 +76,7 @@ for (const feed of FEEDS) {
     })
 
     test('jobs whose submitter dies between the commit and the announcement are found', TIMEOUT, async (t) => {
-      const rig = await setup(t, feed)
+      const rig = await setup(t, feed, LONG_LEASE)
       const jobIds = [v7(), v7(), v7()]
       const submitter = rig.submitter({ what: 'die', jobIds })
       assert.equal((await submitter.exited).signal, 'SIGKILL')
@@ -119,7 +121,7 @@ describe('an entry in Redis', () => {
 
 /** Jobs that are in the stream, and no worker has been there yet. */
 async function announced(t: Parameters<typeof setup>[0], count = 3) {
-  const rig = await setup(t, 'PostgreSQL + Redis')
+  const rig = await setup(t, 'PostgreSQL + Redis', LONG_LEASE)
   const { streams } = rig
   assert(streams !== null)
   const jobIds = await rig.submit(count)

@@ -16,7 +16,7 @@ import type { Contestant, Handle, Producer, Servers, Worker } from '../contestan
 const KIND = 'noop'
 const SLOTS = 1500
 const SETTLED = `
-  select not exists (select from jobs where state in ('pending', 'processing'))
+  select not exists (select from jobs where finished_at is null)
      and not exists (select from outbox_events where status = 'pending') as settled`
 const PREFILL = `
   insert into jobs (job_id, kind, state, priority, rank, payload, result, attempt_id, lease_owner, started_at, finished_at)
