@@ -81,6 +81,7 @@ export function openEvents(database: Database, bus: Bus, log: (error: unknown) =
       topic: TOPIC,
       keeps: false,
       rowsMax: 500,
+      claimMs: 5000,
       retry: { baseMs: 100, maxMs: 10_000 },
       attemptsMax: null,
       deliver: async (rows) => {

@@ -20,8 +20,14 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
     listener.subscribe(...channels).then(() => local.gap(channels), logUnlessClosing)
   }
 
-  speaker.on('error', log)
-  listener.on('error', log)
+  // Until the first connection stands, an error is the caller's to tell; afterwards it is an outage to log.
+  let firstError: unknown = null
+  const onError = (error: unknown) => {
+    if (wasReady) log(error)
+    else firstError ??= error
+  }
+  speaker.on('error', onError)
+  listener.on('error', onError)
   listener.on('ready', () => {
     if (wasReady) listen(local.channels()) // what was said meanwhile is gone
     wasReady = true
@@ -30,7 +36,13 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
     const cut = payload.indexOf('\n')
     if (payload.slice(0, cut) !== origin) local.deliver(channel, payload.slice(cut + 1))
   })
-  await Promise.all([speaker.connect(), listener.connect()])
+  try {
+    await Promise.all([speaker.connect(), listener.connect()])
+  } catch (error) {
+    speaker.disconnect()
+    listener.disconnect()
+    throw firstError ?? error
+  }
 
   return {
     publish(channel, message) {

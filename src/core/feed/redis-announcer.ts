@@ -15,6 +15,7 @@ import { streamsOf, type Level } from './redis-streams.ts'
 const ROWS_MAX = 1000
 const RETRY = { baseMs: 250, maxMs: 5000 }
 const READY_WAIT_MS = 1000
+const CLAIM_MS = 5000
 
 export interface Announcer {
   /** Throws unless every job that has not ended was announced. */
@@ -89,7 +90,15 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
       }
       return announced
     },
-    delivery: { topic: 'feed', keeps: false, rowsMax: ROWS_MAX, retry: RETRY, attemptsMax: null, deliver },
+    delivery: {
+      topic: 'feed',
+      keeps: false,
+      rowsMax: ROWS_MAX,
+      claimMs: CLAIM_MS,
+      retry: RETRY,
+      attemptsMax: null,
+      deliver,
+    },
   }
 }
 

@@ -8,6 +8,8 @@ export interface Delivery {
   /** Kept rows are marked delivered, as a log that can be shown; the others are deleted. */
   keeps: boolean
   rowsMax: number
+  /** How long a claimed row is nobody else's, doubling with each attempt: longer than a delivery takes. Default: a minute. */
+  claimMs?: number
   retry: RetryPolicy
   /** Then the row is dead, and can be replayed. Null: never gives up. */
   attemptsMax: number | null

@@ -21,7 +21,8 @@ const CLAIM = `
      order by next_attempt_at limit $2 for update skip locked
   )
   update outbox_events
-     set attempts = attempts + 1, next_attempt_at = clock_timestamp() + $3 * interval '1 ms'
+     set attempts = attempts + 1,
+         next_attempt_at = clock_timestamp() + $3 * power(2, least(attempts, 5)) * interval '1 ms'
     from due where outbox_events.outbox_id = due.outbox_id
   returning outbox_events.outbox_id, job_id, topic, payload, attempts`
 
@@ -72,7 +73,11 @@ export async function dispatchOnce(
   metrics: OutboxMetrics,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const claimed = await database.hot.query<ClaimedRow>(CLAIM, [delivery.topic, delivery.rowsMax, CLAIM_MS])
+  const claimed = await database.hot.query<ClaimedRow>(CLAIM, [
+    delivery.topic,
+    delivery.rowsMax,
+    delivery.claimMs ?? CLAIM_MS,
+  ])
   if (claimed.length === 0) return false
 
   const started = performance.now()
