@@ -1,7 +1,9 @@
 // Who announces: the outbox, for what was just submitted; the ledger's and the feed's own loops, for what is due or lost.
-// Both know only ids. The payload is read from the ledger here, and what needs no hands any more is left out.
+// They know only ids: the payload is read from the ledger here, and what needs no hands any more is left out. Whoever has
+// just submitted a job still has it in memory, and announces that.
 import type { Redis } from 'ioredis'
 import { systemClock } from '../clock.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { JobBrief } from '../ledger/read.ts'
 import type { Announced } from '../ledger/repair.ts'
 import type { Delivered, Delivery, OutboxRow } from '../outbox/delivery.ts'
@@ -33,15 +35,6 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
   const room = openRoom(options, streams.judgeKey)
   const streamsFor = (kind: string) => streamsOf(kind, streams.judgeKey)
 
-  const read = async (jobs: readonly { jobId: string; level?: Level }[], wanted: (job: JobBrief) => boolean) => {
-    const levelOf = new Map(jobs.map(({ jobId, level }) => [jobId, level]))
-    const briefs = (await ledger().briefs([...levelOf.keys()])).filter(wanted)
-    return groupBy(
-      briefs.map((job): Announcement => ({ job, level: levelOf.get(job.jobId) })),
-      ({ job }) => job.kind,
-    )
-  }
-
   const announceKind = async (kind: string, announcements: readonly Announcement[]) => {
     room.use(kind, announcements.length)
     return announceJobs(options, streamsFor(kind), announcements)
@@ -61,7 +54,7 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
   const deliver = async (rows: readonly OutboxRow[], signal: AbortSignal): Promise<Delivered[]> => {
     await whenReady(redis, READY_WAIT_MS)
     const named = rows.flatMap(({ jobId }) => (jobId === null ? [] : [{ jobId }]))
-    const kinds = await read(named, (job) => job.state === 'pending' && announces(job.kind))
+    const kinds = await read(ledger(), named, (job) => job.state === 'pending' && announces(job.kind))
     const answerOf = new Map<string, Delivered>()
     for (const [kind, announcements] of kinds) {
       const answers = await deliverKind(kind, announcements, signal)
@@ -74,7 +67,11 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
     hasRoom: room.has,
     async announce(jobs) {
       await whenReady(redis, READY_WAIT_MS)
-      const unended = await read(jobs, (job) => job.state !== 'done' && job.state !== 'dead' && announces(job.kind))
+      const unended = await read(
+        ledger(),
+        jobs,
+        (job) => job.state !== 'done' && job.state !== 'dead' && announces(job.kind),
+      )
       for (const [kind, announcements] of unended) {
         const answers = await announceKind(kind, announcements)
         for (const answer of answers) if (!answer.ok) throw new Error(`Redis refused an entry: ${answer.error}`)
@@ -100,6 +97,20 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
       deliver,
     },
   }
+}
+
+/** Who knows only ids reads the rest from the ledger: those that are wanted, by kind. */
+async function read(
+  ledger: Ledger,
+  jobs: readonly { jobId: string; level?: Level }[],
+  wanted: (job: JobBrief) => boolean,
+): Promise<Map<string, Announcement[]>> {
+  const levelOf = new Map(jobs.map(({ jobId, level }) => [jobId, level]))
+  const briefs = (await ledger.briefs([...levelOf.keys()])).filter(wanted)
+  return groupBy(
+    briefs.map((job): Announcement => ({ job, level: levelOf.get(job.jobId) })),
+    ({ job }) => job.kind,
+  )
 }
 
 /** The job has ended, or has hands already: whatever becomes of those, its entry or the repair loop sees to it. */
