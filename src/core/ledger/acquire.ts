@@ -20,16 +20,19 @@ const ACQUIRE_NEXT = `
                 else lease_until <= clock_timestamp() and coalesce(attempt_id - releases < max_attempts, true) end
      order by rank, job_id limit $2
        for update skip locked
+  ), taken as (
+    update jobs
+       set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = picked.at,
+           lease_owner = $3, lease_until = clock_timestamp() + $4 * interval '1 ms'
+      from picked where jobs.ctid = picked.address
+    returning ${RETURNED}, picked.state = 'processing' as abandoned, picked.attempt_id as before,
+              picked.lease_owner as owner_before, picked.started_at as started_before, picked.at
   ), ended as (
     insert into attempts (job_id, attempt_id, owner, started_at, ended_at, outcome)
-    select job_id, attempt_id, lease_owner, started_at, at, 'lease_expired' from picked where state = 'processing'
-        on conflict do nothing
+    select job_id, before, owner_before, started_before, at, 'lease_expired' from taken where abandoned
   )
-  update jobs
-     set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = clock_timestamp(),
-         lease_owner = $3, lease_until = clock_timestamp() + $4 * interval '1 ms'
-    from picked where jobs.ctid = picked.address
-  returning ${RETURNED}, picked.state = 'processing' as abandoned`
+  select job_id, kind, payload, priority, attempt_id, lease_owner, account_id, trace_id, max_attempts, abandoned
+    from taken`
 
 // What the feed names is nearly always fresh: one update. The rest is judged below.
 const ACQUIRE_FRESH = `
