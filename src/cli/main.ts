@@ -1,9 +1,7 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=64
 // The `reeve` command. Exit codes: 0 done, 1 could not be done, 2 asked wrongly.
 import { Command, CommanderError } from 'commander'
-import { InvalidConfig } from '../core/config.ts'
-import { DataDirLocked } from '../core/embedded/lock.ts'
-import { StartError } from '../core/storage.ts'
+import { StartError } from '../core/start-error.ts'
 import { VERSION } from '../core/version.ts'
 import { showConfig } from './config-command.ts'
 import { runDoctor } from './doctor-command.ts'
@@ -62,8 +60,7 @@ function explain(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2 // it has said why
   const message = error instanceof Error ? error.message : String(error)
   if (error instanceof CommandFailed) return tell(message, error.exitCode)
-  const isPlain = error instanceof StartError || error instanceof InvalidConfig || error instanceof DataDirLocked
-  return tell(isPlain || !(error instanceof Error) ? message : (error.stack ?? message), 1)
+  return tell(error instanceof StartError || !(error instanceof Error) ? message : (error.stack ?? message), 1)
 }
 
 function tell(message: string, exitCode: number): number {

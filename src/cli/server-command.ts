@@ -1,7 +1,7 @@
 // `reeve up`, `serve` and `work`: a process that runs until it is told to stop.
 import { databaseUrl, environment, parseConfig } from '../core/config.ts'
 import { openLog } from '../core/log.ts'
-import { StartError } from '../core/storage.ts'
+import { StartError } from '../core/start-error.ts'
 import { doorSettings } from '../doors/doors.ts'
 import { start, type Role, type Running } from '../main.ts'
 import { prettyLog } from './pretty-log.ts'

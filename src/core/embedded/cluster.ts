@@ -7,6 +7,7 @@ import { launch } from './launch.ts'
 import type { LogFile } from './log-file.ts'
 import { giveTree, ownerOf } from './ownership.ts'
 import type { RunAs } from './run-as.ts'
+import { StartError } from '../start-error.ts'
 
 export const DATABASE = 'reeve'
 export const USER = 'reeve'
@@ -38,7 +39,9 @@ export async function ensureCluster(
     const said = logFile.mark()
     const { code, signal } = await (await launch({ runAs, command, outputFd: logFile.fd, input })).exited
     if (code === 0) return
-    throw new Error(`The database was not created, ${command[0]} ended with ${signal ?? code}: ${await said.tail()}`)
+    throw new StartError(
+      `The database was not created, ${command[0]} ended with ${signal ?? code}: ${await said.tail()}`,
+    )
   })
   await rename(folder, cluster)
   await syncFolder(dataDir)

@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pidFilePath, readPidFile } from './pid-file.ts'
 import { isAlive, isServerOf, signalProcess } from './processes.ts'
+import { StartError } from '../start-error.ts'
 
 const POLL_MS = 20
 
@@ -34,5 +35,5 @@ export async function clearLeftover(cluster: string, log: (line: string) => void
       await sleep(POLL_MS)
     }
   }
-  throw new Error(`The previous database server (process ${found.pid}) on ${cluster} does not stop: end it first.`)
+  throw new StartError(`The previous database server (process ${found.pid}) on ${cluster} does not stop: end it first.`)
 }

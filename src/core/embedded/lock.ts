@@ -9,6 +9,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { codeOf } from './error-code.ts'
 import { isAlive } from './processes.ts'
+import { StartError } from '../start-error.ts'
 
 const O_EXLOCK = 0x20 // macOS and BSD; absent from Node's constants
 const FLOCK_HELD = 1 // exit status of `flock -n` when another holds the lock
@@ -17,7 +18,7 @@ export interface Lock {
   release(): Promise<void>
 }
 
-export class DataDirLocked extends Error {
+export class DataDirLocked extends StartError {
   override readonly name = 'DataDirLocked'
   readonly dataDir: string
   /** Null if the holder cannot be seen from here, as in another container. */
@@ -85,7 +86,7 @@ async function flock(fd: number): Promise<boolean> {
     if (status === FLOCK_HELD) return false
     throw new Error(`it ended with ${status}`)
   } catch (error) {
-    throw new Error('The data folder cannot be locked: the program "flock" (package util-linux) is needed.', {
+    throw new StartError('The data folder cannot be locked: the program "flock" (package util-linux) is needed.', {
       cause: error,
     })
   }

@@ -7,6 +7,7 @@ import type { LogFile } from './log-file.ts'
 import { readPidFile } from './pid-file.ts'
 import type { RunAs } from './run-as.ts'
 import { removeSocket } from './socket-dir.ts'
+import { StartError } from '../start-error.ts'
 
 const POLL_MS = 10
 const READY_MS_MAX = 10 * 60_000 // after a crash, recovery reads up to max_wal_size from a disk of unknown speed
@@ -48,7 +49,7 @@ export async function startPostmaster(options: Options): Promise<Postmaster> {
     if (outcome.ok) return outcome.postmaster
 
     const ending = STILL_ENDING.some((text) => outcome.said.includes(text))
-    if (!ending || deadline.aborted) throw new Error(`The embedded PostgreSQL did not start: ${outcome.said}`)
+    if (!ending || deadline.aborted) throw new StartError(`The embedded PostgreSQL did not start: ${outcome.said}`)
     await sleep(LEFTOVER_PAUSE_MS)
   }
 }
@@ -97,7 +98,7 @@ async function stopInSteps(exited: Promise<Exit>, kill: Launched['kill']): Promi
     kill(signal)
     if (await endsWithin(exited, waitMs)) return
   }
-  throw new Error('The embedded PostgreSQL did not end, even when killed.')
+  throw new StartError('The embedded PostgreSQL did not end, even when killed.')
 }
 
 async function endsWithin(exited: Promise<Exit>, waitMs: number): Promise<boolean> {

@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { letThrough, type Owner, ownerOf } from './ownership.ts'
+import { StartError } from '../start-error.ts'
 
 const TRIAL_MS_MAX = 10_000
 const PREFERRED_USERS = ['postgres', 'nobody']
@@ -35,7 +36,7 @@ export async function chooseRunAs(place: { dataDir: string; cluster: string; pos
     if (refusal === null) return candidate
     refusals.push(`${candidate.name}: ${refusal}`)
   }
-  throw new Error(
+  throw new StartError(
     `PostgreSQL does not run as root, and no other way works here (${refusals.join('; ')}):` +
       ' start Reeve as an ordinary user, or set DATABASE_URL to a PostgreSQL server, version 15 or later.',
   )

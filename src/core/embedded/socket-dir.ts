@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { codeOf } from './error-code.ts'
 import type { Owner } from './ownership.ts'
+import { StartError } from '../start-error.ts'
 
 export const PORT = 5432 // only names the socket's file
 const SOCKET = `.s.PGSQL.${PORT}`
@@ -44,5 +45,5 @@ function chooseFolder(dataDir: string): string {
 async function assertOurs(folder: string, owner: Owner): Promise<void> {
   const found = await lstat(folder)
   if (found.isDirectory() && (found.uid === process.getuid?.() || found.uid === owner.uid)) return
-  throw new Error(`The folder ${folder}, meant for the database's socket, belongs to another user: remove it.`)
+  throw new StartError(`The folder ${folder}, meant for the database's socket, belongs to another user: remove it.`)
 }

@@ -6,6 +6,7 @@ import { findAccount, insertAccount, lockAdmins } from './accounts.ts'
 import { isPassword, type Passwords } from './password.ts'
 import { withPlayer } from './role.ts'
 import { isUsername } from './username.ts'
+import { StartError } from '../start-error.ts'
 
 const HAS_ADMIN = `select exists (select from accounts where 'ADMIN' = any (roles) and is_active) as has`
 const MAKE_ADMIN = `update accounts set roles = $2, is_active = true where account_id = $1`
@@ -29,7 +30,7 @@ export interface EnsuredAdmin {
 
 const kept: EnsuredAdmin = { what: 'kept', created: null }
 
-export class InvalidAdmin extends Error {
+export class InvalidAdmin extends StartError {
   override name = 'InvalidAdmin'
 }
 
