@@ -1,0 +1,76 @@
+// The signature of the challenge door, byte for byte: both sides of the protocol use this file.
+//
+//   canonical string   METHOD \n PATH \n TIMESTAMP \n NONCE \n SHA256(body)
+//   header             Authorization: RCS-HMAC-SHA256 keyId=…,ts=…,nonce=…,sig=…
+//
+// The path is the request's target up to `?`, as it is sent. Hashes are lower-case hex; the secret is its UTF-8 bytes.
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+
+export const AUTH_SCHEME = 'RCS-HMAC-SHA256'
+
+const HEADER_CHARS_MAX = 2048
+const FIELD = /^\s*(keyId|ts|nonce|sig)\s*=\s*([\x21\x23-\x2b\x2d-\x7e]{1,255})\s*$/
+const TS = /^[1-9]\d{0,11}$/
+const SIG = /^[0-9a-f]{64}$/
+
+export interface SignedParts {
+  method: string
+  path: string
+  /** Unix seconds. */
+  ts: number
+  nonce: string
+  body: string | Uint8Array
+}
+
+export interface AuthFields {
+  keyId: string
+  ts: number
+  nonce: string
+  sig: string
+}
+
+export const bodyHash = (body: string | Uint8Array): string => createHash('sha256').update(body).digest('hex')
+
+export const canonicalString = ({ method, path, ts, nonce, body }: SignedParts): string =>
+  [method.toUpperCase(), path, ts, nonce, bodyHash(body)].join('\n')
+
+export const signature = (secret: string, parts: SignedParts): string =>
+  createHmac('sha256', secret).update(canonicalString(parts)).digest('hex')
+
+/** The value of the Authorization header. */
+export function authorization(key: { keyId: string; secret: string }, parts: SignedParts): string {
+  return `${AUTH_SCHEME} keyId=${key.keyId},ts=${parts.ts},nonce=${parts.nonce},sig=${signature(key.secret, parts)}`
+}
+
+/** Null: not a header of this scheme, or one of its four fields is missing, twice there, or malformed. */
+export function parseAuthorization(header: string): AuthFields | null {
+  if (header.length > HEADER_CHARS_MAX || !header.startsWith(`${AUTH_SCHEME} `)) return null
+  const fields = new Map<string, string>()
+  for (const part of header.slice(AUTH_SCHEME.length + 1).split(',')) {
+    const [, name, value] = FIELD.exec(part) ?? []
+    if (name === undefined || value === undefined || fields.has(name)) return null
+    fields.set(name, value)
+  }
+  const [keyId, ts, nonce, sig] = ['keyId', 'ts', 'nonce', 'sig'].map((name) => fields.get(name))
+  if (keyId === undefined || ts === undefined || nonce === undefined || sig === undefined) return null
+  return TS.test(ts) && SIG.test(sig) ? { keyId, ts: Number(ts), nonce, sig } : null
+}
+
+/** In constant time. Whether `ts` is fresh and `nonce` new is for the caller to judge. */
+export function isSignedWith(secret: string, sig: string, parts: SignedParts): boolean {
+  if (!SIG.test(sig)) return false
+  return timingSafeEqual(Buffer.from(signature(secret, parts), 'hex'), Buffer.from(sig, 'hex'))
+}
+
+export interface WebhookParts {
+  id: string
+  /** Unix seconds. */
+  ts: number
+  body: string | Uint8Array
+}
+
+/** The headers of Standard Webhooks, so that stock libraries can verify a callback with the same secret. */
+export function webhookHeaders(secret: string, { id, ts, body }: WebhookParts): Record<string, string> {
+  const sig = createHmac('sha256', secret).update(`${id}.${ts}.`).update(body).digest('base64')
+  return { 'webhook-id': id, 'webhook-timestamp': String(ts), 'webhook-signature': `v1,${sig}` }
+}
