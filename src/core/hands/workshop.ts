@@ -1,4 +1,5 @@
 // All that runs beside the listeners of a process: hands for every kind that can be done here, and every loop.
+import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Engine } from '../engine.ts'
@@ -24,6 +25,7 @@ export interface Workshop {
 
 export function openWorkshop({ config, engine, kinds, loops, log, onStep }: WorkshopDeps): Workshop {
   const stopping = new AbortController()
+  setMaxListeners(0, stopping.signal) // every loop listens
   const running: Promise<void>[] = []
   const runnable = kinds.filter((kind) => kind.run !== undefined)
   const hands = runnable.map((kind) =>

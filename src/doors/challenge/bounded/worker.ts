@@ -1,0 +1,25 @@
+// The other side of threads.ts: one task at a time, and an answer to each.
+import { parentPort } from 'node:worker_threads'
+import { Unsolvable, type UnsolvableCode } from '../solvers/unsolvable.ts'
+import { perform, type Task } from './task.ts'
+
+export type Performed =
+  | { ok: true; value: string | boolean }
+  | { ok: false; code: UnsolvableCode | 'INTERNAL'; message: string }
+
+parentPort?.on('message', (task: Task) => {
+  parentPort?.postMessage(answerTo(task), [])
+})
+
+parentPort?.postMessage({ ok: true, value: 'ready' } satisfies Performed, [])
+
+function answerTo(task: Task): Performed {
+  try {
+    return { ok: true, value: perform(task) }
+  } catch (error) {
+    if (error instanceof Unsolvable) return { ok: false, code: error.code, message: error.message }
+    if (error instanceof RangeError)
+      return { ok: false, code: 'TOO_LARGE', message: 'The problem is too large or too deeply nested.' }
+    return { ok: false, code: 'INTERNAL', message: error instanceof Error ? error.message : 'failed' }
+  }
+}

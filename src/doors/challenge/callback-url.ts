@@ -1,0 +1,12 @@
+// Which addresses the other side may give us: https, or plain http to the loopback host where that is allowed for tests.
+// What the name resolves to is judged when it is dialled (core/outbound).
+import { checkedUrl } from '../../core/outbound/outbound.ts'
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+export function isCallableUrl(value: unknown, allowInsecure: boolean): value is string {
+  if (typeof value !== 'string') return false
+  const url = checkedUrl(value)
+  if (!(url instanceof URL)) return false
+  return url.protocol === 'https:' || (allowInsecure && LOOPBACK.has(url.hostname))
+}

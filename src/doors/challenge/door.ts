@@ -1,0 +1,54 @@
+// The challenge door: signed challenges out, signed answers back. One process can be the Solver, the Challenger, or both.
+//
+//   Challenger ── POST /solve ──► Solver ── job of kind `solve` ──► POST /callback/{challenge_id} ──► Challenger
+//
+// Solver:      POST /solve, GET /stats.
+// Loops:       nonces are thrown away once an hour.
+import type { Door } from '../../core/door.ts'
+import { openOutbound } from '../../core/outbound/outbound.ts'
+import { openThreads } from './bounded/threads.ts'
+import { CALLBACK_TOPIC, signedDeliveries } from './delivery.ts'
+import { errorBody } from './errors.ts'
+import { openKeys } from './keys.ts'
+import { cleaningLoop } from './nonces.ts'
+import { CHALLENGE_SETTINGS } from './settings.ts'
+import { openSigned } from './signed.ts'
+import { solveKind } from './solve-kind.ts'
+import { openSolveStore } from './solve-store.ts'
+import { solveRoute } from './solve.ts'
+import { statsRoute } from './stats.ts'
+import { openTransport } from './transport.ts'
+
+const PATHS = ['/solve', '/stats']
+
+export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
+  name: 'challenge',
+  about: 'Signed challenges out to a Solver, signed answers back to a Challenger; this server can be either or both.',
+  settings: CHALLENGE_SETTINGS,
+  paths: ['/solve', '/solve/', '/stats', '/callback/', '/challenges', '/challenges/'],
+  errorBody,
+  migrations: new URL('migrations/', import.meta.url),
+
+  open(deps, settings) {
+    const { database, config } = deps
+    const keys = openKeys(settings)
+    const skewSec = settings.CLOCK_SKEW_SECONDS
+    const allowInsecure = settings.ALLOW_INSECURE_CALLBACKS
+    const outbound = openOutbound({ allowCidrs: config.OUTBOUND_ALLOW_CIDRS })
+    const threads = openThreads()
+    const sending = { ...deps, outbound }
+
+    return {
+      kinds: [solveKind({ database, threads })],
+      loops: [cleaningLoop(database, skewSec)],
+      deliveries: signedDeliveries(sending, { direction: 'callback', topic: CALLBACK_TOPIC, keys: keys.challenger }),
+      close: () => threads.close(),
+      async routes(app) {
+        openTransport(app, settings, PATHS)
+        const bySolver = openSigned({ database, side: 'solver', keys: keys.solver, skewSec })
+        await app.register(solveRoute({ signed: bySolver, store: openSolveStore(deps), allowInsecure }))
+        await app.register(statsRoute(deps))
+      },
+    }
+  },
+}

@@ -1,0 +1,95 @@
+-- Both sides of the challenge protocol. Solver: what was asked of us. Challenger: what we asked, with the answers that
+-- never leave it, and what came back.
+
+-- A nonce is burnt by the transaction that answers its request. Unique per side: the key id is not signed.
+create table challenge_nonces (
+  side    text not null check (side in ('solver', 'challenger')),
+  nonce   text not null,
+  seen_at timestamptz not null default clock_timestamp(),
+  primary key (side, nonce)
+);
+create index challenge_nonces_age on challenge_nonces (seen_at);
+
+create table solve_requests (
+  challenge_id text primary key,
+  -- The newest job: a replay takes the place of the one that died.
+  job_id       uuid not null unique,
+  callback_url text not null,
+  status       text not null default 'pending' check (status in ('pending', 'success', 'failed')),
+  answer       text,
+  error_code   text,
+  accepted_at  timestamptz not null default clock_timestamp(),
+  finished_at  timestamptz,
+  check ((status = 'pending') = (finished_at is null))
+);
+
+create table challenges (
+  challenge_id    text primary key,
+  seq             bigint generated always as identity unique,
+  account_id      bigint not null,
+  problem         json not null,
+  output_spec     json,
+  constraints     json,
+  validation_rule json not null,
+  answer          text not null,
+  state           text not null default 'created'
+                  check (state in ('created', 'sending', 'accepted', 'send_failed', 'completed')),
+  solver_job_id   text,
+  idempotency_key text,
+  body_hash       text not null,
+  created_at      timestamptz not null default clock_timestamp(),
+  sent_at         timestamptz,
+  completed_at    timestamptz,
+  unique (account_id, idempotency_key)
+);
+create index challenges_of_account on challenges (account_id, seq);
+
+create table challenge_results (
+  result_id     bigint generated always as identity primary key,
+  challenge_id  text not null references challenges,
+  request_id    text not null,
+  solver_job_id text,
+  status        text not null,
+  answer        text,
+  error_code    text,
+  error_message text,
+  -- Null: there was no answer to judge.
+  is_correct    boolean,
+  rule          text not null,
+  metadata      json,
+  -- The first one. What comes later is kept beside it and changes nothing.
+  is_final      boolean not null,
+  body_hash     text not null,
+  created_at    timestamptz not null default clock_timestamp(),
+  unique (challenge_id, request_id)
+);
+create unique index challenge_results_final on challenge_results (challenge_id) where is_final;
+
+-- Every callback that was signed, whatever came of it.
+create table challenge_webhooks (
+  webhook_id   bigint generated always as identity primary key,
+  challenge_id text not null,
+  request_id   text not null,
+  headers      json not null,
+  body_hash    text not null,
+  status_code  integer not null,
+  outcome      text not null check (outcome in ('recorded', 'duplicate', 'conflict', 'refused')),
+  created_at   timestamptz not null default clock_timestamp()
+);
+create index challenge_webhooks_of on challenge_webhooks (challenge_id, webhook_id);
+
+-- Every attempt to reach the other side, in either direction.
+create table challenge_deliveries (
+  delivery_id  bigint generated always as identity primary key,
+  direction    text not null check (direction in ('send', 'callback')),
+  challenge_id text not null,
+  request_id   text not null,
+  outbox_id    bigint not null,
+  attempt      integer not null,
+  url          text not null,
+  status_code  integer,
+  error        text,
+  duration_ms  integer not null,
+  created_at   timestamptz not null default clock_timestamp()
+);
+create index challenge_deliveries_of on challenge_deliveries (challenge_id, delivery_id);

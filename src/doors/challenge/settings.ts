@@ -1,0 +1,53 @@
+// The names are the contract's; what it leaves open (rotation, CORS) is named here.
+import { flag, integer, text, type Setting, type Settings, type Values } from '../../core/settings.ts'
+import type { Key } from './keys.ts'
+
+const EXTRA_KEY = /^([\x21\x23-\x2b\x2d-\x3c\x3e-\x7e]{1,255})=(.+)@(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/
+
+/** keyId=secret@2026-12-31T00:00:00Z, several separated by commas. */
+function extraKeys(about: string): Setting<readonly Key[]> {
+  const parse = (raw: string) => {
+    const keys: Key[] = []
+    for (const item of raw.split(',')) {
+      const [, keyId, secret, notAfter] = EXTRA_KEY.exec(item.trim()) ?? []
+      const notAfterMs = Date.parse(notAfter ?? '')
+      if (keyId === undefined || secret === undefined || Number.isNaN(notAfterMs))
+        return { expected: 'keyId=secret@2026-12-31T00:00:00Z, several separated by commas' }
+      keys.push({ keyId, secret, notAfterMs })
+    }
+    return keys
+  }
+  return { parse, or: [], about, secret: true }
+}
+
+export const CHALLENGE_SETTINGS = {
+  CHAL_HMAC_KEY_ID: text({
+    or: 'chal-kid-1',
+    pattern: /^[\x21\x23-\x2b\x2d-\x7e]{1,255}$/,
+    about: 'Key id of callbacks: the Solver signs with it, the Challenger knows it.',
+  }),
+  CHAL_HMAC_SECRET: text({ or: '', secret: true, about: 'Its secret. Empty: no callback is signed or accepted.' }),
+  CHAL_HMAC_EXTRA_KEYS: extraKeys('Further keys that callbacks may be signed with, each until its date.'),
+  SOLVER_HMAC_KEY_ID: text({
+    or: 'solver-kid-1',
+    pattern: /^[\x21\x23-\x2b\x2d-\x7e]{1,255}$/,
+    about: 'Key id of /solve: the Challenger signs with it, the Solver knows it.',
+  }),
+  SOLVER_HMAC_SECRET: text({ or: '', secret: true, about: 'Its secret. Empty: no /solve is signed or accepted.' }),
+  SOLVER_HMAC_EXTRA_KEYS: extraKeys('Further keys that /solve may be signed with, each until its date.'),
+  SHARED_SECRET_KEY: text({ or: '', secret: true, about: 'One secret for both key ids; wins over the two.' }),
+  CLOCK_SKEW_SECONDS: integer({ min: 1, max: 86_400, or: 300, about: 'How far a signed timestamp may be off.' }),
+  PUBLIC_CALLBACK_HOST: text({
+    or: '',
+    about: 'Where Solvers reach this Challenger, for example https://challenger.example.org. Empty: PUBLIC_URL.',
+  }),
+  SOLVER_URL: text({ or: '', about: 'The Solver that challenges are sent to unless the request names another.' }),
+  ALLOW_INSECURE_CALLBACKS: flag({ or: false, about: 'Take http callback URLs of the loopback host: for tests.' }),
+  HTTPS_ONLY: flag({ or: false, about: 'Redirect this door to https. Behind a proxy it needs TRUST_PROXY.' }),
+  CHALLENGE_CORS_ORIGIN: text({
+    or: '*',
+    about: 'The origin whose pages may read the answers of this door; none: no page of another origin.',
+  }),
+} satisfies Settings
+
+export type ChallengeSettings = Values<typeof CHALLENGE_SETTINGS>

@@ -1,0 +1,81 @@
+// The kind `solve`: the work behind POST /solve. Whatever comes of it, an answer, a problem that has none, or a job that
+// died, is told to the Challenger: the callback is queued in the transaction that ends the job.
+import type { Database } from '../../core/database.ts'
+import { JobFailed, type Kind } from '../../core/hands/kind.ts'
+import type { Effect } from '../../core/ledger/effects.ts'
+import type { Threads } from './bounded/threads.ts'
+import { CALLBACK_TOPIC } from './delivery.ts'
+import { constraintsOf } from './constraints.ts'
+import { isObject } from './signed.ts'
+import { solveProblem, type Solution } from './solvers/solve-problem.ts'
+import { SOLVE_KIND, solverJobId, type SolvePayload } from './solve-store.ts'
+
+const NOW = `select date_part('epoch', clock_timestamp()) * 1000 as now_ms`
+
+const FINISH = `
+  update solve_requests
+     set status = r.status, answer = r.answer, error_code = r.error_code, finished_at = clock_timestamp()
+    from json_to_recordset($1) as r (job_id uuid, status text, answer text, error_code text)
+   where solve_requests.job_id = r.job_id`
+
+const QUEUE_CALLBACK = `
+  insert into outbox_events (job_id, topic, payload)
+  select job_id, '${CALLBACK_TOPIC}', payload from json_to_recordset($1) as r (job_id uuid, payload json)
+      on conflict (job_id, topic) do nothing`
+
+const REPLACE_JOB = `
+  update solve_requests
+     set job_id = r.new_job_id, status = 'pending', answer = null, error_code = null, finished_at = null
+    from json_to_recordset($1) as r (job_id uuid, new_job_id uuid)
+   where solve_requests.job_id = r.job_id`
+
+const ERROR_CHARS_MAX = 500
+
+export function solveKind({ database, threads }: { database: Database; threads: Threads }): Kind {
+  const nowMs = async () => (await database.query<{ now_ms: number }>(NOW))[0]?.now_ms ?? 0
+  return {
+    name: SOLVE_KIND,
+    async run(job) {
+      const payload = payloadOf(job.payload)
+      if (payload === null) throw new JobFailed('The payload names no challenge or no callback.', { final: true })
+      const solution = await solveProblem(payload, { threads, nowMs })
+      return { result: solution, effects: effectsOf(job.jobId, payload, solution) }
+    },
+    effectsOfDeath: (job, reason) => {
+      const payload = payloadOf(job.payload)
+      if (payload === null) return []
+      const message = `The solver gave up: ${reason}`.slice(0, ERROR_CHARS_MAX)
+      return effectsOf(job.jobId, payload, { status: 'failed', error_code: 'SOLVER_FAILED', error_message: message })
+    },
+    effectsOfReplay: (old, newJobId) => [{ sql: REPLACE_JOB, row: { job_id: old.jobId, new_job_id: newJobId } }],
+  }
+}
+
+function effectsOf(jobId: string, payload: SolvePayload, solution: Solution): Effect[] {
+  const { challenge_id: challengeId, callback_url: url } = payload
+  const body = JSON.stringify({
+    api_version: 'v2.1',
+    challenge_id: challengeId,
+    solver_job_id: solverJobId(challengeId),
+    ...solution,
+  })
+  const callback = { challenge_id: challengeId, url, request_id: jobId, body, is_trusted: false }
+  return [
+    { sql: FINISH, row: { job_id: jobId, ...solution } },
+    { sql: QUEUE_CALLBACK, row: { job_id: jobId, payload: callback } },
+  ]
+}
+
+/** Null: not written by POST /solve, but by somebody who may submit any job. */
+function payloadOf(payload: unknown): SolvePayload | null {
+  if (!isObject(payload)) return null
+  const { challenge_id: id, callback_url: url } = payload
+  if (typeof id !== 'string' || typeof url !== 'string') return null
+  return {
+    challenge_id: id,
+    problem: payload['problem'],
+    output_spec: payload['output_spec'],
+    callback_url: url,
+    constraints: constraintsOf(payload['constraints']) ?? {},
+  }
+}

@@ -1,0 +1,54 @@
+// POST /solve: a Challenger asks us to solve something. Accepted means on disk; the answer comes by callback.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { HttpProblem } from '../../core/http/problem.ts'
+import { isCallableUrl } from './callback-url.ts'
+import { constraintsOf } from './constraints.ts'
+import { problem, REFUSALS } from './errors.ts'
+import { parseSignedBody, readSignedBodies, type Signed } from './signed.ts'
+import { solverJobId, type SolvePayload, type SolveStore } from './solve-store.ts'
+
+const CHALLENGE_ID_CHARS_MAX = 255
+
+const Accepted = Type.Object({ message: Type.String(), solver_job_id: Type.String() })
+
+export interface SolveDeps {
+  signed: Signed
+  store: SolveStore
+  allowInsecure: boolean
+}
+
+export const solveRoute =
+  ({ signed, store, allowInsecure }: SolveDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    readSignedBodies(app)
+    const summary = 'Accept a challenge to solve. Signed: Authorization: RCS-HMAC-SHA256 …'
+    app.post(
+      '/solve',
+      { schema: { tags: ['challenge'], summary, response: { 202: Accepted, ...REFUSALS } } },
+      async (request, reply) => {
+        const verified = await signed.verify(request)
+        const payload = payloadOf(verified.body, allowInsecure)
+        if (payload instanceof HttpProblem) return signed.refuse(verified, payload)
+
+        const accepted = await store.accept({ nonce: verified.nonce, payload, traceId: request.traceId })
+        if (!accepted.ok) throw problem('REPLAY_ATTACK')
+        const message = accepted.isNew ? 'Challenge accepted' : 'Challenge already accepted'
+        return reply.code(202).send({ message, solver_job_id: solverJobId(payload.challenge_id) })
+      },
+    )
+  }
+
+/** In the contract's order: JSON, version, challenge id, callback URL. */
+function payloadOf(body: Buffer, allowInsecure: boolean): SolvePayload | HttpProblem {
+  const fields = parseSignedBody(body)
+  if (fields instanceof HttpProblem) return fields
+  const { challenge_id: id, callback_url: url } = fields
+  if (id === undefined || id === null || id === '') return problem('MISSING_CHALLENGE_ID')
+  if (typeof id !== 'string' || id.length > CHALLENGE_ID_CHARS_MAX) return problem('INVALID_CHALLENGE_ID')
+  if (!isCallableUrl(url, allowInsecure)) return problem('INVALID_CALLBACK_URL')
+  const constraints = constraintsOf(fields['constraints'])
+  if (constraints === null) return problem('INVALID_CONSTRAINTS')
+  const { problem: asked = null, output_spec: outputSpec = null } = fields
+  return { challenge_id: id, problem: asked, output_spec: outputSpec, constraints, callback_url: url }
+}

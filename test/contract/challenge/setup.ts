@@ -1,0 +1,143 @@
+// Real servers on a database of their own, spoken to over HTTP only. What they sign is checked, and what is sent to them
+// is signed, with node:crypto here: not with the code under test.
+import assert from 'node:assert/strict'
+import { createHash, createHmac, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import http from 'node:http'
+import type { TestContext } from 'node:test'
+import { parseConfig } from '../../../src/core/config.ts'
+import { openLog } from '../../../src/core/log.ts'
+import { doorSettings } from '../../../src/doors/doors.ts'
+import { migrationFolders, start } from '../../../src/main.ts'
+import { atEnd } from '../../support/cleanup.ts'
+import { freshDatabase } from '../../support/database.ts'
+import type { PgConnection } from '../../support/servers.ts'
+
+export const SOLVER_KEY = { keyId: 'solver-kid-1', secret: 'solver secret' }
+export const CHAL_KEY = { keyId: 'chal-kid-1', secret: 'chal secret' }
+
+const ENV = {
+  SERVER_PORT: '0',
+  LOG_LEVEL: 'silent',
+  DOORS: 'challenge',
+  DRAIN_TIMEOUT_SEC: '3',
+  SOLVER_HMAC_SECRET: SOLVER_KEY.secret,
+  CHAL_HMAC_SECRET: CHAL_KEY.secret,
+  ALLOW_INSECURE_CALLBACKS: 'true',
+  OUTBOUND_ALLOW_CIDRS: '127.0.0.1/32',
+  REEVE_ADMIN_USERNAME: 'admin',
+  REEVE_ADMIN_PASSWORD: 'admin password',
+  LOGIN_RATE_LIMIT_MAX: '1000',
+}
+
+const urlOf = ({ host, port, user, database }: PgConnection) =>
+  `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+
+export interface ServerOptions {
+  env?: Record<string, string>
+  on?: PgConnection
+  role?: 'up' | 'serve'
+}
+
+export async function startServer(t: TestContext, options: ServerOptions = {}) {
+  const at = options.on ?? (await freshDatabase(migrationFolders()))
+  const settings = parseConfig({ ...ENV, DATABASE_URL: urlOf(at), ...options.env }, doorSettings())
+  const running = await start({ settings, role: options.role ?? 'up', log: openLog(settings.core) })
+  atEnd(t, () => running.stop())
+  const { url } = running
+  assert(url !== null)
+  return { url, at, stop: () => running.stop() }
+}
+
+export interface Signing {
+  key?: { keyId: string; secret: string }
+  ts?: number
+  nonce?: string
+  headers?: Record<string, string>
+  signedPath?: string
+}
+
+export const nowSec = () => Math.floor(Date.now() / 1000)
+
+/** The headers of a signed request, written from the contract. */
+export function signedHeaders(path: string, body: string, options: Signing = {}): Record<string, string> {
+  const { key = SOLVER_KEY, ts = nowSec(), nonce = randomUUID() } = options
+  const hash = createHash('sha256').update(body).digest('hex')
+  const canonical = `POST\n${options.signedPath ?? path.replace(/\?.*/, '')}\n${ts}\n${nonce}\n${hash}`
+  const sig = createHmac('sha256', key.secret).update(canonical).digest('hex')
+  return {
+    'content-type': 'application/json',
+    authorization: `RCS-HMAC-SHA256 keyId=${key.keyId},ts=${ts},nonce=${nonce},sig=${sig}`,
+    ...options.headers,
+  }
+}
+
+export async function post(url: string, body: string, headers: Record<string, string> = {}) {
+  const response = await fetch(url, { method: 'POST', body, headers, redirect: 'manual' })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
+}
+
+export async function get(url: string, headers: Record<string, string> = {}) {
+  const response = await fetch(url, { headers })
+  return { status: response.status, headers: response.headers, body: JSON.parse(await response.text()) }
+}
+
+export const postSigned = (base: string, path: string, body: object | string, options: Signing = {}) => {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return post(`${base}${path}`, text, signedHeaders(path, text, options))
+}
+
+export const solveBody = (challengeId: string, callbackUrl: string, more: object = {}) => ({
+  api_version: 'v2.1',
+  challenge_id: challengeId,
+  problem: { type: 'math', expression: '17*23+4' },
+  output_spec: {},
+  constraints: {},
+  callback_url: callbackUrl,
+  ...more,
+})
+
+export interface Received {
+  at: number
+  path: string
+  headers: http.IncomingHttpHeaders
+  body: string
+}
+
+/** The other side: keeps what it is sent, and answers as it is told. */
+export async function startReceiver(t: TestContext, answers: readonly (number | http.RequestListener)[] = []) {
+  const received: Received[] = []
+  const server = http.createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const { url: path = '', headers } = request
+    received.push({ at: performance.now(), path, headers, body: Buffer.concat(chunks).toString() })
+    const answer = answers[received.length - 1] ?? 200
+    if (typeof answer === 'number') response.writeHead(answer).end('{}')
+    else answer(request, response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  atEnd(t, () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  assert(typeof address === 'object' && address !== null)
+  return { url: `http://127.0.0.1:${address.port}`, received }
+}
+
+export async function login(base: string, username = 'admin', password = 'admin password') {
+  const { body } = await post(`${base}/auth/login`, JSON.stringify({ username, password }), {
+    'content-type': 'application/json',
+  })
+  return { authorization: `Bearer ${body.access_token}`, 'content-type': 'application/json' }
+}
+
+/** An account with this role, as its headers. */
+export async function account(base: string, username: string, roles: readonly string[] = ['CHALLENGER']) {
+  const body = JSON.stringify({ username, password: 'a long password', roles })
+  assert.equal((await post(`${base}/admin/users`, body, await login(base))).status, 201)
+  return login(base, username, 'a long password')
+}

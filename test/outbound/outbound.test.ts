@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import { describe, test, type TestContext } from 'node:test'
+import { openOutbound, type Address, type Resolve } from '../../src/core/outbound/outbound.ts'
+
+const LOOPBACK = { address: '127.0.0.1', family: 4 }
+
+/** A server on the loopback that counts the connections that were made to it. */
+async function setup(t: TestContext, answer: http.RequestListener = (_request, response) => response.end('ok')) {
+  let connections = 0
+  const server = http.createServer(answer).listen(0, '127.0.0.1')
+  server.on('connection', () => (connections += 1))
+  await once(server, 'listening')
+  t.after(() => server.close())
+  t.after(() => server.closeAllConnections())
+  const address = server.address()
+  assert(typeof address === 'object' && address !== null)
+  return { port: address.port, connections: () => connections }
+}
+
+const to = (url: string) => ({ url, method: 'POST', headers: {}, body: '{}', timeoutMs: 2000 })
+const resolving =
+  (...addresses: Address[]): Resolve =>
+  async () =>
+    addresses
+const v4 = (address: string) => ({ address, family: 4 })
+const v6 = (address: string) => ({ address, family: 6 })
+
+describe('outgoing requests', () => {
+  test('no connection is made to an address that is not public', async (t) => {
+    const { port, connections } = await setup(t)
+    const hosts = [
+      '127.0.0.1',
+      'localhost',
+      '127.1.2.3',
+      '0.0.0.0',
+      '10.1.2.3',
+      '172.16.0.1',
+      '192.168.1.1',
+      '169.254.169.254',
+      '100.64.0.1',
+      '100.100.100.200',
+      '168.63.129.16',
+      '192.0.0.192',
+      '198.18.0.1',
+      '224.0.0.1',
+      '255.255.255.255',
+      '[::1]',
+      '[::]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:8.8.8.8]',
+      '[::127.0.0.1]',
+      '[64:ff9b::7f00:1]',
+      '[64:ff9b:1::1]',
+      '[2002:7f00:1::]',
+      '[2001:0:4136:e378:8000:63bf:3fff:fdd2]',
+      '[fc00::1]',
+      '[fd00:ec2::254]',
+      '[fe80::1]',
+      '[fec0::1]',
+      '[ff02::1]',
+      '[2001:db8::1]',
+    ]
+    const outbound = openOutbound({ allowCidrs: [] })
+
+    for (const host of hosts) {
+      const answer = await outbound.request(to(`http://${host}:${port}/`))
+      assert.deepEqual(answer, { ok: false, code: 'forbidden_address' }, host)
+    }
+    assert.equal(connections(), 0)
+  })
+
+  test('no connection is made where the address is written to mislead', async (t) => {
+    const { port, connections } = await setup(t)
+    const hosts = [
+      '2130706433',
+      '0x7f000001',
+      '0x7f.1',
+      '0177.0.0.1',
+      '127.1',
+      '017700000001',
+      '0x08080808',
+      '134744072',
+    ]
+    const outbound = openOutbound({ allowCidrs: ['127.0.0.0/8'] })
+
+    for (const host of hosts) {
+      const answer = await outbound.request(to(`http://${host}:${port}/`))
+      assert.deepEqual(answer, { ok: false, code: 'ambiguous_address' }, host)
+    }
+    assert.equal(connections(), 0)
+  })
+
+  test('credentials, other protocols and what is no URL are refused', async () => {
+    const outbound = openOutbound({ allowCidrs: ['127.0.0.0/8'] })
+    const codes = async (url: string) => {
+      const answer = await outbound.request(to(url))
+      return answer.ok ? 'ok' : answer.code
+    }
+
+    assert.equal(await codes('http://user:pass@127.0.0.1/'), 'credentials_in_url')
+    assert.equal(await codes('http://127.0.0.1@127.0.0.1/'), 'credentials_in_url')
+    assert.equal(await codes('ftp://127.0.0.1/'), 'invalid_url')
+    assert.equal(await codes('file:///etc/passwd'), 'invalid_url')
+    assert.equal(await codes('nonsense'), 'invalid_url')
+    assert.equal(await codes(`http://127.0.0.1/${'a'.repeat(2048)}`), 'invalid_url')
+  })
+
+  test('a name that resolves to a private address, alone or among public ones, is refused', async (t) => {
+    const { port, connections } = await setup(t)
+    const answers = [
+      [LOOPBACK],
+      [v4('93.184.216.34'), LOOPBACK],
+      [v6('::1')],
+      [v6('::ffff:7f00:1')],
+      [v6('64:ff9b::a00:1')],
+      [v6('fe80::1%lo')],
+    ]
+
+    for (const addresses of answers) {
+      const outbound = openOutbound({ allowCidrs: [], resolve: resolving(...addresses) })
+      const answer = await outbound.request(to(`http://callback.example:${port}/`))
+      assert.deepEqual(answer, { ok: false, code: 'forbidden_address' })
+    }
+    assert.equal(connections(), 0)
+  })
+
+  test('a name that changes between look-ups is looked up once, and the checked address is dialled', async (t) => {
+    const { port, connections } = await setup(t)
+    let lookups = 0
+    const rebinding: Resolve = async () => [lookups++ === 0 ? v4('192.0.2.1') : LOOPBACK]
+    const outbound = openOutbound({ allowCidrs: ['192.0.2.0/24'], resolve: rebinding })
+
+    const answer = await outbound.request({ ...to(`http://rebind.example:${port}/`), timeoutMs: 200 })
+
+    assert.equal(answer.ok, false)
+    assert.equal(lookups, 1)
+    assert.equal(connections(), 0)
+  })
+
+  test('an opened range is reached, by the name that was asked for', async (t) => {
+    const hosts: (string | undefined)[] = []
+    const { port } = await setup(t, (request, response) => {
+      hosts.push(request.headers.host)
+      response.end('hello')
+    })
+    const outbound = openOutbound({ allowCidrs: ['127.0.0.1/32'], resolve: resolving(LOOPBACK) })
+
+    const answer = await outbound.request(to(`http://callback.example:${port}/`))
+
+    assert(answer.ok)
+    assert.equal(answer.body.toString(), 'hello')
+    assert.deepEqual(hosts, [`callback.example:${port}`])
+  })
+
+  test('an address that the owner chose may be private', async (t) => {
+    const { port } = await setup(t)
+    const outbound = openOutbound({ allowCidrs: [] })
+
+    assert.equal((await outbound.request({ ...to(`http://127.0.0.1:${port}/`), isTrusted: true })).ok, true)
+  })
+
+  test('a redirect is an answer and is not followed', async (t) => {
+    const other = await setup(t)
+    const { port } = await setup(t, (_request, response) =>
+      response.writeHead(302, { location: `http://127.0.0.1:${other.port}/` }).end(),
+    )
+    const outbound = openOutbound({ allowCidrs: ['127.0.0.1/32'] })
+
+    const answer = await outbound.request(to(`http://127.0.0.1:${port}/`))
+
+    assert(answer.ok)
+    assert.equal(answer.status, 302)
+    assert.equal(other.connections(), 0)
+  })
+
+  test('time and size are capped, the look-up included', async (t) => {
+    const silent = await setup(t, () => {})
+    const endless = await setup(t, (_request, response) => {
+      response.write(Buffer.alloc(200_000))
+    })
+    const dripping = await setup(t, (_request, response) => {
+      response.write('a')
+    })
+    const outbound = openOutbound({ allowCidrs: ['127.0.0.1/32'] })
+    const stuck = openOutbound({ allowCidrs: [], resolve: () => new Promise(() => {}) })
+    const short = (url: string) => ({ ...to(url), timeoutMs: 100 })
+
+    const answers = await Promise.all([
+      outbound.request(short(`http://127.0.0.1:${silent.port}/`)),
+      outbound.request(short(`http://127.0.0.1:${dripping.port}/`)),
+      outbound.request(to(`http://127.0.0.1:${endless.port}/`)),
+      stuck.request(short('http://callback.example/')),
+    ])
+
+    assert.deepEqual(
+      answers.map((answer) => (answer.ok ? 'ok' : answer.code)),
+      ['timed_out', 'timed_out', 'answer_too_large', 'timed_out'],
+    )
+  })
+
+  test('a range that is none stops the start', () => {
+    assert.throws(() => openOutbound({ allowCidrs: ['10.0.0.0'] }), /OUTBOUND_ALLOW_CIDRS/)
+  })
+})
