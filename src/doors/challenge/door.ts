@@ -3,14 +3,21 @@
 //   Challenger ── POST /solve ──► Solver ── job of kind `solve` ──► POST /callback/{challenge_id} ──► Challenger
 //
 // Solver:      POST /solve, GET /stats.
+// Challenger:  POST and GET /challenges, GET /challenges/{id}, POST /challenges/{id}/send, POST /callback/{challenge_id}.
+// Admins:      GET /challenges/deliveries, POST /challenges/deliveries/replay, POST /challenges/deliveries/{id}/replay.
 // Loops:       nonces are thrown away once an hour.
 import type { Door } from '../../core/door.ts'
 import { openOutbound } from '../../core/outbound/outbound.ts'
 import { openThreads } from './bounded/threads.ts'
-import { CALLBACK_TOPIC, signedDeliveries } from './delivery.ts'
+import { callbackRoute } from './callback.ts'
+import { createChallengeRoute } from './create-challenge.ts'
+import { deadLettersRoute } from './dead-letters.ts'
+import { CALLBACK_TOPIC, SEND_TOPIC, signedDeliveries } from './delivery.ts'
 import { errorBody } from './errors.ts'
 import { openKeys } from './keys.ts'
 import { cleaningLoop } from './nonces.ts'
+import { readChallengesRoute } from './read-challenges.ts'
+import { noteSent, sendChallengeRoute } from './send-challenge.ts'
 import { CHALLENGE_SETTINGS } from './settings.ts'
 import { openSigned } from './signed.ts'
 import { solveKind } from './solve-kind.ts'
@@ -19,7 +26,7 @@ import { solveRoute } from './solve.ts'
 import { statsRoute } from './stats.ts'
 import { openTransport } from './transport.ts'
 
-const PATHS = ['/solve', '/stats']
+const PATHS = ['/solve', '/stats', '/callback/:challenge_id', '/challenges', '/challenges/:id', '/challenges/:id/send']
 
 export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
   name: 'challenge',
@@ -41,13 +48,28 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
     return {
       kinds: [solveKind({ database, threads })],
       loops: [cleaningLoop(database, skewSec)],
-      deliveries: signedDeliveries(sending, { direction: 'callback', topic: CALLBACK_TOPIC, keys: keys.challenger }),
+      deliveries: [
+        ...signedDeliveries(sending, { direction: 'callback', topic: CALLBACK_TOPIC, keys: keys.challenger }),
+        ...signedDeliveries(sending, {
+          direction: 'send',
+          topic: SEND_TOPIC,
+          keys: keys.solver,
+          onEnd: noteSent(deps),
+        }),
+      ],
       close: () => threads.close(),
       async routes(app) {
         openTransport(app, settings, PATHS)
         const bySolver = openSigned({ database, side: 'solver', keys: keys.solver, skewSec })
         await app.register(solveRoute({ signed: bySolver, store: openSolveStore(deps), allowInsecure }))
         await app.register(statsRoute(deps))
+
+        const byChallenger = openSigned({ database, side: 'challenger', keys: keys.challenger, skewSec })
+        await app.register(callbackRoute({ database, signed: byChallenger, threads }))
+        await app.register(createChallengeRoute({ ...deps, threads }))
+        await app.register(readChallengesRoute(deps))
+        await app.register(sendChallengeRoute(deps, settings))
+        await app.register(deadLettersRoute(deps))
       },
     }
   },

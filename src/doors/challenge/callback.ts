@@ -1,0 +1,109 @@
+// POST /callback/{challenge_id}: a Solver's result. Judged by the challenge's own rule and recorded once per request id;
+// the first one is final. Nonce, result and audit commit together.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { bodyHash } from '@reeve/sdk/challenge'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { Database } from '../../core/database.ts'
+import { HttpProblem } from '../../core/http/problem.ts'
+import type { Threads } from './bounded/threads.ts'
+import { recordCallback, type CallbackResult } from './callback-store.ts'
+import { findChallenge, type ChallengeRow } from './challenge-store.ts'
+import { problem, REFUSALS } from './errors.ts'
+import { optionalText, parseSignedBody, readSignedBodies, type Signed, type Verified } from './signed.ts'
+import { isCorrect, parseRule } from './validation.ts'
+
+const REQUEST_ID = /^[\x21-\x7e]{1,255}$/
+const STATUS_CHARS_MAX = 50
+
+const Received = Type.Object({ received: Type.Boolean(), challenge_id: Type.String(), duplicate: Type.Boolean() })
+
+export interface CallbackDeps {
+  database: Database
+  signed: Signed
+  threads: Threads
+}
+
+export const callbackRoute =
+  ({ database, signed, threads }: CallbackDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    readSignedBodies(app)
+    const summary = 'Receive a result. Signed: Authorization: RCS-HMAC-SHA256 …'
+    app.post(
+      '/callback/:challenge_id',
+      {
+        schema: {
+          tags: ['challenge'],
+          summary,
+          params: Type.Object({ challenge_id: Type.String({ maxLength: 512 }) }),
+          response: { 200: Received, ...REFUSALS },
+        },
+      },
+      async (request) => {
+        const verified = await signed.verify(request)
+        const callback = callbackOf(request, verified, request.params.challenge_id)
+        if (callback instanceof HttpProblem) return signed.refuse(verified, callback)
+        const challenge = await findChallenge(database, request.params.challenge_id)
+        if (challenge === null) return signed.refuse(verified, problem('CHALLENGE_NOT_FOUND'))
+
+        const judged = { ...callback, ...(await judge(challenge, callback, threads)) }
+        const recorded = await recordCallback(database, verified.nonce, judged)
+        if (!recorded.ok) throw problem('REPLAY_ATTACK')
+        return { received: true, challenge_id: challenge.challenge_id, duplicate: recorded.isDuplicate }
+      },
+    )
+  }
+
+type Callback = Omit<CallbackResult, 'isCorrect' | 'rule'>
+
+function callbackOf(request: FastifyRequest, { body }: Verified, challengeId: string): Callback | HttpProblem {
+  const fields = parseSignedBody(body)
+  if (fields instanceof HttpProblem) return fields
+  const { challenge_id: named, status } = fields
+  if (named === undefined || named === null || named === '') return problem('MISSING_CHALLENGE_ID')
+  if (named !== challengeId) return problem('CHALLENGE_ID_MISMATCH')
+  const answer = optionalText(fields['answer'])
+  const solverJobId = optionalText(fields['solver_job_id'])
+  const errorCode = optionalText(fields['error_code'])
+  const errorMessage = optionalText(fields['error_message'])
+  if (typeof status !== 'string' || status.length > STATUS_CHARS_MAX) return problem('INVALID_CALLBACK')
+  if (answer === undefined || solverJobId === undefined) return problem('INVALID_CALLBACK')
+  if (errorCode === undefined || errorMessage === undefined) return problem('INVALID_CALLBACK')
+
+  const hash = bodyHash(body)
+  const given = request.headers['x-request-id']
+  // Without an id of its own, the same result is the same request.
+  const requestId = given === undefined ? bodyHash(`${challengeId}\n${solverJobId ?? ''}\n${hash}`) : String(given)
+  if (!REQUEST_ID.test(requestId)) return problem('INVALID_REQUEST_ID')
+  const { metadata = null } = fields
+  const headers = auditedHeaders(request)
+  return {
+    challengeId,
+    requestId,
+    solverJobId,
+    status,
+    answer,
+    errorCode,
+    errorMessage,
+    metadata,
+    bodyHash: hash,
+    headers,
+  }
+}
+
+/** Only an answer of a success is judged. */
+async function judge(challenge: ChallengeRow, { status, answer }: Callback, threads: Threads) {
+  const rule = parseRule(challenge.validation_rule)
+  if (typeof rule === 'string') throw new Error('A stored rule cannot be read.')
+  if (status !== 'success' || answer === null) return { isCorrect: null, rule: rule.type }
+  return { isCorrect: await isCorrect(rule, challenge.answer, answer, threads), rule: rule.type }
+}
+
+const AUDITED = ['content-type', 'user-agent', 'x-request-id', 'webhook-id', 'webhook-timestamp'] as const
+
+/** Who signed and when, without the signature. */
+function auditedHeaders({ headers, ip }: FastifyRequest): Record<string, string> {
+  const kept = AUDITED.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]]))
+  const authorization = (headers.authorization ?? '').replace(/sig=[^,]*/, 'sig=…')
+  return { ...Object.fromEntries(kept), authorization, 'x-remote-address': ip }
+}

@@ -1,0 +1,99 @@
+// The Challenger's tables: challenges with the answers that never leave them, and what came of each.
+import type { Database, Queryable } from '../../core/database.ts'
+
+const INSERT = `
+  insert into challenges (challenge_id, account_id, problem, output_spec, constraints, validation_rule, answer,
+                          idempotency_key, body_hash)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+      on conflict do nothing
+  returning challenge_id`
+
+const FIND_SAME = `
+  select * from challenges where challenge_id = $1 or (account_id = $2 and idempotency_key = $3)`
+
+const SELECT_ONE = `select * from challenges where challenge_id = $1`
+
+const SELECT_PAGE = `
+  select * from challenges
+   where account_id = $1 and ($2::bigint is null or seq < $2) order by seq desc limit $3`
+
+const SELECT_RESULTS = `
+  select request_id, status, answer, error_code, error_message, is_correct, rule, is_final, solver_job_id, created_at
+    from challenge_results where challenge_id = $1 order by result_id limit 100`
+
+const SELECT_DELIVERIES = `
+  select direction, request_id, attempt, url, status_code, error, duration_ms, created_at
+    from challenge_deliveries where challenge_id = $1 and direction = 'send' order by delivery_id desc limit 100`
+
+const SELECT_CALLBACKS = `
+  select request_id, body_hash, status_code, outcome, created_at
+    from challenge_webhooks where challenge_id = $1 order by webhook_id desc limit 100`
+
+export interface ChallengeRow {
+  challenge_id: string
+  seq: string
+  account_id: string
+  problem: unknown
+  output_spec: unknown
+  constraints: unknown
+  validation_rule: unknown
+  answer: string
+  state: string
+  solver_job_id: string | null
+  idempotency_key: string | null
+  body_hash: string
+  created_at: Date
+  sent_at: Date | null
+  completed_at: Date | null
+}
+
+export interface NewChallenge {
+  challengeId: string
+  accountId: number
+  problem: unknown
+  outputSpec: unknown
+  constraints: unknown
+  validationRule: unknown
+  answer: string
+  idempotencyKey: string | null
+  bodyHash: string
+}
+
+/** False: the id or the key is taken. */
+export async function insertChallenge(on: Queryable, challenge: NewChallenge): Promise<boolean> {
+  const json = (value: unknown) => (value === undefined || value === null ? null : JSON.stringify(value))
+  const rows = await on.query(INSERT, [
+    challenge.challengeId,
+    challenge.accountId,
+    JSON.stringify(challenge.problem),
+    json(challenge.outputSpec),
+    json(challenge.constraints),
+    JSON.stringify(challenge.validationRule),
+    challenge.answer,
+    challenge.idempotencyKey,
+    challenge.bodyHash,
+  ])
+  return rows.length > 0
+}
+
+export const findSame = (on: Queryable, challenge: NewChallenge): Promise<ChallengeRow[]> =>
+  on.query<ChallengeRow>(FIND_SAME, [challenge.challengeId, challenge.accountId, challenge.idempotencyKey])
+
+export async function findChallenge(on: Queryable, challengeId: string): Promise<ChallengeRow | null> {
+  const [row] = await on.query<ChallengeRow>(SELECT_ONE, [challengeId])
+  return row ?? null
+}
+
+export const listChallenges = (
+  on: Queryable,
+  filter: { accountId: number; before: number | null; limit: number },
+): Promise<ChallengeRow[]> => on.query<ChallengeRow>(SELECT_PAGE, [filter.accountId, filter.before, filter.limit])
+
+export async function storyOf(database: Database, challengeId: string) {
+  const [results, deliveries, callbacks] = await Promise.all([
+    database.query(SELECT_RESULTS, [challengeId]),
+    database.query(SELECT_DELIVERIES, [challengeId]),
+    database.query(SELECT_CALLBACKS, [challengeId]),
+  ])
+  return { results, deliveries, callbacks }
+}

@@ -1,0 +1,88 @@
+// POST /challenges: a challenge with its answer and its rule, which stay here.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Database } from '../../core/database.ts'
+import { SECURED } from '../../core/http/docs.ts'
+import { accountOf, requireRole } from '../../core/http/guard.ts'
+import { hashBody, idempotencyConflict, idempotencyOf } from '../../core/http/idempotency.ts'
+import type { Identity } from '../../core/identity/identity.ts'
+import { newJobId } from '../../core/random.ts'
+import type { Threads } from './bounded/threads.ts'
+import { ChallengeView, viewOf } from './challenge-schema.ts'
+import { findSame, insertChallenge, type NewChallenge } from './challenge-store.ts'
+import { constraintsOf } from './constraints.ts'
+import { OWNER_REFUSALS, problem } from './errors.ts'
+import { parseRule, problemWithRule } from './validation.ts'
+
+const NewChallengeBody = Type.Object(
+  {
+    // What a path can carry as it is; and not the name of a page beside the challenges.
+    challenge_id: Type.Optional(Type.String({ pattern: '^(?!deliveries$)[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,127}$' })),
+    problem: Type.Object({ type: Type.String({ minLength: 1, maxLength: 100 }) }, { additionalProperties: true }),
+    output_spec: Type.Optional(Type.Unknown()),
+    validation_rule: Type.Unknown(),
+    answer: Type.String({ maxLength: 1_000_000 }),
+    constraints: Type.Optional(Type.Unknown()),
+  },
+  { additionalProperties: false },
+)
+
+export const createChallengeRoute =
+  ({
+    database,
+    identity,
+    threads,
+  }: {
+    database: Database
+    identity: Identity
+    threads: Threads
+  }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const summary = 'Create a challenge. Its answer and its rule never leave this server.'
+    app.post(
+      '/challenges',
+      {
+        onRequest: requireRole(identity, 'CHALLENGER', 'ADMIN'),
+        schema: {
+          tags: ['challenge'],
+          summary,
+          security: SECURED,
+          body: NewChallengeBody,
+          response: { 201: ChallengeView, ...OWNER_REFUSALS },
+        },
+      },
+      async (request, reply) => {
+        const { body } = request
+        const rule = parseRule(body.validation_rule)
+        if (typeof rule === 'string') throw problem('INVALID_VALIDATION_RULE', rule)
+        const wrong = await problemWithRule(rule, body.answer, threads)
+        if (wrong !== null) throw problem('INVALID_VALIDATION_RULE', wrong)
+        if (constraintsOf(body.constraints) === null) throw problem('INVALID_CONSTRAINTS')
+
+        const row = await createOnce(database, {
+          challengeId: body.challenge_id ?? newJobId(),
+          accountId: accountOf(request).accountId,
+          problem: body.problem,
+          outputSpec: body.output_spec,
+          constraints: body.constraints,
+          validationRule: body.validation_rule,
+          answer: body.answer,
+          idempotencyKey: idempotencyOf(request, 'challenge')?.key ?? null,
+          bodyHash: hashBody(body),
+        })
+        return reply.code(201).send(viewOf(row))
+      },
+    )
+  }
+
+/** The same owner, id or key, and body: the same challenge. */
+async function createOnce(database: Database, challenge: NewChallenge) {
+  await insertChallenge(database, challenge)
+  const same = await findSame(database, challenge)
+  const mine = same.filter((row) => Number(row.account_id) === challenge.accountId)
+  const keyed = mine.find((row) => row.idempotency_key !== null && row.idempotency_key === challenge.idempotencyKey)
+  if (keyed !== undefined && keyed.body_hash !== challenge.bodyHash) throw idempotencyConflict()
+  const found = keyed ?? mine.find((row) => row.body_hash === challenge.bodyHash)
+  if (found === undefined) throw problem('CHALLENGE_EXISTS')
+  return found
+}

@@ -1,0 +1,82 @@
+// GET /challenges and GET /challenges/{id}: one's own, with what came of them.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Database } from '../../core/database.ts'
+import { SECURED } from '../../core/http/docs.ts'
+import { accountOf, requireRole } from '../../core/http/guard.ts'
+import type { Identity } from '../../core/identity/identity.ts'
+import { ChallengeView, viewOf } from './challenge-schema.ts'
+import { findChallenge, listChallenges, storyOf, type ChallengeRow } from './challenge-store.ts'
+import { OWNER_REFUSALS, problem } from './errors.ts'
+
+const LIMIT_DEFAULT = 50
+
+const Page = Type.Object({
+  challenges: Type.Array(ChallengeView),
+  next_before: Type.Union([Type.Integer(), Type.Null()], { description: '`before` of the next page; null: the last.' }),
+})
+const Filter = Type.Object({
+  before: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: `Default ${LIMIT_DEFAULT}.` })),
+})
+const Story = Type.Object({
+  ...ChallengeView.properties,
+  results: Type.Array(Type.Unknown()),
+  deliveries: Type.Array(Type.Unknown()),
+  callbacks: Type.Array(Type.Unknown()),
+})
+const ChallengePath = Type.Object({ id: Type.String({ maxLength: 512 }) })
+
+export const readChallengesRoute =
+  ({ database, identity }: { database: Database; identity: Identity }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const onRequest = requireRole(identity, 'CHALLENGER', 'ADMIN')
+    const documented = { tags: ['challenge'], security: SECURED }
+
+    app.get(
+      '/challenges',
+      {
+        onRequest,
+        schema: {
+          ...documented,
+          summary: 'Your challenges, newest first.',
+          querystring: Filter,
+          response: { 200: Page, ...OWNER_REFUSALS },
+        },
+      },
+      async (request) => {
+        const { before = null, limit = LIMIT_DEFAULT } = request.query
+        const { accountId } = accountOf(request)
+        const rows = await listChallenges(database, { accountId, before, limit: limit + 1 })
+        const page = rows.slice(0, limit)
+        return {
+          challenges: page.map(viewOf),
+          next_before: rows.length > limit ? Number(page.at(-1)?.seq ?? 0) : null,
+        }
+      },
+    )
+
+    app.get(
+      '/challenges/:id',
+      {
+        onRequest,
+        schema: {
+          ...documented,
+          summary: 'One challenge with its results, deliveries and callbacks.',
+          params: ChallengePath,
+          response: { 200: Story, ...OWNER_REFUSALS },
+        },
+      },
+      async (request) => {
+        const row = await ownChallenge(database, request.params.id, accountOf(request).accountId)
+        return { ...viewOf(row), ...(await storyOf(database, row.challenge_id)) }
+      },
+    )
+  }
+
+/** Another account's challenge is not there. */
+export async function ownChallenge(database: Database, challengeId: string, accountId: number): Promise<ChallengeRow> {
+  const row = await findChallenge(database, challengeId)
+  if (row === null || Number(row.account_id) !== accountId) throw problem('CHALLENGE_NOT_FOUND')
+  return row
+}

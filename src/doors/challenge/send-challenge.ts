@@ -1,0 +1,120 @@
+// POST /challenges/{id}/send: the challenge, without its answer and its rule, goes to a Solver. The request is a row of the
+// outbox, so that it survives us and is tried again; what came of each attempt is listed with the challenge.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Deps } from '../../core/door.ts'
+import { SECURED } from '../../core/http/docs.ts'
+import { accountOf, requireRole } from '../../core/http/guard.ts'
+import type { OutboundAnswer } from '../../core/outbound/outbound.ts'
+import { newJobId } from '../../core/random.ts'
+import { isCallableUrl } from './callback-url.ts'
+import type { ChallengeRow } from './challenge-store.ts'
+import { SEND_TOPIC, type Letter } from './delivery.ts'
+import { OWNER_REFUSALS, problem } from './errors.ts'
+import { ownChallenge } from './read-challenges.ts'
+import type { ChallengeSettings } from './settings.ts'
+import { isObject } from './signed.ts'
+
+const MARK_SENDING = `
+  update challenges set state = case when state = 'completed' then state else 'sending' end, sent_at = clock_timestamp()
+   where challenge_id = $1`
+
+const QUEUE = `insert into outbox_events (topic, payload) values ('${SEND_TOPIC}', $1)`
+
+const MARK_ACCEPTED = `
+  update challenges set solver_job_id = $2, state = case when state = 'completed' then state else 'accepted' end
+   where challenge_id = $1`
+
+const MARK_FAILED = `update challenges set state = 'send_failed' where challenge_id = $1 and state = 'sending'`
+
+const SOLVER_URL_CHARS_MAX = 2000
+const JOB_ID_CHARS_MAX = 512
+
+const Send = Type.Optional(
+  Type.Object({ solver_url: Type.Optional(Type.String({ maxLength: 4096 })) }, { additionalProperties: false }),
+)
+const Sending = Type.Object({ challenge_id: Type.String(), state: Type.String(), request_id: Type.String() })
+
+export const sendChallengeRoute =
+  (deps: Deps, settings: ChallengeSettings): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { database, identity, config, wakeOutbox } = deps
+    const callbackHost = settings.PUBLIC_CALLBACK_HOST || config.PUBLIC_URL
+    const summary = 'Send a challenge to a Solver, signed. Tried again until it is accepted or given up.'
+    app.post(
+      '/challenges/:id/send',
+      {
+        onRequest: requireRole(identity, 'CHALLENGER', 'ADMIN'),
+        schema: {
+          tags: ['challenge'],
+          summary,
+          security: SECURED,
+          params: Type.Object({ id: Type.String({ maxLength: 512 }) }),
+          body: Send,
+          response: { 202: Sending, ...OWNER_REFUSALS },
+        },
+      },
+      async (request, reply) => {
+        const row = await ownChallenge(database, request.params.id, accountOf(request).accountId)
+        const target = targetOf(request.body?.solver_url, settings)
+        if (callbackHost === '') throw problem('CALLBACK_HOST_NOT_SET')
+
+        const letter = {
+          challenge_id: row.challenge_id,
+          url: `${target.url.replace(/\/+$/, '')}/solve`,
+          request_id: newJobId(),
+          body: JSON.stringify(solveRequest(row, callbackHost)),
+          is_trusted: target.isTrusted,
+        }
+        await database.transaction(async (tx) => {
+          await tx.query(MARK_SENDING, [row.challenge_id])
+          await tx.query(QUEUE, [JSON.stringify(letter)])
+        })
+        wakeOutbox()
+        return reply.code(202).send({ challenge_id: row.challenge_id, state: 'sending', request_id: letter.request_id })
+      },
+    )
+  }
+
+function targetOf(given: string | undefined, settings: ChallengeSettings): { url: string; isTrusted: boolean } {
+  if (given === undefined) {
+    if (settings.SOLVER_URL === '') throw problem('MISSING_SOLVER_URL')
+    return { url: settings.SOLVER_URL, isTrusted: true } // whoever runs this server chose it
+  }
+  const isShort = given.length <= SOLVER_URL_CHARS_MAX
+  const isPlain = isShort && !/[?#]/.test(given) && isCallableUrl(given, settings.ALLOW_INSECURE_CALLBACKS)
+  if (!isPlain) throw problem('INVALID_SOLVER_URL')
+  return { url: given, isTrusted: false }
+}
+
+/** What the Solver sees: neither the answer nor the rule. */
+function solveRequest(row: ChallengeRow, callbackHost: string): object {
+  const host = /^https?:\/\//.test(callbackHost) ? callbackHost : `https://${callbackHost}`
+  return {
+    api_version: 'v2.1',
+    challenge_id: row.challenge_id,
+    problem: row.problem,
+    output_spec: row.output_spec,
+    constraints: row.constraints,
+    callback_url: `${host.replace(/\/+$/, '')}/callback/${encodeURIComponent(row.challenge_id)}`,
+  }
+}
+
+/** What the Challenger learns when a send is over. */
+export const noteSent =
+  ({ database }: Pick<Deps, 'database'>) =>
+  async ({ challengeId }: Letter, answer: OutboundAnswer | null): Promise<void> => {
+    if (answer === null) await database.query(MARK_FAILED, [challengeId])
+    else await database.query(MARK_ACCEPTED, [challengeId, jobIdFrom(answer.body)])
+  }
+
+/** Whatever the other side says its job is called, if it can be stored. */
+function jobIdFrom(body: Buffer): string | null {
+  try {
+    const answer: unknown = JSON.parse(body.toString())
+    const jobId = isObject(answer) ? answer['solver_job_id'] : null
+    return typeof jobId === 'string' ? jobId.slice(0, JOB_ID_CHARS_MAX).toWellFormed().replaceAll('\0', '') : null
+  } catch {
+    return null
+  }
+}
