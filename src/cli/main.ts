@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander'
 import { StartError } from '../core/start-error.ts'
 import { VERSION } from '../core/version.ts'
+import { addChallengeCommands } from './challenge-command.ts'
 import { showConfig } from './config-command.ts'
 import { runDoctor } from './doctor-command.ts'
 import { CommandFailed } from './failure.ts'
@@ -11,6 +12,7 @@ import { migrateCommand } from './migrate-command.ts'
 import { runServer } from './server-command.ts'
 import { say, styled } from './terminal.ts'
 import { addUserCommands } from './user-command.ts'
+import { addVerifyCommand } from './verify-command.ts'
 
 function program(): Command {
   const reeve = new Command('reeve')
@@ -44,6 +46,8 @@ function program(): Command {
   reeve.command('doctor').description('check what a server needs').option('--json', 'for programs').action(runDoctor)
   addUserCommands(reeve)
   addJobCommands(reeve)
+  addChallengeCommands(reeve)
+  addVerifyCommand(reeve)
   return reeve
 }
 
