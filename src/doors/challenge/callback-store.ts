@@ -24,7 +24,7 @@ const COMPLETE = `
 
 const AUDIT = `
   insert into challenge_webhooks (challenge_id, request_id, headers, body_hash, status_code, outcome)
-  values ($1, $2, $3, $4, 200, $5)`
+  values ($1, $2, $3, $4, $5, $6)`
 
 export interface CallbackResult {
   challengeId: string
@@ -54,10 +54,24 @@ export const recordCallback = (database: Database, nonce: string, result: Callba
       result.requestId,
       JSON.stringify(result.headers),
       result.bodyHash,
+      200,
       outcome,
     ])
     return { ok: true, isDuplicate: outcome !== 'recorded' }
   })
+
+export interface RefusedCallback {
+  challengeId: string
+  requestId: string
+  headers: Record<string, string>
+  bodyHash: string
+  statusCode: number
+}
+
+export async function auditRefusal(tx: Tx, refusal: RefusedCallback): Promise<void> {
+  const { challengeId, requestId, headers, bodyHash, statusCode } = refusal
+  await tx.query(AUDIT, [challengeId, requestId, JSON.stringify(headers), bodyHash, statusCode, 'refused'])
+}
 
 async function record(tx: Tx, result: CallbackResult): Promise<'recorded' | 'duplicate' | 'conflict'> {
   const { challengeId, requestId } = result

@@ -7,7 +7,7 @@ import { Type } from 'typebox'
 import type { Database } from '../../core/database.ts'
 import { HttpProblem } from '../../core/http/problem.ts'
 import type { Threads } from './bounded/threads.ts'
-import { recordCallback, type CallbackResult } from './callback-store.ts'
+import { auditRefusal, recordCallback, type CallbackResult } from './callback-store.ts'
 import { findChallenge, type ChallengeRow } from './challenge-store.ts'
 import { problem, REFUSALS } from './errors.ts'
 import { optionalText, parseSignedBody, readSignedBodies, type Signed, type Verified } from './signed.ts'
@@ -42,9 +42,11 @@ export const callbackRoute =
       async (request) => {
         const verified = await signed.verify(request)
         const callback = callbackOf(request, verified, request.params.challenge_id)
-        if (callback instanceof HttpProblem) return signed.refuse(verified, callback)
+        const refuse = (error: HttpProblem) =>
+          signed.refuse(verified, error, (tx) => auditRefusal(tx, refusalOf(request, verified, error)))
+        if (callback instanceof HttpProblem) return refuse(callback)
         const challenge = await findChallenge(database, request.params.challenge_id)
-        if (challenge === null) return signed.refuse(verified, problem('CHALLENGE_NOT_FOUND'))
+        if (challenge === null) return refuse(problem('CHALLENGE_NOT_FOUND'))
 
         const judged = { ...callback, ...(await judge(challenge, callback, threads)) }
         const recorded = await recordCallback(database, verified.nonce, judged)
@@ -91,6 +93,18 @@ function callbackOf(request: FastifyRequest, { body }: Verified, challengeId: st
   }
 }
 
+const refusalOf = (
+  request: FastifyRequest<{ Params: { challenge_id: string } }>,
+  { body }: Verified,
+  error: HttpProblem,
+) => ({
+  challengeId: request.params.challenge_id,
+  requestId: request.id,
+  headers: auditedHeaders(request),
+  bodyHash: bodyHash(body),
+  statusCode: error.status,
+})
+
 /** Only an answer of a success is judged. */
 async function judge(challenge: ChallengeRow, { status, answer }: Callback, threads: Threads) {
   const rule = parseRule(challenge.validation_rule)
@@ -102,7 +116,7 @@ async function judge(challenge: ChallengeRow, { status, answer }: Callback, thre
 const AUDITED = ['content-type', 'user-agent', 'x-request-id', 'webhook-id', 'webhook-timestamp'] as const
 
 /** Who signed and when, without the signature. */
-function auditedHeaders({ headers, ip }: FastifyRequest): Record<string, string> {
+function auditedHeaders({ headers, ip }: Pick<FastifyRequest, 'headers' | 'ip'>): Record<string, string> {
   const kept = AUDITED.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]]))
   const authorization = (headers.authorization ?? '').replace(/sig=[^,]*/, 'sig=…')
   return { ...Object.fromEntries(kept), authorization, 'x-remote-address': ip }

@@ -2,7 +2,7 @@
 // skew → signature. The nonce is burnt later, by the transaction that answers the request.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isSignedWith, parseAuthorization } from '@reeve/sdk/challenge'
-import type { Database } from '../../core/database.ts'
+import type { Database, Tx } from '../../core/database.ts'
 import { parseJson } from '../../core/http/body.ts'
 import { HttpProblem } from '../../core/http/problem.ts'
 import { pathOf } from '../../core/http/words.ts'
@@ -20,7 +20,7 @@ export interface Verified {
 export interface Signed {
   verify(request: FastifyRequest): Promise<Verified>
   /** A refusal after the signature verified is an answer, and burns the nonce; a second one is a replay. */
-  refuse(verified: Verified, error: HttpProblem): Promise<never>
+  refuse(verified: Verified, error: HttpProblem, note?: (tx: Tx) => Promise<void>): Promise<never>
 }
 
 export interface SignedOptions {
@@ -46,9 +46,13 @@ export function openSigned({ database, side, keys, skewSec }: SignedOptions): Si
       if (!isFresh || !isSigned) throw problem('INVALID_SIGNATURE')
       return { nonce: auth.nonce, keyId: auth.keyId, body, nowMs }
     },
-    async refuse({ nonce }, error) {
-      const burnt = await burn(database.hot, side, [nonce])
-      throw burnt.has(nonce) ? error : problem('REPLAY_ATTACK')
+    async refuse({ nonce }, error, note) {
+      const isFirst = await database.transaction(async (tx) => {
+        const burnt = await burn(tx, side, [nonce])
+        if (burnt.has(nonce)) await note?.(tx)
+        return burnt.has(nonce)
+      })
+      throw isFirst ? error : problem('REPLAY_ATTACK')
     },
   }
 }

@@ -130,6 +130,7 @@ describe('challenge: POST /callback/{challenge_id}', () => {
     const { create, callback, show } = await setup(t)
     await create({ challenge_id: 'c1' })
 
+    await callback('c1', { answer: 2 })
     await callback('c1', { answer: '2' })
     const same = await callback('c1', { answer: '2' })
     const other = await callback('c1', { answer: '3' })
@@ -138,8 +139,13 @@ describe('challenge: POST /callback/{challenge_id}', () => {
     const { results, callbacks } = await show('c1')
     assert.equal(results.length, 1)
     assert.deepEqual(
-      callbacks.map((one: { outcome: string }) => one.outcome),
-      ['conflict', 'duplicate', 'recorded'],
+      callbacks.map((one: { outcome: string; status_code: number }) => [one.outcome, one.status_code]),
+      [
+        ['conflict', 200],
+        ['duplicate', 200],
+        ['recorded', 200],
+        ['refused', 400],
+      ],
     )
   })
 
