@@ -2,6 +2,7 @@
 // loop, for a bounded time: a thread that takes longer is ended and replaced, and the task has timed out.
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { Overloaded } from '../../../core/batch.ts'
 import type { Task } from './task.ts'
 import type { Performed } from './worker.ts'
 
@@ -81,7 +82,8 @@ export function openThreads(): Threads {
 
   return {
     run(task, timeoutMs) {
-      if (waiting.length >= WAITING_MAX || isClosed) return Promise.reject(new Error('Too much bounded work waits.'))
+      if (waiting.length >= WAITING_MAX || isClosed)
+        return Promise.reject(new Overloaded('Too much bounded work waits.'))
       return new Promise((done) => {
         waiting.push({ task, timeoutMs, done })
         next()
