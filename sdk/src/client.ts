@@ -1,3 +1,4 @@
+import { ChallengesClient } from './challenges.ts'
 import { ReeveError } from './error.ts'
 import { JobsClient } from './jobs.ts'
 
@@ -22,11 +23,13 @@ export interface RequestOptions {
 /** A client of one server, as one account. */
 export class ReeveClient {
   readonly jobs: JobsClient
+  readonly challenges: ChallengesClient
   readonly #options: ClientOptions
 
   constructor(options: ClientOptions) {
     this.#options = options
     this.jobs = new JobsClient(this)
+    this.challenges = new ChallengesClient(this)
   }
 
   /** Logs in, and returns a client that speaks for the account. */

@@ -1,4 +1,15 @@
 export { ReeveClient, type ClientOptions, type RequestOptions } from './client.ts'
+export {
+  ChallengesClient,
+  type Challenge,
+  type ChallengeDelivery,
+  type ChallengePage,
+  type ChallengeResult,
+  type ChallengeState,
+  type ChallengeStory,
+  type NewChallenge,
+  type ValidationRule,
+} from './challenges.ts'
 export { ReeveError, type ReeveErrorBody } from './error.ts'
 export { JobsClient, type ListJobs, type NewJob, type SubmittedJob } from './jobs.ts'
 export type { Job, JobDetail, JobHistoryEntry, JobPage, JobState } from './wire.ts'

@@ -1,8 +1,9 @@
-// The example Solvers speak the protocol: both pass the same test.
+// The SDK's client and the example Solvers speak the protocol; both Solvers pass the same test.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, test, type TestContext } from 'node:test'
+import { ReeveClient } from '@reeve/sdk'
 import { atEnd } from '../../support/cleanup.ts'
 import { freePort } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
@@ -17,6 +18,31 @@ async function startExample(t: TestContext, command: string, file: string): Prom
   child.stdout.resume()
   return `http://127.0.0.1:${port}`
 }
+
+describe('the challenges client', () => {
+  test('creates, sends, shows and lists', async (t) => {
+    const solver = await startServer(t)
+    const { url } = await startServer(t, {
+      env: { SOLVER_URL: solver.url, PUBLIC_CALLBACK_HOST: 'http://127.0.0.1:1' },
+    })
+    const { authorization } = await account(url, 'owner')
+    const { challenges } = new ReeveClient({ url, token: authorization.replace('Bearer ', '') })
+
+    const made = await challenges.create({
+      problem: { type: 'math', expression: '1+1' },
+      validation_rule: { type: 'NumericTolerance', params: { tolerance: 0 } },
+      answer: '2',
+    })
+    await challenges.send(made.challenge_id)
+    await until('it is accepted', async () => (await challenges.get(made.challenge_id)).state === 'accepted')
+
+    const { deliveries, solver_job_id: jobId } = await challenges.get(made.challenge_id)
+    assert.equal(jobId, `solver_job_${made.challenge_id}`)
+    assert.equal(deliveries[0]?.status_code, 202)
+    assert.equal((await challenges.list()).challenges.length, 1)
+    await assert.rejects(() => challenges.get('nobody'), /404: There is no such challenge/)
+  })
+})
 
 describe('examples', () => {
   const examples = [

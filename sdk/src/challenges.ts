@@ -1,0 +1,101 @@
+import type { ReeveClient } from './client.ts'
+
+export type ValidationRule =
+  | { type: 'ExactMatch'; params?: { case_sensitive?: boolean } }
+  | { type: 'NumericTolerance'; params: { tolerance: number } }
+  | { type: 'Regex'; params: { pattern: string } }
+
+export interface NewChallenge {
+  challenge_id?: string
+  problem: { type: string; [field: string]: unknown }
+  output_spec?: unknown
+  validation_rule: ValidationRule
+  answer: string
+  constraints?: { timeout_ms?: number; deadline_ts?: number }
+}
+
+export type ChallengeState = 'created' | 'sending' | 'accepted' | 'send_failed' | 'completed'
+
+export interface Challenge {
+  challenge_id: string
+  state: ChallengeState
+  problem: unknown
+  output_spec: unknown
+  constraints: unknown
+  validation_rule: ValidationRule
+  answer: string
+  solver_job_id: string | null
+  created_at: string
+  sent_at: string | null
+  completed_at: string | null
+}
+
+export interface ChallengeResult {
+  request_id: string
+  status: string
+  answer: string | null
+  error_code: string | null
+  error_message: string | null
+  /** Null: there was no answer to judge. */
+  is_correct: boolean | null
+  rule: string
+  is_final: boolean
+  solver_job_id: string | null
+  created_at: string
+}
+
+export interface ChallengeDelivery {
+  direction: 'send'
+  request_id: string
+  attempt: number
+  url: string
+  status_code: number | null
+  error: string | null
+  duration_ms: number
+  created_at: string
+}
+
+export interface ChallengeStory extends Challenge {
+  results: ChallengeResult[]
+  deliveries: ChallengeDelivery[]
+}
+
+export interface ChallengePage {
+  challenges: Challenge[]
+  /** `before` of the next page; null: the last one. */
+  next_before: number | null
+}
+
+/** The Challenger's side of the challenge door. Needs an account with the role CHALLENGER. */
+export class ChallengesClient {
+  readonly #client: ReeveClient
+
+  constructor(client: ReeveClient) {
+    this.#client = client
+  }
+
+  /** With a key, the same create may be repeated until it is answered: it names one challenge. */
+  create(challenge: NewChallenge, options: { idempotencyKey?: string } = {}): Promise<Challenge> {
+    const { idempotencyKey } = options
+    const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
+    return this.#client.request('POST', '/challenges', { body: challenge, headers })
+  }
+
+  /** Queued and tried again like a callback: `get` says what came of it. */
+  send(
+    challengeId: string,
+    options: { solver_url?: string } = {},
+  ): Promise<{ challenge_id: string; request_id: string }> {
+    return this.#client.request('POST', `${pathOf(challengeId)}/send`, { body: options })
+  }
+
+  get(challengeId: string): Promise<ChallengeStory> {
+    return this.#client.request('GET', pathOf(challengeId))
+  }
+
+  list(filter: { before?: number; limit?: number } = {}): Promise<ChallengePage> {
+    return this.#client.request('GET', '/challenges', { query: { ...filter } })
+  }
+}
+
+const pathOf = (challengeId: string): string => `/challenges/${encodeURIComponent(challengeId)}`
