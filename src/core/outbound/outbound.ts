@@ -6,7 +6,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { isIP } from 'node:net'
 import { refused, type Refused } from '../outcome.ts'
-import { StartError } from '../storage.ts'
+import { StartError } from '../start-error.ts'
 import { isReachable, parseRanges } from './address.ts'
 
 const URL_CHARS_MAX = 2048

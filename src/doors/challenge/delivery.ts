@@ -24,6 +24,7 @@ export const ATTEMPTS_MAX = 6
 const RETRY = { baseMs: 500, maxMs: 30_000 }
 const RETRY_AFTER_MS_MAX = 30_000
 const TIMEOUT_MS = 10_000
+const CLAIM_MS = 15_000 // longer than the time-out: a dispatcher that dies holds a row back no longer than this
 const ROWS_MAX = 32
 const LANES = 4 // a slow receiver holds up the 31 rows it was claimed with, not all that waits
 const WAKE_LATE_MS = 5
@@ -71,6 +72,7 @@ export function signedDeliveries(deps: DeliveryDeps, direction: Direction): Deli
     topic: direction.topic,
     keeps: true,
     rowsMax: ROWS_MAX,
+    claimMs: CLAIM_MS,
     retry: RETRY,
     attemptsMax: ATTEMPTS_MAX,
     async deliver(rows, signal) {
