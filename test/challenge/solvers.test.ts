@@ -155,10 +155,13 @@ describe('bounded work', () => {
     const hostile = '(x+x+)+y|' + '(a|aa)+$|'.repeat(100) + '(.*)(.*)(.*)z'
     const answerText = 'x'.repeat(5_000_000)
 
-    const held = await longestHold(async () => {
-      await run({ task: 'match', pattern: hostile.slice(0, 1024), text: answerText }, 300)
-      await run({ task: 'compile', pattern }, 300)
-    })
+    const attempt = () =>
+      longestHold(async () => {
+        await run({ task: 'match', pattern: hostile.slice(0, 1024), text: answerText }, 300)
+        await run({ task: 'compile', pattern }, 300)
+      })
+    // The best of three: a busy machine may hold any loop for a while, this work would hold it every time.
+    const held = Math.min(await attempt(), await attempt(), await attempt())
 
     assert(held < 50, `held for ${held} ms`)
   })
@@ -167,10 +170,8 @@ describe('bounded work', () => {
     const { run, math } = setup(t)
     await math('1')
 
-    const slow = await run(
-      { task: 'match', pattern: '(a|b|ab)*c(a|b|ab)*d(.*)(.*)(.*)z', text: 'ab'.repeat(2_000_000) },
-      20,
-    )
+    // Half a minute of work: no literal in it lets the engine give up early.
+    const slow = await run({ task: 'match', pattern: '([ab]{1,100}){10}[cd]', text: 'ab'.repeat(200_000) }, 20)
 
     assert.equal(slow, 'TIMEOUT')
     assert.equal(await math('1+1'), '2')
