@@ -5,5 +5,3 @@ export function positiveInteger(raw: string): number {
   if (value >= 1) return value
   throw new InvalidArgumentError('expected a positive integer')
 }
-
-export const isJobId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import type { HistoryEntry } from '../core/ledger/history.ts'
-import type { Job } from '../core/ledger/job.ts'
+import { parseJobId, type Job } from '../core/ledger/job.ts'
 import { replayJob } from '../core/hands/endings.ts'
 import { JOB_STATES } from '../core/ledger/read.ts'
 import { refused } from '../core/outcome.ts'
 import { CommandFailed } from './failure.ts'
-import { isJobId, positiveInteger } from './arguments.ts'
+import { positiveInteger } from './arguments.ts'
 import { plain, print, printJson, printTable, say, styled } from './terminal.ts'
 import { withEngine } from './with-engine.ts'
 
@@ -64,7 +64,8 @@ async function listJobs(options: { kind?: string; state?: string; limit: number;
 
 async function showJob(jobId: string, options: { json?: boolean }): Promise<void> {
   const found = await withEngine(async ({ engine: { ledger } }) => {
-    const job = isJobId(jobId) ? await ledger.get(jobId) : null
+    const known = parseJobId(jobId)
+    const job = known === null ? null : await ledger.get(known)
     return job === null ? null : { job, history: await ledger.history(job) }
   })
   if (found === null) throw new CommandFailed(`There is no job ${plain(jobId)}.`)
@@ -98,7 +99,8 @@ async function replayJobs(
       options.allDead === true ? await ledger.list({ state: 'dead', kind: options.kind, limit: REPLAY_MAX }) : []
     const replayed = []
     for (const jobId of [...jobIds, ...dead.map((job) => job.jobId)]) {
-      const answer = isJobId(jobId) ? await replayJob(ledger, kinds, jobId) : refused('unknown_job')
+      const known = parseJobId(jobId)
+      const answer = known === null ? refused('unknown_job') : await replayJob(ledger, kinds, known)
       replayed.push(answer.ok ? { jobId, replayedAs: answer.jobId } : { jobId, refused: answer.code })
     }
     return replayed

@@ -8,12 +8,12 @@ import { idempotencyConflict, idempotencyOf } from '../http/idempotency.ts'
 import { preferredWaitMs, waitSignal } from '../http/prefer.ts'
 import { HttpProblem } from '../http/problem.ts'
 import { cancelJob, replayJob, type Kinds } from '../hands/endings.ts'
+import { JOB_ID, parseJobId } from '../ledger/job.ts'
 import type { AdminDeps } from './admin-routes.ts'
 import { detailOf, JobDetail, JobState, JobSummary, summaryOf } from './job-schema.ts'
 
 const LIMIT_DEFAULT = 50
 const YEAR_MS = 366 * 86_400_000
-const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 const JobId = Type.String({ format: 'uuid', pattern: JOB_ID.source })
 const Filter = Type.Object({
@@ -156,10 +156,9 @@ const endRoutes =
 
 const unknownJob = () => new HttpProblem(404, 'not_found', 'Job not found')
 
-/** What cannot be an id is the id of no job. */
 function jobIdOf(text: string): string {
-  const jobId = text.toLowerCase()
-  if (!JOB_ID.test(jobId)) throw unknownJob()
+  const jobId = parseJobId(text)
+  if (jobId === null) throw unknownJob()
   return jobId
 }
 

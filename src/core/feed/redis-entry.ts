@@ -1,4 +1,5 @@
 // An entry as it is read from a stream. What somebody else wrote there is looked at before it is believed.
+import { parseJobId } from '../ledger/job.ts'
 import { listFrom } from './redis-script.ts'
 import type { Level } from './redis-streams.ts'
 
@@ -15,7 +16,6 @@ export interface Entry {
 }
 
 const FIELDS = ['job_id', 'enqueue_ts', 'payload_ref', 'priority'] as const
-const JOB_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** From `[id, [name, value, …]]`. An entry that was trimmed comes without its fields, and is null. */
 export function entryFrom(reply: unknown, level: Level, reclaimed: boolean): Entry | null {
@@ -25,11 +25,10 @@ export function entryFrom(reply: unknown, level: Level, reclaimed: boolean): Ent
   const valueOf = new Map<string, string>()
   for (let index = 0; index + 1 < fields.length; index += 2)
     valueOf.set(String(fields[index]), String(fields[index + 1]))
-  const jobId = valueOf.get('job_id') ?? ''
   return {
     level,
     id,
-    jobId: JOB_ID.test(jobId) ? jobId.toLowerCase() : null,
+    jobId: parseJobId(valueOf.get('job_id') ?? ''),
     priority: Number(valueOf.get('priority')),
     broken: FIELDS.some((name) => (valueOf.get(name) ?? '') === ''),
     reclaimed,

@@ -1,6 +1,7 @@
 // What a door must change together with a transition (its own side table, an outbox row) travels as an effect: a
 // statement over `$1::json`, an array of rows, and this call's row. Calls that share a batch share the statement too.
 import type { Pool, Queryable, Tx } from '../database.ts'
+import { groupBy } from '../group-by.ts'
 
 export interface Effect {
   /** Constant SQL that reads its rows with `json_to_recordset($1)`. */
@@ -13,13 +14,9 @@ export interface WithEffects {
 }
 
 export async function runEffects(tx: Tx, effects: readonly Effect[]): Promise<void> {
-  const rowsOf = new Map<string, object[]>()
-  for (const { sql, row } of effects) {
-    const rows = rowsOf.get(sql)
-    if (rows === undefined) rowsOf.set(sql, [row])
-    else rows.push(row)
+  for (const [sql, same] of groupBy(effects, (effect) => effect.sql)) {
+    await tx.query(sql, [JSON.stringify(same.map(({ row }) => row))])
   }
-  for (const [sql, rows] of rowsOf) await tx.query(sql, [JSON.stringify(rows)])
 }
 
 /**

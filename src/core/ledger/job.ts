@@ -39,3 +39,11 @@ export interface Job {
   startedAt: Date | null
   finishedAt: Date | null
 }
+
+export const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** As the database writes it, in lower case. Null: what cannot be an id is the id of no job. */
+export function parseJobId(text: string): string | null {
+  const jobId = text.toLowerCase()
+  return JOB_ID.test(jobId) ? jobId : null
+}
