@@ -66,6 +66,7 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
     announceByOutbox: redis !== null,
     outboxGraceMs: OUTBOX_GRACE_MS,
     onReady: (kinds, jobs) => feed.hint(kinds, jobs),
+    hintWithin: (kinds) => feed.hintWithin?.(kinds) ?? null,
     onEffects: () => wakeDispatcher(),
   })
   const common = { ledger: () => ledger, owner, leaseMs: config.JOB_LEASE_SEC * 1000 }

@@ -178,3 +178,21 @@ test('PostgreSQL: a burst of hints, the same and different ones, arrives whole',
 
   assert.equal(heard.size, 251)
 })
+
+test('PostgreSQL: after a silence a message may travel within a commit; then it is heard everywhere, once', async (t) => {
+  const { bus, peer, database } = await setupEvents(t, 'PostgreSQL')
+  const other = (await peer()).bus
+  const heard: string[] = []
+  await listening(bus, 'c', (message) => heard.push(`here ${message}`))
+  await listening(other, 'c', (message) => heard.push(`there ${message}`))
+  const ends = nextOn(other, 'c')
+
+  const first = bus.within?.('c', 'x') ?? assert.fail('the bus is silent')
+  const second = bus.within?.('c', 'y')
+  await database.query('select pg_notify($1, $2)', [first.channel, first.message])
+  first.said()
+
+  assert.equal(await ends, 'x')
+  assert.equal(second, null) // commits that notify wait for each other
+  assert.deepEqual(heard.sort(), ['here x', 'there x'])
+})

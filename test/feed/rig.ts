@@ -13,7 +13,7 @@ import { openPostgresFeed } from '../../src/core/feed/postgres-feed.ts'
 import { openRedisFeed, type RedisFeed } from '../../src/core/feed/redis-feed.ts'
 import type { RedisFeedOptions } from '../../src/core/feed/redis-options.ts'
 import { openHandsMetrics, type HandsMetrics } from '../../src/core/hands/metrics.ts'
-import { openLedger, type Ledger } from '../../src/core/ledger/ledger.ts'
+import { openLedger, type LedgerOptions, type Ledger } from '../../src/core/ledger/ledger.ts'
 import type { NewJob } from '../../src/core/ledger/submit.ts'
 import { runLoop } from '../../src/core/loop.ts'
 import { openDispatcher } from '../../src/core/outbox/dispatcher.ts'
@@ -45,7 +45,7 @@ const shortId = () => randomBytes(5).toString('hex')
 async function setup(
   t: TestContext,
   kind: string,
-  options: { announceByOutbox: boolean; onReady(kinds: readonly string[]): void },
+  options: Pick<LedgerOptions, 'announceByOutbox' | 'onReady' | 'hintWithin'>,
 ) {
   const { database } = await testDatabase(t)
   const bus = await openPostgresBus(database, (error) => assert.fail(String(error)))
@@ -71,7 +71,11 @@ async function setup(
 export async function postgresRig(t: TestContext): Promise<Rig> {
   const kind = 'echo'
   const feeds: Feed[] = []
-  const base = await setup(t, kind, { announceByOutbox: false, onReady: (kinds) => feeds[0]?.hint(kinds) })
+  const base = await setup(t, kind, {
+    announceByOutbox: false,
+    onReady: (kinds) => feeds[0]?.hint(kinds),
+    hintWithin: (kinds) => feeds[0]?.hintWithin?.(kinds) ?? null,
+  })
   const { ledger, bus } = base
   const another = async (owner: string) => {
     const metrics = openHandsMetrics(new Registry())

@@ -4,9 +4,19 @@
 export interface Bus {
   /** Never waits and never throws: local subscribers hear it at once, the others within a few milliseconds. */
   publish(channel: string, message: string): void
+  /** The message in the hands of a commit, which others then hear a round trip earlier; null where `publish` is better. */
+  within?(channel: string, message: string): WithCommit | null
   /** Returns how to stop listening. `onGap` is called when messages may have been lost. */
   subscribe(channel: string, listener: Listener, onGap?: () => void): () => void
   close(): Promise<void>
+}
+
+/** What a statement says with `pg_notify` as it commits. */
+export interface WithCommit {
+  channel: string
+  message: string
+  /** After the commit: who listens in this process hears it too. */
+  said(): void
 }
 
 export type Listener = (message: string) => void

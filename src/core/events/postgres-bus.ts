@@ -1,34 +1,25 @@
-// NOTIFY inside a committing transaction makes all commits wait for each other (measured: a third of the throughput at 50
-// connections). So nothing is notified inside one: the first message goes out at once on a connection of its own, and those
-// that follow gather for a few milliseconds and go together.
+// LISTEN on a connection of its own, which is made again whenever it breaks; what is said goes out by notify-sender.ts.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Database } from '../database.ts'
 import { newJobId } from '../random.ts'
 import { LocalSubscriptions, type Bus } from './bus.ts'
+import { openSender } from './notify-sender.ts'
 
-const NOTIFY = `select pg_notify(channel, message) from json_to_recordset($1) as r (channel text, message text)`
-
-const GATHER_MS = 5
 const RECONNECT_MS = 500
-const MESSAGE_BYTES_MAX = 7_900 // PostgreSQL takes less than 8,000
 const CHANNEL_BYTES_MAX = 63
-const WAITING_MAX = 10_000
 
 export async function openPostgresBus(database: Database, log: (error: unknown) => void): Promise<Bus> {
   const closing = new AbortController()
   const local = new LocalSubscriptions()
-  const sender = gatheringSender(database, closing.signal, log)
+  const sender = openSender(database, closing.signal, log)
   const origin = newJobId()
   let client: Client | null = await connect()
 
   async function connect(): Promise<Client> {
     const fresh = await database.connect()
-    fresh.on('notification', ({ channel, payload = '' }) => {
-      const [from, ...rest] = payload.split('\n')
-      if (from !== origin) local.deliver(channel, rest.join('\n')) // our own were delivered when they were published
-    })
+    hear(fresh, origin, local)
     fresh.once('end', () => {
       client = null
       if (!closing.signal.aborted) reconnecting = reconnect()
@@ -64,6 +55,10 @@ export async function openPostgresBus(database: Database, log: (error: unknown) 
       local.deliver(channel, message)
       sender.send(channel, `${origin}\n${message}`)
     },
+    within(channel, message) {
+      if (!sender.reserve()) return null
+      return { channel, message: `${origin}\n${message}`, said: () => local.deliver(channel, message) }
+    },
     subscribe(channel, listener, onGap = () => {}) {
       const subscription = { listener, onGap }
       if (local.add(channel, subscription)) {
@@ -86,32 +81,10 @@ export async function openPostgresBus(database: Database, log: (error: unknown) 
 
 const quoted = (channel: string): string => `"${channel.replaceAll('"', '""')}"`
 
-/** The same hint twice within the window is one hint. What does not fit the window's bound is dropped: hints may be lost. */
-function gatheringSender(database: Database, closing: AbortSignal, log: (error: unknown) => void) {
-  const waiting = new Set<string>()
-  let sending: Promise<void> | null = null
-
-  const run = async () => {
-    while (waiting.size > 0) {
-      const rows = [...waiting].map((line) => {
-        const cut = line.indexOf('\t')
-        return { channel: line.slice(0, cut), message: line.slice(cut + 1) }
-      })
-      waiting.clear()
-      await database.query(NOTIFY, [JSON.stringify(rows)]).catch(log)
-      if (!closing.aborted) await sleep(GATHER_MS)
-    }
-    sending = null
-  }
-
-  return {
-    send(channel: string, message: string) {
-      if (waiting.size >= WAITING_MAX) return
-      if (Buffer.byteLength(message) > MESSAGE_BYTES_MAX)
-        throw new Error(`A message for ${channel} is too long for NOTIFY.`)
-      waiting.add(`${channel}\t${message}`)
-      sending ??= run()
-    },
-    close: async () => sending ?? undefined,
-  }
+/** What came from here was delivered when it was published. */
+function hear(client: Client, origin: string, local: LocalSubscriptions): void {
+  client.on('notification', ({ channel, payload = '' }) => {
+    const [from, ...rest] = payload.split('\n')
+    if (from !== origin) local.deliver(channel, rest.join('\n'))
+  })
 }

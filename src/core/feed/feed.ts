@@ -1,5 +1,6 @@
 // The feed tells hands that something is ready. It may lose, repeat or reorder; it is never the truth: only a job that the
 // ledger let somebody acquire is worked on.
+import type { WithCommit } from '../events/bus.ts'
 import type { Acquired } from '../ledger/job.ts'
 import type { Announced } from '../ledger/repair.ts'
 import type { PreparedJob } from '../ledger/submit.ts'
@@ -8,6 +9,8 @@ import type { Loop } from '../loop.ts'
 export interface Feed {
   /** Called after a commit that made jobs of these kinds ready. `jobs`: just submitted here. Never waits, never throws. */
   hint(kinds: readonly string[], jobs?: readonly PreparedJob[]): void
+  /** The same hint, carried by the commit itself; null if it is to be given afterwards. */
+  hintWithin?(kinds: readonly string[]): WithCommit | null
   /** Says again that these jobs are ready. */
   announce(jobs: readonly Announced[]): Promise<void>
   /** Waits until at least one job was acquired, for a while, or until `signal` aborts. */

@@ -34,10 +34,12 @@ export function openPostgresFeed({ ledger, bus, owner, leaseMs, metrics }: Postg
     (message) => ring(message.split(',')),
     () => ring(wakes.keys()),
   )
-  const tell = (kinds: Iterable<string>) => bus.publish(CHANNEL, [...new Set(kinds)].join(','))
+  const words = (kinds: Iterable<string>) => [...new Set(kinds)].join(',')
+  const tell = (kinds: Iterable<string>) => bus.publish(CHANNEL, words(kinds))
 
   return {
     hint: (kinds) => tell(kinds),
+    hintWithin: (kinds) => bus.within?.(CHANNEL, words(kinds)) ?? null,
     announce: async (jobs) => tell(jobs.map((job) => job.kind)),
     async take({ kind, limit, signal }) {
       const wake = wakeOf(kind)

@@ -6,8 +6,8 @@ import { inOrder } from './effects.ts'
 import type { Acquired, JobState } from './job.ts'
 import { opaque, sortedJson } from './refusal.ts'
 
-const RETURNED = `jobs.job_id, jobs.kind, jobs.payload, jobs.priority, jobs.attempt_id, jobs.lease_owner, jobs.account_id,
-  jobs.trace_id, jobs.max_attempts`
+const RETURNED = `jobs.job_id, jobs.payload, jobs.priority, jobs.attempt_id, jobs.account_id, jobs.trace_id,
+  jobs.max_attempts`
 
 // In the order of rank, abandoned jobs stand where they stood when they were fresh: at the front. The update goes by row
 // address, because the rows were found and locked a moment ago in this same statement.
@@ -31,8 +31,7 @@ const ACQUIRE_NEXT = `
     insert into attempts (job_id, attempt_id, owner, started_at, ended_at, outcome)
     select job_id, before, owner_before, started_before, at, 'lease_expired' from taken where abandoned
   )
-  select job_id, kind, payload, priority, attempt_id, lease_owner, account_id, trace_id, max_attempts, abandoned
-    from taken`
+  select job_id, payload, priority, attempt_id, account_id, trace_id, max_attempts, abandoned from taken`
 
 // What the feed names is nearly always fresh: one update. The rest is judged below.
 const ACQUIRE_FRESH = `
@@ -42,7 +41,7 @@ const ACQUIRE_FRESH = `
     from json_to_recordset($1) as asked (job_id uuid, owner text, lease_ms integer)
    where jobs.job_id = asked.job_id
      and ${opaque(`jobs.state = 'pending' and coalesce(jobs.due_at <= clock_timestamp(), true)`)}
-  returning ${RETURNED}, false as abandoned`
+  returning ${RETURNED}, jobs.kind, jobs.lease_owner, false as abandoned`
 
 // The row is locked before it is judged: a waiter is told what refused it, not what an older snapshot said.
 const ACQUIRE_JUDGED = `
@@ -94,8 +93,8 @@ export async function acquireNext(
   on: Queryable,
   { kind, limit, owner, leaseMs }: AcquireNextRequest,
 ): Promise<Acquired[]> {
-  const rows = await on.query<AcquiredRow>(ACQUIRE_NEXT, [kind, limit, owner, leaseMs])
-  return rows.map(acquiredFrom)
+  const rows = await on.query<NextRow>(ACQUIRE_NEXT, [kind, limit, owner, leaseMs])
+  return rows.map((row) => acquiredFrom({ ...row, kind, lease_owner: owner }))
 }
 
 /** Each named job for its owner, or why not. Never the same job twice in one call. */
@@ -114,18 +113,21 @@ export async function acquire(on: Queryable, requests: readonly AcquireRequest[]
 const askedJson = (requests: readonly AcquireRequest[]): string =>
   sortedJson(requests.map(({ jobId, owner, leaseMs }) => ({ job_id: jobId, owner, lease_ms: leaseMs })))
 
-interface AcquiredRow {
+interface NextRow {
   job_id: string
-  kind: string
   payload: unknown
   priority: number
   attempt_id: number
-  lease_owner: string
   account_id: string | null
   trace_id: string | null
   max_attempts: number | null
   /** Somebody had it before, and let the lease run out. */
   abandoned: boolean
+}
+
+interface AcquiredRow extends NextRow {
+  kind: string
+  lease_owner: string
 }
 
 interface JudgedRow extends AcquiredRow {

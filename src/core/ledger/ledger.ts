@@ -11,7 +11,7 @@
 // the holder of the newest attempt can write it. Concurrent calls of one transition share a statement (batch.ts).
 import { batched } from '../batch.ts'
 import type { Database, Pool, Tx } from '../database.ts'
-import type { Bus } from '../events/bus.ts'
+import type { Bus, WithCommit } from '../events/bus.ts'
 import type { Loop } from '../loop.ts'
 import { acquire, acquireNext, type AcquireAnswer, type AcquireNextRequest, type AcquireRequest } from './acquire.ts'
 import type { WithEffects } from './effects.ts'
@@ -28,6 +28,7 @@ import { replay, type EffectsOfReplay, type ReplayAnswer } from './replay.ts'
 import * as repair from './repair.ts'
 import {
   idempotencyName,
+  isAloneAndPlain,
   isFresh,
   prepare,
   submit,
@@ -86,6 +87,8 @@ export interface LedgerOptions {
   outboxGraceMs?: number
   /** Called after a commit that made jobs of these kinds ready; `jobs` are those that were submitted just now. */
   onReady(kinds: readonly string[], jobs?: readonly PreparedJob[]): void
+  /** Asked before the commit of one job by itself: a hint that can travel with it, in place of `onReady` after it. */
+  hintWithin?(kinds: readonly string[]): WithCommit | null
   /** Called after a commit that had effects: one of them may have written to the outbox. */
   onEffects(): void
 }
@@ -122,9 +125,13 @@ function submitting(options: LedgerOptions) {
     if (jobs.some((job) => job.effects.length > 0)) options.onEffects()
     return answers
   }
-  const submitAll = async (jobs: readonly PreparedJob[]) => [
-    ...announced(jobs, await submit(database.hot, jobs, options)),
-  ]
+  const submitAll = async (jobs: readonly PreparedJob[]) => {
+    const hint = isAloneAndPlain(jobs) ? (options.hintWithin?.([jobs[0].kind]) ?? null) : null
+    const answers = await submit(database.hot, jobs, { ...options, hint })
+    if (hint === null) return [...announced(jobs, answers)]
+    hint.said()
+    return answers
+  }
   const submitOne = batched<PreparedJob, Submitted>({
     keyOf: (job) => (job.idempotency === null ? job.jobId : idempotencyName(job.idempotency)),
     run: submitAll,

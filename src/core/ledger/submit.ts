@@ -1,6 +1,7 @@
 // submit: nothing → pending. The caller is answered after the commit: accepted means on disk.
 import { newJobId } from '../random.ts'
 import { refused, type Refused } from '../outcome.ts'
+import type { WithCommit } from '../events/bus.ts'
 import type { Pool, Queryable, Tx } from '../database.ts'
 import { runEffects, type Effect } from './effects.ts'
 
@@ -22,6 +23,10 @@ const INSERT_JOBS_AND_OUTBOX = `
   select job_id, 'feed', json_build_object('kind', kind, 'priority', priority),
          coalesce(due_at, clock_timestamp() + $3 * interval '1 ms')
     from job`
+
+const INSERT_JOBS_AND_HINT = `
+  with job as (${INSERT_JOBS} returning job_id)
+  select pg_notify($3, $4) from (select count(*) from job) as inserted`
 
 // An update that changes nothing, because only an update returns the row that was there before.
 const CLAIM_KEYS = `
@@ -64,6 +69,8 @@ export interface SubmitOptions {
   announceByOutbox: boolean
   /** How long the outbox holds back: so long has whoever submits to announce the job itself, and take the row away. */
   outboxGraceMs?: number
+  /** Said with the commit. Only for `isAloneAndPlain`. */
+  hint?: WithCommit | null
 }
 
 export const PRIORITY_DEFAULT = 5
@@ -86,9 +93,7 @@ export function prepare(job: NewJob, maxAttempts: number): PreparedJob {
 
 /** Inserts all of them, each with its own answer: the first job of its key, or a refusal where the body differs. */
 export async function submit(pool: Pool, jobs: readonly PreparedJob[], options: SubmitOptions): Promise<Submitted[]> {
-  const isOneStatement =
-    jobs.length <= ROWS_MAX && jobs.every((job) => job.idempotency === null && job.effects.length === 0)
-  if (isOneStatement) {
+  if (jobs.length <= ROWS_MAX && jobs.every(isPlain)) {
     await insert(pool, jobs, options)
     return jobs.map(accepted)
   }
@@ -108,6 +113,12 @@ export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: Su
   )
   return answers
 }
+
+const isPlain = (job: PreparedJob): boolean => job.idempotency === null && job.effects.length === 0
+
+/** One job, ready at once, that one statement inserts. */
+export const isAloneAndPlain = (jobs: readonly PreparedJob[]): jobs is readonly [PreparedJob] =>
+  jobs.length === 1 && jobs.every((job) => isPlain(job) && job.delayMs === 0)
 
 const accepted = (job: PreparedJob): Submitted => ({ ok: true, jobId: job.jobId, duplicate: false })
 
@@ -140,18 +151,21 @@ export const idempotencyName = ({ scope, key }: { scope: string; key: string }):
 
 async function insert(on: Queryable, jobs: readonly PreparedJob[], options: SubmitOptions): Promise<void> {
   if (jobs.length === 0) return
+  // What is null is left out: a missing field is null to PostgreSQL as well, and costs nothing to read.
   const rows = jobs.map((job) => ({
     job_id: job.jobId,
     kind: job.kind,
     priority: job.priority,
     delay_ms: job.delayMs,
-    payload: job.payload ?? null,
-    max_attempts: job.maxAttempts,
-    account_id: job.accountId,
-    trace_id: job.traceId,
-    replay_of: job.replayOf,
+    payload: job.payload ?? undefined,
+    max_attempts: job.maxAttempts ?? undefined,
+    account_id: job.accountId ?? undefined,
+    trace_id: job.traceId ?? undefined,
+    replay_of: job.replayOf ?? undefined,
   }))
   const params = [JSON.stringify(rows), options.ageingSec]
-  if (!options.announceByOutbox) await on.query(INSERT_JOBS, params)
-  else await on.query(INSERT_JOBS_AND_OUTBOX, [...params, options.outboxGraceMs ?? 0])
+  const { hint = null } = options
+  if (options.announceByOutbox) await on.query(INSERT_JOBS_AND_OUTBOX, [...params, options.outboxGraceMs ?? 0])
+  else if (hint === null) await on.query(INSERT_JOBS, params)
+  else await on.query(INSERT_JOBS_AND_HINT, [...params, hint.channel, hint.message])
 }
