@@ -1,11 +1,13 @@
 // The short way: whoever submits announces at once, from memory, and then takes the outbox's row away. The row is there for
 // when this fails or the process dies in between: its time comes a few seconds later, and the dispatcher takes the long way.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobBrief } from '../ledger/read.ts'
 import type { PreparedJob } from '../ledger/submit.ts'
 import type { Announcer } from './redis-announcer.ts'
 import type { RedisFeedOptions } from './redis-options.ts'
 
 const JOBS_PER_ROUND = 1000
+const TIDY_EVERY_MS = 50
 const WAITING_MAX = 20_000 // more than that, and the outbox is the better queue
 
 export interface Direct {
@@ -17,13 +19,16 @@ export interface Direct {
 export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeedOptions): Direct {
   let waiting: PreparedJob[] = []
   let running: Promise<void> | null = null
+  const announced: string[] = []
+  let tidying: Promise<void> | null = null
+  const closing = new AbortController()
 
   const run = async () => {
     while (waiting.length > 0) {
       const jobs = waiting.splice(0, JOBS_PER_ROUND)
       try {
-        const announced = await announcer.announceNew(jobs.map(briefOf))
-        if (announced.length > 0) await onAnnounced?.(announced)
+        announced.push(...(await announcer.announceNew(jobs.map(briefOf))))
+        if (announced.length > 0) tidying ??= tidy()
       } catch (error) {
         log.debug({ err: error, jobs: jobs.length }, 'left to the outbox')
         waiting = [] // it would fail for them as well
@@ -32,13 +37,27 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
     running = null
   }
 
+  /** There is time: until the outbox looks at a row, hundreds of them have gathered, and go with one commit. */
+  const tidy = async () => {
+    while (announced.length > 0) {
+      await sleep(TIDY_EVERY_MS, undefined, { signal: closing.signal }).catch(() => {}) // only rejects on abort
+      const jobIds = announced.splice(0)
+      await onAnnounced?.(jobIds).catch((error: unknown) => log.debug({ err: error }, 'left to the outbox'))
+    }
+    tidying = null
+  }
+
   return {
     add(jobs) {
       if (waiting.length >= WAITING_MAX) return
       waiting.push(...jobs)
       running ??= run()
     },
-    close: async () => running ?? undefined,
+    async close() {
+      await running
+      closing.abort()
+      await tidying
+    },
   }
 }
 
