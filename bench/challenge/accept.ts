@@ -1,0 +1,37 @@
+// How many requests a server accepts per second, and how long it takes: as many as it can, or at a steady rate.
+import { percentile } from '../statistics.ts'
+import { closedLoop, openLoop, type Answers } from './load.ts'
+import type { Options } from './options.ts'
+import { solveRequests } from './requests.ts'
+
+const WARM_UP_SECONDS = 2
+const PER_SECOND_MAX = 25_000 // prepared for each second: more than any server here answers
+const callbackUrl = (id: string) => `https://challenger.example/callback/${id}`
+
+export interface Accepting {
+  perSecond: number
+  p50: number
+  p99: number
+}
+
+export async function measureAccept(port: number, { seconds, connections }: Options): Promise<Accepting> {
+  const load = (seconds: number) => {
+    const requests = solveRequests({ count: seconds * PER_SECOND_MAX, callbackUrl })
+    return closedLoop({ port, connections, requests }, seconds)
+  }
+  await load(WARM_UP_SECONDS)
+  return figures(await load(seconds))
+}
+
+export async function measureSteady(port: number, { seconds, rate, connections }: Options): Promise<Accepting> {
+  const load = (seconds: number) =>
+    openLoop({ port, connections, requests: solveRequests({ count: seconds * rate, callbackUrl }) }, rate)
+  await load(WARM_UP_SECONDS)
+  return figures(await load(seconds))
+}
+
+const figures = ({ perSecond, latencies }: Answers): Accepting => ({
+  perSecond,
+  p50: percentile(latencies, 50),
+  p99: percentile(latencies, 99),
+})

@@ -1,0 +1,47 @@
+// The benchmark's end of a server process: it listens on a port of its own and ends with the benchmark.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Stop, Teardown } from '../teardown.ts'
+import type { Variant } from './variants.ts'
+
+const CHILD = fileURLToPath(new URL('server-child.ts', import.meta.url))
+const STOP_MS_MAX = 10_000
+
+export interface PgAt {
+  host: string
+  port: number
+  user: string
+  database: string
+}
+
+export interface ServerOrder {
+  /** `up` is the whole server, with hands. */
+  variant: Variant | 'up'
+  settings: Record<string, string>
+}
+
+export interface ServerProcess {
+  port: number
+  stop: Stop
+}
+
+export async function forkServer(order: ServerOrder, teardown: Teardown): Promise<ServerProcess> {
+  const child = fork(CHILD, [JSON.stringify(order)], {
+    execArgv: [...process.execArgv, '--max-semi-space-size=64'],
+  })
+  const stop = teardown.add(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGTERM')
+    const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
+    await ended
+    clearTimeout(late)
+  })
+  const died = once(child, 'exit').then(([code]) => {
+    throw new Error(`the server (${order.variant}) ended: ${code}`)
+  })
+  died.catch(() => {}) // only of interest while it starts
+  const [port] = await Promise.race([once(child, 'message'), died])
+  return { port: Number(port), stop }
+}
