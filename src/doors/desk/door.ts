@@ -13,6 +13,7 @@
 import type { Door } from '../../core/door.ts'
 import { redisUrl } from '../../core/config.ts'
 import { detailBody } from '../../core/http/detail.ts'
+import { ADAPTER_PATHS, adapterRoutes } from './adapter/adapter.ts'
 import { assignRoute } from './assign.ts'
 import { createTaskRoute } from './create-task.ts'
 import type { Desk } from './desk.ts'
@@ -43,7 +44,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
   name: 'desk',
   about: 'Work for people: programs ask, operators claim and solve, for domains that the owner may automate.',
   settings: DESK_SETTINGS,
-  paths: PATHS,
+  paths: [...PATHS, ...ADAPTER_PATHS],
   errorBody: detailBody,
   validationStatus: 422,
   migrations: new URL('migrations/', import.meta.url),
@@ -81,6 +82,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
       },
       async routes(app) {
         for (const route of ROUTES) await app.register(route(desk))
+        await app.register(adapterRoutes(desk))
       },
     }
   },
