@@ -18,6 +18,8 @@ import { assignRoute } from './assign.ts'
 import { createTaskRoute } from './create-task.ts'
 import type { Desk } from './desk.ts'
 import { domainsRoute } from './domains.ts'
+import { frameRoutes } from './frame/frame-routes.ts'
+import { openFrame } from './frame/open-frame.ts'
 import { openKeyRing } from './key-ring.ts'
 import { deskKind } from './kind.ts'
 import { openDeskMetrics } from './metrics.ts'
@@ -72,6 +74,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
       sessionWaits: openSessionWaits(bus, sessionsOf),
       counts: openDeskMetrics(deps.metrics, database),
     }
+    const frame = openFrame(desk)
 
     return {
       kinds: [deskKind],
@@ -79,9 +82,11 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
       async close() {
         desk.sessionWaits.close()
         desk.mirror.close()
+        await frame.close()
       },
       async routes(app) {
         for (const route of ROUTES) await app.register(route(desk))
+        await app.register(frameRoutes(desk, frame))
         await app.register(adapterRoutes(desk))
       },
     }
