@@ -24,6 +24,7 @@ import { openKeyRing } from './key-ring.ts'
 import { deskKind } from './kind.ts'
 import { openDeskMetrics } from './metrics.ts'
 import { openMirror } from './mirror.ts'
+import { openOffer } from './offer.ts'
 import { openPreviews } from './preview-store.ts'
 import { previewRoute } from './preview.ts'
 import { openProxies } from './proxies.ts'
@@ -75,6 +76,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
       counts: openDeskMetrics(deps.metrics, database),
     }
     const frame = openFrame(desk)
+    deps.offers.provide('captcha', openOffer(desk))
 
     return {
       kinds: [deskKind],
