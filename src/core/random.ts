@@ -18,6 +18,9 @@ function drawn16(): Uint8Array {
 /** Ordered by time: inserts stay at the right edge of every index (random ids cost a quarter of the throughput). */
 export const newJobId = (): string => v7({ rng: drawn16 })
 
+/** For keys and the like: from the system, every time. */
+export const newBytes = (count: number): Buffer => randomBytes(count)
+
 /** A bearer secret: 256 bits, hexadecimal. */
 export const newSecret = (): string => randomBytes(32).toString('hex')
 

@@ -92,6 +92,21 @@ describe('the log of events', () => {
     assert.deepEqual(seen, all) // a reader that goes on from the last id it saw has missed none
   })
 
+  test('a moment names the last event that was there by then', async (t) => {
+    const { database, events, write, dispatch } = await setupEvents(t, 'PostgreSQL')
+    await write(event(1), event(2), event(3))
+    await dispatch()
+    await database.query(
+      `update events set created_at = timestamptz '2026-01-01T00:00:00Z' + event_id * interval '1 s'`,
+    )
+
+    const ids = ['00:00:00', '00:00:02', '00:00:59'].map((time) =>
+      events.lastIdAt('c', new Date(`2026-01-01T${time}Z`)),
+    )
+
+    assert.deepEqual(await Promise.all(ids), [0, 2, 3])
+  })
+
   test('old events are deleted, up to the limit', async (t) => {
     const { database, events, write, dispatch } = await setupEvents(t, 'PostgreSQL')
     await write(event(1), event(2), event(3))

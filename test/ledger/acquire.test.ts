@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setupLedger } from '../support/ledger.ts'
-import { dump, UNKNOWN_JOB } from './dump.ts'
+import { dump, note, notes, UNKNOWN_JOB } from './dump.ts'
 
 type World = Awaited<ReturnType<typeof setupLedger>>
 
@@ -51,6 +51,44 @@ describe('acquire by id', () => {
       { attempt_id: 1, owner: 'w1', outcome: 'lease_expired', error: null },
     ])
     assert.equal((await ledger.get(jobId))?.leaseOwner, 'w2')
+  })
+
+  test('its effects are committed with it, for those that were acquired and no others', async (t) => {
+    const { ledger, database, submit, acquire } = await setupLedger(t)
+    const [free, taken] = [await submit(), await submit()]
+    await acquire(taken, 'somebody')
+
+    const answers = await Promise.all(
+      [free, taken].map((jobId) => ledger.acquire({ jobId, owner: 'w1', leaseMs: 1000, effects: [note(jobId)] })),
+    )
+
+    assert.deepEqual(
+      answers.map(({ ok }) => ok),
+      [true, false],
+    )
+    assert.deepEqual(await notes(database), [free])
+  })
+
+  test('an effect that fails leaves the job as it was', async (t) => {
+    const { ledger, database, submit } = await setupLedger(t)
+    const jobId = await submit()
+    const before = await dump(database)
+
+    const effects = [{ sql: `insert into no_such_table select from json_to_recordset($1) as r (a text)`, row: {} }]
+    await assert.rejects(ledger.acquire({ jobId, owner: 'w1', leaseMs: 1000, effects }))
+
+    assert.deepEqual(await dump(database), before)
+  })
+
+  test('a renewal’s effects are committed with it, and not when it is refused', async (t) => {
+    const { ledger, database, submit, acquire } = await setupLedger(t)
+    const held = await acquire(await submit())
+
+    await ledger.renew({ ...held, owner: 'somebody else', leaseMs: 1000, effects: [note(held.jobId, 'forged')] })
+    await ledger.renew({ ...held, leaseMs: 1000, effects: [note(held.jobId)] })
+
+    assert.deepEqual(await notes(database), [held.jobId])
+    assert.deepEqual(await database.query(`select from outbox_events where topic = 'forged'`), [])
   })
 
   test('a delayed job whose time has come is acquired by id before anyone has let it in', async (t) => {

@@ -231,4 +231,20 @@ describe('an idempotent submit', () => {
     const [count] = await database.query('select count(*)::integer as n from jobs')
     assert.deepEqual(count, { n: 1 })
   })
+
+  test('a key can name a job that is there already; asked again it names the same one', async (t) => {
+    const { ledger, database, submit } = await setupLedger(t)
+    const [one, other] = [await submit(), await submit()]
+    const name = (jobId: string, bodyHash: string) =>
+      database.transaction((tx) => ledger.nameIn(tx, { scope: 'door:1', key: 'k', bodyHash }, jobId))
+
+    const answers = [await name(one, 'b1'), await name(one, 'b1'), await name(other, 'b1'), await name(other, 'b2')]
+
+    assert.deepEqual(answers, [
+      { ok: true, jobId: one, duplicate: false },
+      { ok: true, jobId: one, duplicate: true },
+      { ok: true, jobId: one, duplicate: true },
+      { ok: false, code: 'idempotency_conflict' },
+    ])
+  })
 })

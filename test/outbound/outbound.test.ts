@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
 import { describe, test, type TestContext } from 'node:test'
+import net from 'node:net'
 import { openOutbound, type Address, type Resolve } from '../../src/core/outbound/outbound.ts'
+import { MISLEADING_HOSTS, PRIVATE_HOSTS } from './corpus.ts'
 
 const LOOPBACK = { address: '127.0.0.1', family: 4 }
 
@@ -30,41 +32,9 @@ const v6 = (address: string) => ({ address, family: 6 })
 describe('outgoing requests', () => {
   test('no connection is made to an address that is not public', async (t) => {
     const { port, connections } = await setup(t)
-    const hosts = [
-      '127.0.0.1',
-      'localhost',
-      '127.1.2.3',
-      '0.0.0.0',
-      '10.1.2.3',
-      '172.16.0.1',
-      '192.168.1.1',
-      '169.254.169.254',
-      '100.64.0.1',
-      '100.100.100.200',
-      '168.63.129.16',
-      '192.0.0.192',
-      '198.18.0.1',
-      '224.0.0.1',
-      '255.255.255.255',
-      '[::1]',
-      '[::]',
-      '[::ffff:127.0.0.1]',
-      '[::ffff:8.8.8.8]',
-      '[::127.0.0.1]',
-      '[64:ff9b::7f00:1]',
-      '[64:ff9b:1::1]',
-      '[2002:7f00:1::]',
-      '[2001:0:4136:e378:8000:63bf:3fff:fdd2]',
-      '[fc00::1]',
-      '[fd00:ec2::254]',
-      '[fe80::1]',
-      '[fec0::1]',
-      '[ff02::1]',
-      '[2001:db8::1]',
-    ]
     const outbound = openOutbound({ allowCidrs: [] })
 
-    for (const host of hosts) {
+    for (const host of PRIVATE_HOSTS) {
       const answer = await outbound.request(to(`http://${host}:${port}/`))
       assert.deepEqual(answer, { ok: false, code: 'forbidden_address' }, host)
     }
@@ -73,19 +43,9 @@ describe('outgoing requests', () => {
 
   test('no connection is made where the address is written to mislead', async (t) => {
     const { port, connections } = await setup(t)
-    const hosts = [
-      '2130706433',
-      '0x7f000001',
-      '0x7f.1',
-      '0177.0.0.1',
-      '127.1',
-      '017700000001',
-      '0x08080808',
-      '134744072',
-    ]
     const outbound = openOutbound({ allowCidrs: ['127.0.0.0/8'] })
 
-    for (const host of hosts) {
+    for (const host of MISLEADING_HOSTS) {
       const answer = await outbound.request(to(`http://${host}:${port}/`))
       assert.deepEqual(answer, { ok: false, code: 'ambiguous_address' }, host)
     }
@@ -198,6 +158,47 @@ describe('outgoing requests', () => {
       answers.map((answer) => (answer.ok ? 'ok' : answer.code)),
       ['timed_out', 'timed_out', 'answer_too_large', 'timed_out'],
     )
+  })
+
+  test('the size is capped where the caller says', async (t) => {
+    const { port } = await setup(t, (_request, response) => response.end(Buffer.alloc(200_000)))
+    const outbound = openOutbound({ allowCidrs: ['127.0.0.1/32'] })
+
+    const whole = await outbound.request({ ...to(`http://127.0.0.1:${port}/`), bytesMax: 200_000 })
+    const cut = await outbound.request({ ...to(`http://127.0.0.1:${port}/`), bytesMax: 199_999 })
+
+    assert(whole.ok)
+    assert.equal(whole.body.length, 200_000)
+    assert.deepEqual(cut, { ok: false, code: 'answer_too_large' })
+  })
+
+  test('a client that dials by itself is given the checked address, or the refusal', async () => {
+    const outbound = openOutbound({ allowCidrs: [], resolve: resolving(v4('93.184.216.34')) })
+    const { signal } = new AbortController()
+
+    const checked = await outbound.check('https://shop.example/a?b', { signal })
+    const refused = await outbound.check('https://10.0.0.1/', { signal })
+
+    assert(checked.ok)
+    assert.deepEqual(checked.to, { ...v4('93.184.216.34'), port: 443 })
+    assert.deepEqual(refused, { ok: false, code: 'forbidden_address' })
+  })
+
+  test('another way to connect gets the checked address and never one that is refused', async (t) => {
+    const { port } = await setup(t)
+    const dialled: string[] = []
+    const dial = async (to: Address & { port: number }) => {
+      dialled.push(`${to.address}:${to.port}`)
+      return net.connect(port, '127.0.0.1')
+    }
+    const outbound = openOutbound({ allowCidrs: [], resolve: resolving(v4('93.184.216.34')) })
+
+    const answer = await outbound.request({ ...to('http://shop.example:8081/'), dial })
+    const refused = await outbound.request({ ...to('http://192.168.0.1/'), dial })
+
+    assert.equal(answer.ok && answer.body.toString(), 'ok')
+    assert.equal(refused.ok, false)
+    assert.deepEqual(dialled, ['93.184.216.34:8081'])
   })
 
   test('a range that is none stops the start', () => {

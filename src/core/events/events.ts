@@ -30,6 +30,8 @@ const SELECT_SINCE = `
   select event_id, channel, type, payload, created_at from events
    where channel = $1 and event_id > $2 order by event_id limit $3`
 const SELECT_LAST = `select coalesce(max(event_id), 0)::bigint as last from events where channel = $1`
+const SELECT_LAST_BEFORE = `
+  select coalesce(max(event_id), 0)::bigint as last from events where channel = $1 and created_at <= $2`
 const DELETE_OLD = `
   delete from events where event_id = any(array(
     select event_id from events where created_at < statement_timestamp() - $1 * interval '1 hour' limit $2))`
@@ -50,6 +52,8 @@ export interface Events {
   effect(event: NewEvent): Effect
   since(channel: string, id: number, limit: number): Promise<Event[]>
   lastId(channel: string): Promise<number>
+  /** The last one that was there at this moment: for a client that knows a time and no id. */
+  lastIdAt(channel: string, at: Date): Promise<number>
   /** Everything after `since` (default: from now on), in order, none missing. */
   subscribe(channel: string, options: { since?: number }, listener: EventListener): Promise<Subscription>
   delivery: Delivery
@@ -68,6 +72,10 @@ export function openEvents(database: Database, bus: Bus, log: (error: unknown) =
     effect: (event) => ({ sql: INSERT_OUTBOX, row: event }),
     since,
     lastId,
+    async lastIdAt(channel, at) {
+      const [row] = await database.query<{ last: string }>(SELECT_LAST_BEFORE, [channel, at])
+      return Number(row?.last ?? 0)
+    },
     async subscribe(channel, options, listener) {
       const subscription = new Subscription(channel, since, listener, log)
       const onHint = (message: string) => {

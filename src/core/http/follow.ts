@@ -8,13 +8,15 @@ export interface Following {
   channel: string
   /** The last id that the client saw. Undefined: from now on. */
   since: number | undefined
-  encode?: (event: Event) => string
+  /** Null: not for this client. */
+  encode?: (event: Event) => string | null
 }
 
 export async function follow(connection: Connection, following: Following): Promise<void> {
   const { events, channel, since, encode = encodeEvent } = following
   const subscription = await events.subscribe(channel, since === undefined ? {} : { since }, async (event) => {
-    if (await connection.room()) connection.send(encode(event))
+    const message = encode(event)
+    if (message !== null && (await connection.room())) connection.send(message)
   })
   connection.onClose(() => subscription.close())
 }

@@ -14,13 +14,18 @@ export type SocketConfig = Pick<Config, 'PUBLIC_URL' | 'WS_ALLOWED_ORIGINS'>
 export function requireSocket(identity: Identity, config: SocketConfig, ...roles: readonly Role[]): Guard {
   const known = roles.length === 0 ? requireAccount(identity) : requireRole(identity, ...roles)
   return async (request) => {
-    if (!request.ws) {
-      const headers = { upgrade: 'websocket', connection: 'Upgrade' }
-      throw new HttpProblem(426, 'upgrade_required', 'This path speaks WebSocket.', { headers })
-    }
-    if (!isAllowedOrigin(request, config)) throw new HttpProblem(403, 'forbidden', 'This origin may not connect.')
+    requireUpgrade(request, config)
     await known(request)
   }
+}
+
+/** An upgrade, from a page that may. */
+export function requireUpgrade(request: FastifyRequest, config: SocketConfig): void {
+  if (!request.ws) {
+    const headers = { upgrade: 'websocket', connection: 'Upgrade' }
+    throw new HttpProblem(426, 'upgrade_required', 'This path speaks WebSocket.', { headers })
+  }
+  if (!isAllowedOrigin(request, config)) throw new HttpProblem(403, 'forbidden', 'This origin may not connect.')
 }
 
 /** Without an Origin it is not a browser, and no page can be misusing somebody's. */

@@ -1,8 +1,8 @@
 // acquire: pending, or processing whose lease has expired → processing, with the next attempt_id. One transition for fresh
 // and for abandoned work: whoever holds a stale copy of the job is fenced out by the number.
 import { refused, type Refused } from '../outcome.ts'
-import type { Queryable } from '../database.ts'
-import { inOrder } from './effects.ts'
+import type { Pool, Queryable } from '../database.ts'
+import { effectsIfOk, inOrder, transit, type WithEffects } from './effects.ts'
 import type { Acquired, JobState } from './job.ts'
 import { opaque, sortedJson } from './refusal.ts'
 
@@ -75,7 +75,7 @@ export type AcquireRefusal = 'unknown_job' | 'already_finished' | 'not_due' | 'l
 
 export type AcquireAnswer = { ok: true; job: Acquired } | Refused<AcquireRefusal>
 
-export interface AcquireRequest {
+export interface AcquireRequest extends WithEffects {
   jobId: string
   owner: string
   leaseMs: number
@@ -98,7 +98,10 @@ export async function acquireNext(
 }
 
 /** Each named job for its owner, or why not. Never the same job twice in one call. */
-export async function acquire(on: Queryable, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
+export const acquire = (pool: Pool, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> =>
+  transit(pool, requests, (on) => acquireOn(on, requests), effectsIfOk)
+
+async function acquireOn(on: Queryable, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
   const fresh = await on.query<AcquiredRow>(ACQUIRE_FRESH, [askedJson(requests)])
   const freshOf = new Map(fresh.map((row) => [row.job_id, row]))
   const rest = requests.filter((request) => !freshOf.has(request.jobId))

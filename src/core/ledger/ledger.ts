@@ -30,9 +30,11 @@ import {
   idempotencyName,
   isAloneAndPlain,
   isFresh,
+  nameIn,
   prepare,
   submit,
   submitIn,
+  type Idempotency,
   type NewJob,
   type PreparedJob,
   type Submitted,
@@ -44,6 +46,8 @@ export interface Ledger {
   submitMany(jobs: readonly NewJob[]): Promise<Submitted[]>
   /** Within a transaction of the door's own. The caller calls `announce` after its commit. */
   submitIn(tx: Tx, jobs: readonly NewJob[]): Promise<Submitted[]>
+  /** Lets a key name a job that the door found or made by itself: `duplicate` if it named one before, and which. */
+  nameIn(tx: Tx, idempotency: Idempotency, jobId: string): Promise<Submitted>
   announce(kinds: readonly string[]): void
 
   acquire(request: AcquireRequest): Promise<AcquireAnswer>
@@ -141,6 +145,7 @@ function submitting(options: LedgerOptions) {
     submit: (job: NewJob) => submitOne(prepared(job)),
     submitMany: (jobs: readonly NewJob[]) => submitAll(jobs.map(prepared)),
     submitIn: (tx: Tx, jobs: readonly NewJob[]) => submitIn(tx, jobs.map(prepared), { ...options, outboxGraceMs: 0 }),
+    nameIn,
     announce: (kinds: readonly string[]) => onReady(kinds),
     async replay(jobId: string, effectsOf?: EffectsOfReplay) {
       const { answer, kind } = await database.transaction((tx) =>
@@ -157,9 +162,15 @@ function submitting(options: LedgerOptions) {
 function holding({ database: { hot }, ageingSec, onEffects }: LedgerOptions, ended: Ended) {
   const told = tellingAfter(ended, onEffects)
   return {
-    acquire: batched({ keyOf: jobIdOf, run: (requests: AcquireRequest[]) => acquire(hot, requests) }),
+    acquire: batched({
+      keyOf: jobIdOf,
+      run: async (requests: AcquireRequest[]) => told(requests, await acquire(hot, requests), () => false),
+    }),
     acquireNext: (request: AcquireNextRequest) => acquireNext(hot, request),
-    renew: batched({ keyOf: jobIdOf, run: (requests: RenewRequest[]) => renew(hot, requests) }),
+    renew: batched({
+      keyOf: jobIdOf,
+      run: async (requests: RenewRequest[]) => told(requests, await renew(hot, requests), () => false),
+    }),
     release: batched({
       keyOf: jobIdOf,
       run: async (requests: ReleaseRequest[]) => told(requests, await release(hot, requests), () => false),

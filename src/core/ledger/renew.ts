@@ -1,6 +1,7 @@
 // renew: the lease of a running attempt starts anew. It touches no index, so that it costs a fraction of the others.
-import type { Queryable } from '../database.ts'
+import type { Pool, Queryable } from '../database.ts'
 import type { Ok, Refused } from '../outcome.ts'
+import { effectsIfOk, transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
 import { FENCE, HELD_COLUMNS, heldRow, okOrRefused, sortedJson, type HeldRefusal } from './refusal.ts'
 
@@ -10,13 +11,16 @@ const RENEW = `
    where ${FENCE}
   returning jobs.job_id`
 
-export interface RenewRequest extends Held {
+export interface RenewRequest extends Held, WithEffects {
   leaseMs: number
 }
 
 export type RenewAnswer = Ok | Refused<HeldRefusal>
 
-export async function renew(on: Queryable, requests: readonly RenewRequest[]): Promise<RenewAnswer[]> {
+export const renew = (pool: Pool, requests: readonly RenewRequest[]): Promise<RenewAnswer[]> =>
+  transit(pool, requests, (on) => renewOn(on, requests), effectsIfOk)
+
+async function renewOn(on: Queryable, requests: readonly RenewRequest[]): Promise<RenewAnswer[]> {
   const asked = requests.map((request) => ({ ...heldRow(request), lease_ms: request.leaseMs }))
   return okOrRefused(on, requests, await on.query<{ job_id: string }>(RENEW, [sortedJson(asked)]))
 }

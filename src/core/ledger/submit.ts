@@ -37,6 +37,12 @@ const CLAIM_KEYS = `
       on conflict (scope, key) do update set created_at = known.created_at
   returning scope, key, body_hash, job_id`
 
+// xmax is 0 in a row that this statement inserted, and not in one that it found.
+const NAME = `
+  insert into idempotency_keys as known (scope, key, body_hash, job_id) values ($1, $2, $3, $4)
+      on conflict (scope, key) do update set created_at = known.created_at
+  returning body_hash, job_id, xmax = 0 as is_new`
+
 export interface Idempotency {
   /** Whose key it is: one account's keys at one door. */
   scope: string
@@ -124,6 +130,15 @@ const accepted = (job: PreparedJob): Submitted => ({ ok: true, jobId: job.jobId,
 
 /** A new job came of it. */
 export const isFresh = (answer: Submitted | undefined): boolean => answer?.ok === true && !answer.duplicate
+
+/** The key alone, for a job that is there or is about to be. */
+export async function nameIn(tx: Tx, { scope, key, bodyHash }: Idempotency, jobId: string): Promise<Submitted> {
+  type Named = { job_id: string; body_hash: string; is_new: boolean }
+  const [row] = await tx.query<Named>(NAME, [scope, key, bodyHash, jobId])
+  if (row === undefined) throw new Error('A key gave no answer.')
+  if (row.body_hash !== bodyHash) return refused('idempotency_conflict')
+  return { ok: true, jobId: row.job_id, duplicate: !row.is_new }
+}
 
 async function claimKeys(tx: Tx, jobs: readonly PreparedJob[]): Promise<Submitted[]> {
   const keyed = new Map<string, object>() // the first of each key: a statement cannot meet the same key twice

@@ -47,7 +47,7 @@ export interface Letter {
 
 export interface DeliveryDeps {
   database: Database
-  outbound: Outbound
+  outbound: Pick<Outbound, 'request'>
   clock: Clock
   wakeOutbox(): void
 }

@@ -1,0 +1,133 @@
+// How tasks of the common solver API are tasks of the desk, and how a solution is given back in its words. A picture is a
+// question with a form; a page with a widget is a task for a token, on the same list of domains as any other.
+import { NO_PAGE, parsePage, type Page } from '../domain.ts'
+import { parseForm } from '../form.ts'
+import { imageFrom } from '../image.ts'
+import { HttpProblem } from '../../../core/http/problem.ts'
+import type { Form, Image } from '../task.ts'
+import { AdapterError } from './adapter-errors.ts'
+
+const IMAGE_BASE64_CHARS_MAX = 700_000
+const TEXT_CHARS_MAX = 2000
+const METADATA_CHARS_MAX = 16_384
+
+type Fields = Readonly<Record<string, unknown>>
+
+export interface AdaptedTask {
+  page: Page
+  challengeType: string
+  userAgent: string | null
+  metadata: Record<string, unknown>
+  question: { form: Form; images: readonly Image[] } | null
+}
+
+/** Under which name libraries expect the token. Those with a proxy are the same work: the desk has proxies of its own. */
+const TOKEN_TASKS = new Map<string, readonly [challengeType: string, field: 'gRecaptchaResponse' | 'token']>([
+  ['NoCaptchaTask', ['recaptcha', 'gRecaptchaResponse']],
+  ['RecaptchaV2Task', ['recaptcha', 'gRecaptchaResponse']],
+  ['RecaptchaV2EnterpriseTask', ['recaptcha', 'gRecaptchaResponse']],
+  ['RecaptchaV3Task', ['recaptcha', 'gRecaptchaResponse']],
+  ['HCaptchaTask', ['hcaptcha', 'gRecaptchaResponse']],
+  ['TurnstileTask', ['turnstile', 'token']],
+  ['FunCaptchaTask', ['funcaptcha', 'token']],
+])
+
+/** What an operator needs to see of one. Proxies, their passwords and cookies stay out. */
+const SHOWN = [
+  'isInvisible',
+  'minScore',
+  'pageAction',
+  'action',
+  'data',
+  'cData',
+  'enterprisePayload',
+  'recaptchaDataSValue',
+]
+
+export function adaptTask(task: Fields): AdaptedTask {
+  const type = String(task['type'])
+  if (type === 'ImageToTextTask') return imageTask(task)
+  if (type === 'TextCaptchaTask') return questionTask(task, textOf(task, 'comment') ?? missing('comment'), null)
+  const known = TOKEN_TASKS.get(baseOf(type))
+  if (known === undefined) throw new AdapterError('ERROR_TASK_NOT_SUPPORTED')
+  const page = pageOf(task) ?? missing('websiteURL')
+  const widget = textOf(task, 'websiteKey') ?? textOf(task, 'websitePublicKey') ?? missing('websiteKey')
+  const shown = SHOWN.flatMap((name) => (task[name] === undefined ? [] : [[name, task[name]] as const]))
+  const metadata = { ...Object.fromEntries(shown), adapter_type: type, website_key: widget }
+  if (JSON.stringify(metadata).length > METADATA_CHARS_MAX) throw bad('The task is too large.')
+  const userAgent = textOf(task, 'userAgent')
+  if (userAgent !== null && !/^[\x20-\x7e]{0,1024}$/.test(userAgent)) throw bad('userAgent is not a plain text.')
+  return { page, challengeType: known[0], userAgent, metadata, question: null }
+}
+
+/** The solution in the words of the task's type. */
+export function adaptSolution(type: unknown, payload: unknown): Record<string, unknown> {
+  const field = TOKEN_TASKS.get(baseOf(String(type)))?.[1]
+  if (field !== undefined) return { [field]: payload }
+  const text = typeof payload === 'object' && payload !== null && 'answer' in payload ? payload.answer : payload
+  return { text }
+}
+
+const baseOf = (type: string): string => type.replace(/(?:M1)?Proxyless$/i, '').replace(/^ReCaptcha/, 'Recaptcha')
+
+function imageTask(task: Fields): AdaptedTask {
+  const body = task['body']
+  if (typeof body !== 'string') throw bad('body is missing.')
+  if (body === '') throw new AdapterError('ERROR_ZERO_CAPTCHA_FILESIZE')
+  if (body.length > IMAGE_BASE64_CHARS_MAX) throw new AdapterError('ERROR_TOO_BIG_CAPTCHA_FILESIZE')
+  if (imageFrom(body) === null) throw new AdapterError('ERROR_IMAGE_TYPE_NOT_SUPPORTED')
+  const hints = [
+    textOf(task, 'comment'),
+    task['phrase'] === true ? 'It is more than one word.' : null,
+    task['case'] === true ? 'Capitals matter.' : null,
+    task['numeric'] === 2 ? 'There are only letters.' : null,
+    task['math'] === true ? 'Write down the result of the calculation.' : null,
+  ]
+  const question = ['Write down what the picture says.', ...hints.filter((hint) => hint !== null)].join(' ')
+  return questionTask(task, question, body)
+}
+
+function questionTask(task: Fields, question: string, image: string | null): AdaptedTask {
+  const minLength = lengthOf(task, 'minLength')
+  const maxLength = lengthOf(task, 'maxLength')
+  const answer = {
+    type: 'text' as const,
+    name: 'answer',
+    min_length: Math.max(1, minLength),
+    digits_only: task['numeric'] === 1,
+    ...(maxLength === 0 ? {} : { max_length: maxLength }),
+  }
+  const fields = image === null ? [answer] : [{ type: 'image' as const, name: 'picture', image }, answer]
+  const parsed = parseForm({ question, fields })
+  if (parsed instanceof HttpProblem) throw bad(parsed.message)
+  const page = pageOf(task) ?? parsePage(NO_PAGE)
+  if (page === null) throw bad('websiteURL is not a URL.')
+  const metadata = { adapter_type: task['type'] }
+  return { page, challengeType: image === null ? 'text' : 'image', userAgent: null, metadata, question: parsed }
+}
+
+function pageOf(task: Fields): Page | null {
+  const url = textOf(task, 'websiteURL')
+  if (url === null) return null
+  return parsePage(url) ?? missing('websiteURL')
+}
+
+function lengthOf(task: Fields, name: string): number {
+  const value = task[name] ?? 0
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > TEXT_CHARS_MAX)
+    throw bad(`${name} is not a length.`)
+  return value
+}
+
+function textOf(task: Fields, name: string): string | null {
+  const value = task[name]
+  if (value === undefined || value === null || value === '') return null
+  if (typeof value !== 'string' || value.length > TEXT_CHARS_MAX) throw bad(`${name} is not a text.`)
+  return value
+}
+
+const bad = (message: string) => new AdapterError('ERROR_BAD_PARAMETERS', message)
+
+function missing(name: string): never {
+  throw bad(`${name} is missing or wrong.`)
+}

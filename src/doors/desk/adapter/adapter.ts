@@ -1,0 +1,141 @@
+// An adapter: the JSON API that libraries of solving services speak (createTask, getTaskResult, report…, getBalance), so
+// that a program written against one of those works here with another host. The client key is an API key of an account with
+// the role SCRAPER. As in that API, whatever is wrong is told with status 200 and an errorId.
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { Account } from '../../../core/identity/accounts.ts'
+import { problemFrom } from '../../../core/http/errors.ts'
+import { audit } from '../audit.ts'
+import { checkDomain } from '../create-task.ts'
+import { createTask } from '../create-store.ts'
+import type { Desk } from '../desk.ts'
+import { openSolution } from '../open-solution.ts'
+import { reportBad } from '../report.ts'
+import type { WholeTaskRow } from '../task.ts'
+import { AdapterError, type AdapterCode } from './adapter-errors.ts'
+import { adaptSolution, adaptTask } from './adapter-tasks.ts'
+
+const BODY_BYTES_MAX = 1024 * 1024
+/** There is no money here. Programs ask before they begin, and this is always enough. */
+const BALANCE = 1000
+
+const REPORT_BAD = [
+  '/reportIncorrect',
+  '/reportIncorrectRecaptcha',
+  '/reportIncorrectHcaptcha',
+  '/reportIncorrectImageCaptcha',
+]
+const REPORT_GOOD = ['/reportCorrect', '/reportCorrectRecaptcha']
+
+export const ADAPTER_PATHS = ['/createTask', '/getTaskResult', '/getBalance', ...REPORT_BAD, ...REPORT_GOOD]
+
+type Fields = Readonly<Record<string, unknown>>
+
+export const adapterRoutes =
+  (desk: Desk): FastifyPluginAsync =>
+  async (app) => {
+    app.setErrorHandler((error, request, reply) => {
+      if (error instanceof AdapterError) return reply.code(200).send(error.body)
+      const { status, code, message } = problemFrom(error)
+      if (status >= 500) request.log.error({ err: error }, 'request failed')
+      return reply.code(200).send(new AdapterError(codeOf(status, code), status < 500 ? message : undefined).body)
+    })
+    const method = (
+      path: string,
+      answer: (fields: Fields, account: Account, request: FastifyRequest) => Promise<object>,
+    ) => {
+      const schema = { tags: ['desk'], summary: 'The common solver API; clientKey is an API key.' }
+      app.post(path, { bodyLimit: BODY_BYTES_MAX, schema }, async (request) => {
+        const { body } = request
+        if (!isFields(body)) throw new AdapterError('ERROR_BAD_PARAMETERS', 'The body is not a JSON object.')
+        return answer(body, await accountOfKey(desk, body['clientKey']), request)
+      })
+    }
+
+    method('/createTask', (fields, account, request) => create(desk, fields, account, request))
+    method('/getTaskResult', async (fields, account) => resultOf(desk, await findOwn(desk, fields, account)))
+    method('/getBalance', async () => ({ errorId: 0, balance: BALANCE }))
+    for (const path of REPORT_BAD) {
+      method(path, async (fields, account) => {
+        const task = await findSolved(desk, fields, account)
+        await reportBad(desk, task, account.username)
+        return { errorId: 0, status: 'success' }
+      })
+    }
+    for (const path of REPORT_GOOD) {
+      method(path, async (fields, account) => {
+        const task = await findSolved(desk, fields, account)
+        await audit(desk.database, { action: 'reported_good', actor: account.username, uuid: task.uuid })
+        return { errorId: 0, status: 'success' }
+      })
+    }
+  }
+
+async function accountOfKey(desk: Desk, key: unknown): Promise<Account> {
+  const account = typeof key === 'string' ? await desk.identity.authenticate({ kind: 'api_key', secret: key }) : null
+  if (account === null || !account.roles.includes('SCRAPER')) throw new AdapterError('ERROR_KEY_DOES_NOT_EXIST')
+  return account
+}
+
+async function create(desk: Desk, fields: Fields, account: Account, request: FastifyRequest): Promise<object> {
+  const { task } = fields
+  if (!isFields(task)) throw new AdapterError('ERROR_TASK_ABSENT')
+  if (typeof fields['callbackUrl'] === 'string' && fields['callbackUrl'] !== '')
+    throw new AdapterError('ERROR_BAD_PARAMETERS', 'callbackUrl is not supported: ask getTaskResult.')
+  const adapted = adaptTask(task)
+  await checkDomain(desk, adapted.page.domain)
+  const created = await createTask(desk, {
+    ...adapted,
+    accountId: account.accountId,
+    creator: account.username,
+    errorMessage: null,
+    requestId: null,
+    priority: desk.settings.CAPTCHA_DEFAULT_PRIORITY,
+    proxy: null,
+    isShared: false, // a token is good once: each call is new work
+    traceId: request.traceId,
+    idempotency: null,
+  })
+  if (!created.ok) throw new AdapterError('ERROR_INTERNAL')
+  return { errorId: 0, taskId: Number(created.task.id) }
+}
+
+async function findOwn(desk: Desk, fields: Fields, account: Account): Promise<WholeTaskRow> {
+  const id = Number(fields['taskId'])
+  const isId = Number.isSafeInteger(id) && id > 0
+  const task = isId ? await desk.tasks.findById(id) : null
+  if (task === null || Number(task.account_id) !== account.accountId) throw new AdapterError('ERROR_NO_SUCH_CAPCHA_ID')
+  return task
+}
+
+async function findSolved(desk: Desk, fields: Fields, account: Account): Promise<WholeTaskRow> {
+  const task = await findOwn(desk, fields, account)
+  if (task.status !== 'solved') throw new AdapterError('ERROR_BAD_PARAMETERS', 'The task is not solved.')
+  return task
+}
+
+function resultOf(desk: Desk, task: WholeTaskRow): object {
+  if (task.status === 'unsolvable' || task.status === 'expired') throw new AdapterError('ERROR_CAPTCHA_UNSOLVABLE')
+  const solution = openSolution(desk.sealer, task)
+  if (task.status !== 'solved') return { errorId: 0, status: 'processing' }
+  if (solution === null) throw new AdapterError('ERROR_NO_SUCH_CAPCHA_ID')
+  return {
+    errorId: 0,
+    status: 'ready',
+    solution: adaptSolution(task.metadata['adapter_type'], solution.payload),
+    cost: '0.00000',
+    ip: '127.0.0.1',
+    createTime: Math.floor(task.created_at.getTime() / 1000),
+    endTime: Math.floor((task.ended_at ?? task.now).getTime() / 1000),
+    solveCount: 1,
+  }
+}
+
+function codeOf(status: number, code: string): AdapterCode {
+  if (code === 'domain_not_authorised') return 'ERROR_DOMAIN_NOT_ALLOWED'
+  if (status === 429) return 'ERROR_NO_SLOT_AVAILABLE'
+  if (status === 413) return 'ERROR_TOO_BIG_CAPTCHA_FILESIZE'
+  return status >= 500 ? 'ERROR_INTERNAL' : 'ERROR_BAD_PARAMETERS'
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,37 @@
+// What every request of the desk stands on.
+import type { Deps } from '../../core/door.ts'
+import type { FileStore } from '../../core/files/file-store.ts'
+import type { Effect } from '../../core/ledger/effects.ts'
+import type { DeskMetrics } from './metrics.ts'
+import type { Mirror } from './mirror.ts'
+import { eventEffect, type DeskEvent } from './events.ts'
+import type { Proxies } from './proxies.ts'
+import type { Sealer } from './seal.ts'
+import type { OfDomain, SessionRow } from './session-store.ts'
+import type { SessionWaits } from './session-waits.ts'
+import type { DeskSettings } from './settings.ts'
+import type { TaskStore } from './task-store.ts'
+
+export interface Desk extends Deps {
+  settings: DeskSettings
+  sealer: Sealer
+  proxies: Proxies
+  mirror: Mirror
+  previews: FileStore
+  tasks: TaskStore
+  sessionsOf: (asked: OfDomain) => Promise<readonly SessionRow[]>
+  sessionWaits: SessionWaits
+  counts: DeskMetrics
+}
+
+/** Part of the change that they are about. `afterCommit` tells those who listen elsewhere. */
+export const eventEffects = ({ events }: Pick<Desk, 'events'>, told: readonly DeskEvent[]): Effect[] =>
+  told.map((event) => eventEffect(events, event))
+
+export function afterCommit({ mirror, sessionWaits, wakeOutbox }: Desk, told: readonly DeskEvent[]): void {
+  wakeOutbox()
+  mirror.publish(told)
+  for (const { type, accountId, payload } of told) {
+    if (type === 'session_cached') sessionWaits.announce({ accountId, domain: payload.domain })
+  }
+}

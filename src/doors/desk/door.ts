@@ -1,0 +1,110 @@
+// The desk: work for people. A program that meets a CAPTCHA, or anything else that needs a person, creates a task; an operator
+// claims it with a lock and solves it; the program goes on with the session, which is cached for its domain. Only for domains
+// that the owner of the deployment has listed as theirs to automate.
+//
+//   program ── POST /tasks ──► job of kind `desk` ◄── assign (lease), solve (result) ── operator
+//
+// Programs:   POST, GET /tasks, GET /tasks/{uuid}, PUT /tasks/{uuid}/preview, POST /tasks/{uuid}/report-bad,
+//             GET, DELETE /sessions/{domain}; the common solver API: /createTask, /getTaskResult, …
+// Operators:  GET /tasks/pending, POST /tasks/{uuid}/assign, /solve, /mark-unsolvable, /release, /reveal, PATCH /tasks/{uuid}/status,
+//             POST /tasks/{uuid}/frame, GET /tasks/{uuid}/cookies, the frame itself; WebSockets /ws/captcha and /ws/captcha/{domain}.
+// Admins:     /domains, GET /audit, GET /operators, DELETE /expired.
+// Loops:      locks that lapse, tasks that expire or are overdue, sessions that expire, solutions that are old, Redis's picture.
+import type { Door } from '../../core/door.ts'
+import { redisUrl } from '../../core/config.ts'
+import { detailBody } from '../../core/http/detail.ts'
+import { ADAPTER_PATHS, adapterRoutes } from './adapter/adapter.ts'
+import { assignRoute } from './assign.ts'
+import { createTaskRoute } from './create-task.ts'
+import type { Desk } from './desk.ts'
+import { domainsRoute } from './domains.ts'
+import { frameRoutes } from './frame/frame-routes.ts'
+import { openFrame } from './frame/open-frame.ts'
+import { openKeyRing } from './key-ring.ts'
+import { deskKind } from './kind.ts'
+import { openDeskMetrics } from './metrics.ts'
+import { openMirror } from './mirror.ts'
+import { openOffer } from './offer.ts'
+import { openPreviews } from './preview-store.ts'
+import { previewRoute } from './preview.ts'
+import { openProxies } from './proxies.ts'
+import { readTasksRoute } from './read-tasks.ts'
+import { releaseRoute } from './release.ts'
+import { reportRoute } from './report.ts'
+import { openSessionReader } from './session-store.ts'
+import { openSessionWaits } from './session-waits.ts'
+import { sessionsRoute } from './sessions.ts'
+import { DESK_SETTINGS } from './settings.ts'
+import { socketRoute } from './socket.ts'
+import { solveRoute } from './solve.ts'
+import { supervisionRoute } from './supervision.ts'
+import { sweepLoops } from './sweeps.ts'
+import { openTaskStore } from './task-store.ts'
+
+const PATHS = ['/api/v1/captcha', '/api/v1/captcha/', '/internal/solver-frame/', '/ws/captcha', '/ws/captcha/']
+
+export const deskDoor: Door<typeof DESK_SETTINGS> = {
+  name: 'desk',
+  about: 'Work for people: programs ask, operators claim and solve, for domains that the owner may automate.',
+  settings: DESK_SETTINGS,
+  paths: [...PATHS, ...ADAPTER_PATHS],
+  errorBody: detailBody,
+  validationStatus: 422,
+  migrations: new URL('migrations/', import.meta.url),
+
+  async open(deps, settings) {
+    const { config, database, log, clock, bus } = deps
+    if (settings.CAPTCHA_AUTH === 'off')
+      log.warn('CAPTCHA_AUTH is off: whoever reaches the desk may do everything there')
+    const sealer = await openKeyRing({
+      configured: settings.CAPTCHA_ENCRYPTION_KEYS,
+      dataDir: config.REEVE_DATA_DIR,
+      database,
+      log,
+    })
+    const sessionsOf = openSessionReader(database)
+    const desk: Desk = {
+      ...deps,
+      settings,
+      sealer,
+      proxies: openProxies(settings.CAPTCHA_PROXIES),
+      mirror: openMirror({ redisUrl: redisUrl(config), settings, database, clock, log }),
+      previews: openPreviews(deps.files, settings.CAPTCHA_PREVIEW_DIR),
+      tasks: openTaskStore(database),
+      sessionsOf,
+      sessionWaits: openSessionWaits(bus, sessionsOf),
+      counts: openDeskMetrics(deps.metrics, database),
+    }
+    const frame = openFrame(desk)
+    deps.offers.provide('captcha', openOffer(desk))
+
+    return {
+      kinds: [deskKind],
+      loops: [...sweepLoops(desk), ...desk.mirror.loops],
+      async close() {
+        desk.sessionWaits.close()
+        desk.mirror.close()
+        await frame.close()
+      },
+      async routes(app) {
+        for (const route of ROUTES) await app.register(route(desk))
+        await app.register(frameRoutes(desk, frame))
+        await app.register(adapterRoutes(desk))
+      },
+    }
+  },
+}
+
+const ROUTES = [
+  createTaskRoute,
+  readTasksRoute,
+  assignRoute,
+  solveRoute,
+  releaseRoute,
+  reportRoute,
+  previewRoute,
+  sessionsRoute,
+  domainsRoute,
+  supervisionRoute,
+  socketRoute,
+]

@@ -1,0 +1,174 @@
+// The addresses of the frame.
+//
+//   POST /api/v1/captcha/tasks/{uuid}/frame      the address for an iframe, with a ticket in it
+//   GET  /internal/solver-frame/{uuid}           the page of the task; so does /api/v1/captcha/proxy/render/{uuid}
+//   *    /internal/solver-frame/{uuid}/…         whatever that page asks for
+//   GET  /api/v1/captcha/tasks/{uuid}/cookies    what the page wanted to keep, proposed to the operator
+//
+// Pages are answered on FRAME_HOST only; asked anywhere else, these paths lead there.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { refusals } from '../../../core/http/detail.ts'
+import { SECURED } from '../../../core/http/docs.ts'
+import { audit } from '../audit.ts'
+import type { Desk } from '../desk.ts'
+import { conflict } from '../errors.ts'
+import { actorOf, operatorGuard, operatorOf } from '../guard.ts'
+import { findVisible, TaskPath } from '../read-tasks.ts'
+import { CookieItem } from '../solution.ts'
+import type { WholeTaskRow } from '../task.ts'
+import { hostsOf, isFrameHost, isolate } from './frame-headers.ts'
+import { notePage } from './frame-page.ts'
+import { FRAME_PATH, restOf, unframed, type Depth } from './frame-url.ts'
+import type { Frame } from './open-frame.ts'
+import { showPage, showTask } from './show-page.ts'
+
+const BODY_BYTES_MAX = 1024 * 1024
+
+const TicketQuery = Type.Object({ t: Type.Optional(Type.String({ maxLength: 1000 })) })
+const InnerPath = Type.Object({
+  uuid: Type.String(),
+  ticket: Type.String(),
+  scheme: Type.String(),
+  host: Type.String(),
+  '*': Type.String(),
+})
+const Issued = Type.Object({ url: Type.String(), expires_at: Type.String({ format: 'date-time' }) })
+const Proposed = Type.Object({ uuid: Type.String(), cookies: Type.Array(CookieItem) })
+
+export const frameRoutes =
+  (desk: Desk, frame: Frame): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const guard = operatorGuard(desk, 'OPERATOR')
+    const secured = { tags: ['desk'], security: SECURED, params: TaskPath }
+
+    const issue = {
+      ...secured,
+      summary: 'An address for the frame of a task that I hold.',
+      response: { 200: Issued, ...refusals(401, 403, 404, 409, 429) },
+    }
+    app.post('/api/v1/captcha/tasks/:uuid/frame', { onRequest: guard, schema: issue }, async (request) => {
+      const { url, expiresAt } = await issueTicket(desk, frame, request, request.params.uuid)
+      return { url, expires_at: expiresAt.toISOString() }
+    })
+
+    const propose = {
+      ...secured,
+      summary: 'What the page of a task that I hold wanted to keep.',
+      response: { 200: Proposed, ...refusals(401, 403, 404, 409, 429) },
+    }
+    app.get('/api/v1/captcha/tasks/:uuid/cookies', { onRequest: guard, schema: propose }, async (request) => {
+      const task = await findHeld(desk, request, request.params.uuid)
+      const cookies = await frame.jar.proposed(task.uuid)
+      await audit(desk.database, {
+        action: 'cookies_shown',
+        actor: actorOf(request),
+        uuid: task.uuid,
+        detail: `${cookies.length}`,
+      })
+      return { uuid: task.uuid, cookies }
+    })
+
+    await app.register(pageRoutes(desk, frame))
+  }
+
+const pageRoutes =
+  (desk: Desk, frame: Frame): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { FRAME_HOST: frameHost } = desk.settings
+    const guard = operatorGuard(desk, 'OPERATOR')
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser<Buffer>(
+      '*',
+      { parseAs: 'buffer' },
+      async (_request: FastifyRequest, bytes: Buffer) => bytes,
+    )
+
+    const schema = { hide: true, params: TaskPath, querystring: TicketQuery }
+    for (const path of [`${FRAME_PATH}/:uuid`, '/api/v1/captcha/proxy/render/:uuid']) {
+      app.get(path, { schema }, async (request, reply) => {
+        const { uuid } = request.params
+        const { t: ticket } = request.query
+        if (!isFrameHost(request, frameHost)) {
+          if (ticket !== undefined) return reply.redirect(hostsOf(request, frameHost, desk.config).frame + request.url)
+          await guard(request)
+          return reply.redirect((await issueTicket(desk, frame, request, uuid, path)).url)
+        }
+        const admitted = await admit(desk, frame, { request, reply, uuid, ticket: ticket ?? '', depth: 'page' })
+        return admitted === null ? reply : showTask(desk, frame, { ...admitted, request, reply })
+      })
+    }
+
+    app.route({
+      method: ['GET', 'HEAD', 'POST'],
+      url: `${FRAME_PATH}/:uuid/:ticket/:scheme/:host/*`,
+      bodyLimit: BODY_BYTES_MAX,
+      schema: { hide: true, params: InnerPath },
+      handler: async (request, reply) => {
+        if (!isFrameHost(request, frameHost))
+          return reply.redirect(hostsOf(request, frameHost, desk.config).frame + request.url, 307)
+        const { uuid, ticket, scheme, host } = request.params
+        const place = unframed(scheme, host, restOf(request.raw.url ?? ''))
+        const depth = place?.depth ?? 'page'
+        const admitted = await admit(desk, frame, { request, reply, uuid, ticket, depth })
+        if (admitted === null) return reply
+        if (place === null) return note(reply, 404, 'Not found', 'This is not an address of the frame.')
+        return showPage(desk, frame, { ...admitted, url: place.url, depth, request, reply })
+      },
+    })
+  }
+
+/** Only who holds the task gets to see its page. */
+async function findHeld(desk: Desk, request: FastifyRequest, uuid: string): Promise<WholeTaskRow> {
+  const task = await findVisible(desk, request, uuid)
+  const operator = operatorOf(request)
+  if (task.locked_until === null || (operator !== null && task.assigned_to !== operator))
+    throw conflict('Claim the task first')
+  return task
+}
+
+async function issueTicket(
+  desk: Desk,
+  frame: Frame,
+  request: FastifyRequest,
+  uuid: string,
+  path = `${FRAME_PATH}/:uuid`,
+) {
+  const task = await findHeld(desk, request, uuid)
+  const operator = task.assigned_to ?? ''
+  const { text, expiresAt } = frame.tickets.issue(task.uuid, operator, task.now.getTime())
+  await audit(desk.database, { action: 'framed', actor: actorOf(request, operator), uuid: task.uuid })
+  const { frame: origin } = hostsOf(request, desk.settings.FRAME_HOST, desk.config)
+  return { url: `${origin}${path.replace(':uuid', task.uuid)}?t=${text}`, expiresAt }
+}
+
+interface Asking {
+  request: FastifyRequest
+  reply: FastifyReply
+  uuid: string
+  ticket: string
+  depth: Depth
+}
+
+/** Null: refused, and the reply says so. */
+async function admit(desk: Desk, frame: Frame, { request, reply, uuid, ticket, depth }: Asking) {
+  const hosts = hostsOf(request, desk.settings.FRAME_HOST, desk.config)
+  isolate(reply, hosts, { isInner: depth === 'inner' })
+  const task = await desk.tasks.find(uuid)
+  const known = task === null ? null : frame.tickets.read(ticket, task.uuid, task.now.getTime())
+  if (task === null || known === null) {
+    desk.counts.frames.inc({ outcome: 'refused' })
+    note(reply, 403, 'This frame is over', 'Its address is wrong or too old. Open it again from the task.')
+    return null
+  }
+  if (task.locked_until === null || task.assigned_to !== known.operator) {
+    desk.counts.frames.inc({ outcome: 'refused' })
+    note(reply, 403, 'The task is not yours any more', 'Claim it again, then open the frame again.')
+    return null
+  }
+  return { task, ticket }
+}
+
+export const note = (reply: FastifyReply, status: number, title: string, text: string): FastifyReply =>
+  reply.code(status).type('text/html; charset=utf-8').send(notePage(title, text))

@@ -1,0 +1,56 @@
+// Numbers of the whole desk. Those of one operator are for admins (operators.ts): a label must be of few values.
+import { Counter, Gauge, Histogram } from 'prom-client'
+import type { Database } from '../../core/database.ts'
+import type { Metrics } from '../../core/metrics.ts'
+import { STATUS } from './task.ts'
+
+const COUNT_OPEN = `select ${STATUS} as state, count(*)::integer as count from captcha_task t where t.ended_at is null group by 1`
+
+const SECONDS = [1, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200]
+
+export type DeskMetrics = ReturnType<typeof openDeskMetrics>
+
+export function openDeskMetrics(registry: Metrics, database: Database) {
+  const registers = [registry]
+  return {
+    tasks: new Counter({
+      name: 'desk_tasks_total',
+      help: 'What became of tasks: created, claimed, released, lapsed, stolen, solved, unsolvable, failed, expired, reported_bad.',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    claim: new Histogram({
+      name: 'desk_claim_seconds',
+      help: 'How long a task had waited when somebody claimed it.',
+      buckets: SECONDS,
+      registers,
+    }),
+    solve: new Histogram({
+      name: 'desk_solve_seconds',
+      help: 'How long a task had been held when it was solved.',
+      buckets: SECONDS,
+      registers,
+    }),
+    frames: new Counter({
+      name: 'desk_frame_requests_total',
+      help: 'Requests of the solver frame, by what came of them.',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    open: new Gauge({
+      name: 'desk_tasks_open',
+      help: 'Tasks that have not ended.',
+      labelNames: ['state'],
+      registers,
+      async collect() {
+        this.reset()
+        for (const { state, count } of await database.query<{ state: string; count: number }>(COUNT_OPEN)) {
+          this.set({ state }, count)
+        }
+      },
+    }),
+  }
+}
+
+export const secondsBetween = (from: Date | null, to: Date): number | null =>
+  from === null ? null : Math.max(0, (to.getTime() - from.getTime()) / 1000)

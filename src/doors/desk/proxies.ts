@@ -1,0 +1,32 @@
+// The proxies that the owner of this deployment has set up. A task names one by its address; the address holds a password,
+// so that what is stored and shown is another name for it.
+import { createHash } from 'node:crypto'
+
+export interface Proxy {
+  id: string
+  url: string
+  /** For those who did not name it themselves. */
+  shown: string
+}
+
+export interface Proxies {
+  /** Null: none of ours. */
+  find(url: string): Proxy | null
+  byId(id: string | null): Proxy | null
+}
+
+export function openProxies(urls: readonly string[]): Proxies {
+  const proxies = urls.map((url) => ({ id: idOf(url), url: new URL(url).href, shown: withoutPassword(url) }))
+  return {
+    find: (url) => (URL.canParse(url) ? (proxies.find((proxy) => proxy.url === new URL(url).href) ?? null) : null),
+    byId: (id) => proxies.find((proxy) => proxy.id === id) ?? null,
+  }
+}
+
+const idOf = (url: string): string => createHash('sha256').update(new URL(url).href).digest('hex').slice(0, 32)
+
+function withoutPassword(text: string): string {
+  const url = new URL(text)
+  if (url.password !== '') url.password = '***'
+  return url.href
+}

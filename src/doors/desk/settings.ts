@@ -1,0 +1,92 @@
+// The names and defaults are the contract's; what it leaves open (keys, proxies, limits, the frame's host) is named here.
+import { flag, integer, oneOf, text, type Setting, type Settings, type Values } from '../../core/settings.ts'
+import type { SealKey } from './seal.ts'
+
+const KEY = /^([A-Za-z0-9_-]{1,40}):([A-Za-z0-9+/]{43}=)$/
+
+/** name:base64 of 32 bytes, several separated by commas. */
+function sealKeys(about: string): Setting<readonly SealKey[]> {
+  const expected = 'name:key, with a key of 32 bytes in base64, several separated by commas'
+  const parse = (raw: string) => {
+    const keys: SealKey[] = []
+    for (const item of raw.split(',')) {
+      const [, id, base64] = KEY.exec(item.trim()) ?? []
+      if (id === undefined || base64 === undefined || keys.some((known) => known.id === id)) return { expected }
+      keys.push({ id, key: Buffer.from(base64, 'base64') })
+    }
+    return keys
+  }
+  return { parse, or: [], about, secret: true }
+}
+
+function proxyUrls(about: string): Setting<readonly string[]> {
+  const parse = (raw: string) => {
+    const urls = raw.split(',').map((item) => item.trim())
+    const isProxy = (url: string) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+    return urls.every(isProxy) ? urls : { expected: 'a comma-separated list of http://user:password@host:port' }
+  }
+  return { parse, or: [], about, secret: true }
+}
+
+const seconds = (min: number, max: number, or: number, about: string) => integer({ min, max, or, about })
+
+const DAY = 86_400
+
+export const DESK_SETTINGS = {
+  CAPTCHA_AUTH: oneOf({
+    values: ['on', 'off'],
+    or: 'on',
+    about: 'off: the desk asks nobody who they are. Only for a network where everyone is trusted.',
+  }),
+  CAPTCHA_SESSION_TTL: seconds(1, DAY, 900, 'Seconds that a session is cached when nothing says less.'),
+  CAPTCHA_SESSION_MAX_TTL: seconds(1, DAY, 3600, 'The longest that a session is cached.'),
+  CAPTCHA_TASK_TIMEOUT: seconds(1, 30 * DAY, 600, 'Seconds after which a task that nobody has claimed expires.'),
+  CAPTCHA_TASK_LOCK_TTL: seconds(60, 7200, 1800, 'Seconds of a lock, unless the operator asks for another time.'),
+  CAPTCHA_DEFAULT_PRIORITY: integer({
+    min: 1,
+    max: 10,
+    or: 5,
+    about: 'Priority of a task that names none; 10 is urgent.',
+  }),
+  CAPTCHA_WORKER_WAIT_TIMEOUT: seconds(1, 30 * DAY, 900, 'Seconds that the SDK waits for a solution, unless told.'),
+  CAPTCHA_SLA_CLAIM_SECONDS: seconds(0, 30 * DAY, 120, 'A task that waits longer is told as overdue. 0: never.'),
+  CAPTCHA_SLA_SOLVE_SECONDS: seconds(0, 30 * DAY, 900, 'A task that is held longer is told as overdue. 0: never.'),
+  CAPTCHA_KEEP_HOURS: integer({ min: 1, max: 8760, or: 24, about: 'Hours after which solutions and previews go.' }),
+  CAPTCHA_OPERATOR_RATE_LIMIT: integer({
+    min: 1,
+    max: 1_000_000,
+    or: 6000,
+    about: 'Requests per minute with which one operator may change tasks.',
+  }),
+  CAPTCHA_DOMAIN_RATE_LIMIT: integer({
+    min: 1,
+    max: 1_000_000,
+    or: 6000,
+    about: 'Tasks per minute that may be created for one domain.',
+  }),
+  CAPTCHA_ENCRYPTION_KEYS: sealKeys(
+    'Keys of what is stored: the first seals, all open. Empty: one in the data folder.',
+  ),
+
+  CAPTCHA_REDIS_PREFIX: text({ or: 'captcha', about: 'How the keys below begin, where they are not set themselves.' }),
+  CAPTCHA_SESSION_KEY_PREFIX: text({ or: 'captcha:session', about: 'Redis keys of sessions, sealed: PREFIX:domain.' }),
+  CAPTCHA_TASK_LOCK_KEY_PREFIX: text({ or: 'captcha:task', about: 'Redis keys of locks: PREFIX:id:lock.' }),
+  CAPTCHA_QUEUE_KEY: text({ or: 'captcha:queue:pending', about: 'Redis sorted set of pending tasks, best first.' }),
+  CAPTCHA_EVENTS_CHANNEL: text({ or: 'captcha:events', about: 'Redis channel of events.' }),
+
+  FRAME_HOST: text({
+    or: 'frame.localhost',
+    pattern: /^[a-z0-9.-]+(:\d{1,5})?$/,
+    about: 'The other host name of this server, at which pages of strangers are shown.',
+  }),
+  CAPTCHA_PROXY_IMPERSONATE: text({
+    or: 'chrome124',
+    about: 'The browser whose handshake the frame shows to allowed domains (needs impit); none: a plain client.',
+  }),
+  CAPTCHA_PROXY_TIMEOUT: seconds(1, 300, 30, 'Seconds that a page of the frame may take.'),
+  CAPTCHA_PROXIES: proxyUrls('The proxies that a task may name.'),
+  CAPTCHA_PREVIEW_ENABLED: flag({ or: true, about: 'Take screenshots with tasks.' }),
+  CAPTCHA_PREVIEW_DIR: text({ or: '', about: 'A folder for them. Empty: where all files are.' }),
+} satisfies Settings
+
+export type DeskSettings = Values<typeof DESK_SETTINGS>

@@ -1,0 +1,332 @@
+// The solver frame over HTTP: where it answers, to whom, what it fetches and what it lets through.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import { test, type TestContext } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { atEnd } from '../../support/cleanup.ts'
+import { MISLEADING_HOSTS, PRIVATE_HOSTS } from '../../outbound/corpus.ts'
+import { staffed, type SetupOptions } from './setup.ts'
+
+const TASKS = '/api/v1/captcha/tasks'
+
+/** A site of the world, on the loopback. */
+export async function startSite(t: TestContext, answer: http.RequestListener) {
+  const requests: { method: string; url: string; headers: http.IncomingHttpHeaders; body: string }[] = []
+  let connections = 0
+  const server = http.createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += String(chunk)
+    requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body })
+    answer(request, response)
+  })
+  server.on('connection', () => (connections += 1))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  atEnd(t, () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  assert(typeof address === 'object' && address !== null)
+  return { port: address.port, domain: `127.0.0.1:${address.port}`, requests, connections: () => connections }
+}
+
+interface Framed {
+  status: number
+  headers: http.IncomingHttpHeaders
+  text: string
+}
+
+/** As a browser would ask the frame's host, which nobody's resolver needs to know. */
+export function ask(
+  at: string,
+  url: string,
+  options: { method?: string; headers?: object; body?: string } = {},
+): Promise<Framed> {
+  const target = new URL(url, at)
+  const { port } = new URL(at)
+  const { method = 'GET', headers = {}, body = '' } = options
+  return new Promise((resolve, reject) => {
+    const request = http.request(
+      {
+        host: '127.0.0.1',
+        port,
+        path: target.pathname + target.search,
+        method,
+        headers: { host: target.host, ...headers },
+      },
+      async (response) => {
+        let text = ''
+        for await (const chunk of response) text += String(chunk)
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text })
+      },
+    )
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+async function framed(t: TestContext, answer: http.RequestListener, options: SetupOptions = {}) {
+  const site = await startSite(t, answer)
+  const desk = await staffed(t, options)
+  const allow = (domain: string) => desk.admin.post('/api/v1/captcha/domains', { domain, reason: 'a test' })
+  await allow(site.domain)
+  const task = await desk.create({ url: `http://${site.domain}/shop/cart?x=1`, user_agent: 'Agent/7' })
+  await desk.assign(task.uuid)
+  const { body } = await desk.operator.post(`${TASKS}/${task.uuid}/frame`)
+  const open = (url: string, more: Parameters<typeof ask>[2] = {}) => ask(desk.url, new URL(url, body.url).href, more)
+  return { ...desk, site, task, allow, frameUrl: body.url, open }
+}
+
+const page: http.RequestListener = (request, response) => {
+  if (request.url?.startsWith('/style.css') === true)
+    return response
+      .setHeader('content-type', 'text/css')
+      .end('a{background:url(/a.png)} b{background:url("b.png")} @import "/c.css";')
+  response.setHeader('content-type', 'text/html; charset=utf-8')
+  response.setHeader('content-security-policy', `default-src 'none'; frame-ancestors 'none'`)
+  response.setHeader('x-frame-options', 'DENY')
+  response.setHeader('strict-transport-security', 'max-age=1')
+  if (request.url?.startsWith('/shop/') === true)
+    response.setHeader('set-cookie', ['page=from-the-site; Path=/; HttpOnly', 'other=2; Max-Age=600; Secure'])
+  return response.end(
+    `<!doctype html><head><meta http-equiv="Content-Security-Policy" content="default-src 'none'"><title>Shop</title></head>
+     <a href="/next?y=2" target="_top" ping="/p">n</a><img src="pic.png" srcset="/s1.png 1x, s2.png 2x">
+     <form action="/login" method="post"></form><a href="https://elsewhere.org/x">e</a><a href="mailto:a@b.c">m</a>
+     <style>i{background:url(/i.png)}</style><iframe src="/inner"></iframe><p style="background:url('/p.png')">p</p>
+     <script>var a = "</a>"</script>`,
+  )
+}
+
+test('desk frame: the page is answered on the frame’s host only, and both paths lead there', async (t) => {
+  const { url, operator, task, frameUrl, open } = await framed(t, page)
+  const { port } = new URL(url)
+
+  const shown = await open(frameUrl)
+  const byToken = await operator.get(`/internal/solver-frame/${task.uuid}`)
+  const render = await operator.get(`/api/v1/captcha/proxy/render/${task.uuid}`)
+  const elsewhere = await ask(url, frameUrl.replace('frame.localhost', '127.0.0.1'))
+  const nobody = await ask(url, `${url}/internal/solver-frame/${task.uuid}`)
+  const rendered = await open(render.headers.get('location') ?? '')
+
+  assert.match(frameUrl, new RegExp(`^http://frame\\.localhost:${port}/internal/solver-frame/${task.uuid}\\?t=`))
+  assert.deepEqual([shown.status, rendered.status], [200, 200])
+  assert.deepEqual([byToken.status, render.status, elsewhere.status, nobody.status], [302, 302, 302, 401])
+  assert.equal(elsewhere.headers.location, frameUrl)
+  assert(
+    byToken.headers.get('location')?.startsWith(`http://frame.localhost:${port}/internal/solver-frame/${task.uuid}?t=`),
+  )
+  assert(shown.text.includes('<title>Shop</title>') && rendered.text.includes('<title>Shop</title>'))
+})
+
+test('desk frame: it is isolated, and what the site says about that does not count', async (t) => {
+  const { url, frameUrl, open } = await framed(t, page)
+  const { port } = new URL(url)
+
+  const { headers } = await open(frameUrl)
+
+  const policy = String(headers['content-security-policy'])
+  assert(
+    policy.startsWith(
+      `sandbox allow-scripts allow-forms; frame-ancestors http://localhost:${port} http://127.0.0.1:${port};`,
+    ),
+    policy,
+  )
+  assert(!policy.includes('allow-same-origin'))
+  for (const name of ['set-cookie', 'x-frame-options', 'strict-transport-security'])
+    assert.equal(headers[name], undefined, name)
+  assert.deepEqual([headers['referrer-policy'], headers['cache-control']], ['no-referrer', 'no-store'])
+})
+
+test('desk frame: addresses lead through the frame, and only to domains on the list', async (t) => {
+  const { site, task, frameUrl, open } = await framed(t, page)
+  const ticket = new URL(frameUrl).searchParams.get('t')
+  const inFrame = (path: string, scheme = 'http') =>
+    `/internal/solver-frame/${task.uuid}/${ticket}/${scheme}/${site.domain}${path}`
+
+  const { text } = await open(frameUrl)
+  const css = await open(inFrame('/style.css'))
+  const next = await open(inFrame('/next?y=2'))
+
+  assert(text.includes(`<base href="${inFrame('/shop/cart?x=1')}">`), text)
+  assert(text.includes(`<a href="${inFrame('/next?y=2')}">n</a>`), text)
+  assert(
+    text.includes(`src="${inFrame('/shop/pic.png')}" srcset="${inFrame('/s1.png')} 1x, ${inFrame('/shop/s2.png')} 2x"`),
+    text,
+  )
+  assert(text.includes(`action="${inFrame('/login')}"`))
+  assert(text.includes(`<iframe src="${inFrame('/inner', 'http-inner')}">`))
+  assert(text.includes(`url("${inFrame('/i.png')}")`) && text.includes(`url(&quot;${inFrame('/p.png')}&quot;)`), text)
+  assert(text.includes('href="https://elsewhere.org/x"') && text.includes('href="mailto:a@b.c"'))
+  assert(!text.includes('Content-Security-Policy') && !text.includes('target=') && !text.includes('ping='))
+  assert(text.includes('<script>var a = "</a>"</script>'))
+  assert.equal(
+    css.text,
+    `a{background:url("${inFrame('/a.png')}")} b{background:url("${inFrame('/b.png')}")} @import "${inFrame('/c.css')}";`,
+  )
+  assert.equal(next.status, 200)
+  assert.deepEqual(
+    site.requests.map(({ url }) => url),
+    ['/shop/cart?x=1', '/style.css', '/next?y=2'],
+  )
+})
+
+test('desk frame: no cookie, token or address of the console goes out; the page’s cookies stay here and are proposed', async (t) => {
+  const { site, task, operator, other, frameUrl, open, solve, admin } = await framed(t, page)
+  const ticket = new URL(frameUrl).searchParams.get('t')
+  const console = {
+    cookie: 'console=secret',
+    authorization: 'Bearer secret',
+    referer: 'http://localhost/console',
+    'x-api-key': 'secret',
+    origin: 'null',
+  }
+
+  await open(frameUrl, { headers: console })
+  const login = `/internal/solver-frame/${task.uuid}/${ticket}/http/${site.domain}/login`
+  await open(login, {
+    method: 'POST',
+    headers: { ...console, 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'a=1&b=2',
+  })
+  const proposed = await operator.get(`${TASKS}/${task.uuid}/cookies`)
+  const others = await other.get(`${TASKS}/${task.uuid}/cookies`)
+  await solve(task.uuid, operator, { payload: proposed.body.cookies })
+  const trail = await admin.get(`/api/v1/captcha/audit?uuid=${task.uuid}&action=cookies_shown`)
+
+  const [first, second] = site.requests
+  assert(!JSON.stringify([first, second]).includes('secret') && !JSON.stringify(site.requests).includes('console'))
+  assert.deepEqual([first?.headers['user-agent'], first?.headers.cookie], ['Agent/7', undefined])
+  assert.deepEqual(
+    [second?.method, second?.body, second?.headers.cookie, second?.headers.origin],
+    ['POST', 'a=1&b=2', 'page=from-the-site', `http://${site.domain}`],
+  )
+  assert.deepEqual(
+    proposed.body.cookies.map((cookie: Record<string, unknown>) => [
+      cookie['name'],
+      cookie['value'],
+      cookie['path'],
+      cookie['httpOnly'],
+      cookie['secure'],
+    ]),
+    [
+      ['other', '2', '/shop', false, true],
+      ['page', 'from-the-site', '/', true, false],
+    ],
+  )
+  assert.deepEqual([others.status, trail.body.entries.length], [409, 1])
+})
+
+test('desk frame: a ticket is good for one task, for who holds it, and not for long', async (t) => {
+  const { task, operator, other, create, assign, database, frameUrl, open, site } = await framed(t, page)
+  const mine = await create({ url: `http://${site.domain}/`, user_agent: 'Agent/8' })
+  const swapped = frameUrl.replace(task.uuid, mine.uuid)
+  const forged = frameUrl.replace(/.$/, (last: string) => (last === 'A' ? 'B' : 'A'))
+
+  const statuses = [
+    await open(swapped),
+    await open(forged),
+    await open(frameUrl.replace(/\?t=.*/, '')),
+    await open(frameUrl),
+  ]
+  const unheld = await operator.post(`${TASKS}/${mine.uuid}/frame`)
+  await operator.post(`${TASKS}/${task.uuid}/release`)
+  const released = await open(frameUrl)
+  await assign(task.uuid, other)
+  const others = await open(frameUrl)
+  await database.query('select 1')
+
+  assert.deepEqual(
+    statuses.map(({ status }) => status),
+    [403, 403, 403, 200],
+  )
+  assert.equal(unheld.status, 409)
+  assert.deepEqual([released.status, others.status], [403, 403])
+})
+
+test('desk frame: a domain that is not on the list, or reserved, is never fetched', async (t) => {
+  const redirecting: http.RequestListener = (request, response) => {
+    if (request.url === '/away') response.writeHead(302, { location: 'http://127.0.0.2:1/' }).end()
+    else if (request.url === '/here') response.writeHead(302, { location: '/there' }).end()
+    else page(request, response)
+  }
+  const { site, task, admin, frameUrl, open, create, assign, operator } = await framed(t, redirecting)
+  const other = await startSite(t, page)
+  const ticket = new URL(frameUrl).searchParams.get('t')
+  const at = (domain: string, path = '/') => `/internal/solver-frame/${task.uuid}/${ticket}/http/${domain}${path}`
+
+  const unlisted = await open(at(other.domain))
+  const away = await open(at(site.domain, '/away'))
+  const here = await open(at(site.domain, '/here'))
+  await admin.delete(`/api/v1/captcha/domains/${site.domain}`)
+  const before = site.connections()
+  const takenOff = await open(frameUrl)
+  const reserved = await create({ url: 'https://www.example.com/', error_message: '<script>alert(1)</script>' })
+  await assign(reserved.uuid)
+  const { body } = await operator.post(`${TASKS}/${reserved.uuid}/frame`)
+  const shown = await open(body.url)
+
+  assert.deepEqual([unlisted.status, other.connections()], [403, 0])
+  assert.deepEqual([away.status, away.headers.location], [403, undefined])
+  assert.deepEqual([here.status, here.headers.location], [302, at(site.domain, '/there')])
+  assert.deepEqual([takenOff.status, site.connections()], [403, before])
+  assert.equal(shown.status, 200)
+  assert(shown.text.includes('&lt;script&gt;alert(1)&lt;/script&gt;') && !shown.text.includes('<script>alert'))
+})
+
+test('desk frame: the outgoing guard’s corpus does not pass through it, though it be on the list', async (t) => {
+  const { task, frameUrl, open, database, site } = await framed(t, page, { env: { OUTBOUND_ALLOW_CIDRS: '' } })
+  const ticket = new URL(frameUrl).searchParams.get('t')
+  const before = site.connections()
+  const statuses = new Map<string, number>()
+
+  for (const host of [...PRIVATE_HOSTS, ...MISLEADING_HOSTS]) {
+    for (const [scheme, port] of [
+      ['http', site.port],
+      ['https', site.port],
+    ] as const) {
+      const { host: normal } = new URL(`http://${host}:${port}/`)
+      const entries = [normal, `${host}:${port}`]
+      await database.query(
+        `insert into captcha_domain (domain, reason, added_by) select unnest($1::text[]), 'x', 'x' on conflict do nothing`,
+        [entries],
+      )
+      const { status } = await open(`/internal/solver-frame/${task.uuid}/${ticket}/${scheme}/${host}:${port}/`)
+      statuses.set(`${scheme} ${host}`, status)
+    }
+  }
+
+  for (const [what, status] of statuses) assert([400, 403, 404].includes(status), `${what} ${status}`)
+  assert.equal(site.connections(), before)
+})
+
+test('desk frame: time and size are capped, packed answers are unpacked, other things pass as they are', async (t) => {
+  const answers: http.RequestListener = (request, response) => {
+    if (request.url === '/slow') return undefined
+    if (request.url === '/huge') return response.end(Buffer.alloc(11 * 1024 * 1024))
+    if (request.url === '/bomb')
+      return response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(50 * 1024 * 1024)))
+    if (request.url === '/packed')
+      return response
+        .writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'text/html' })
+        .end(gzipSync('<p>packed</p>'))
+    if (request.url === '/latin')
+      return response
+        .setHeader('content-type', 'text/html; charset=iso-8859-1')
+        .end(Buffer.from('<p>caf\xe9</p>', 'latin1'))
+    if (request.url === '/script') return response.setHeader('content-type', 'text/javascript').end('var u = "/a"')
+    return page(request, response)
+  }
+  const { site, task, frameUrl, open } = await framed(t, answers, { env: { CAPTCHA_PROXY_TIMEOUT: '1' } })
+  const ticket = new URL(frameUrl).searchParams.get('t')
+  const get = (path: string) => open(`/internal/solver-frame/${task.uuid}/${ticket}/http/${site.domain}${path}`)
+
+  assert.deepEqual(
+    [(await get('/slow')).status, (await get('/huge')).status, (await get('/bomb')).status],
+    [504, 502, 502],
+  )
+  assert.equal((await get('/packed')).text, '<p>packed</p>')
+  assert.equal((await get('/latin')).text, '<p>café</p>')
+  assert.equal((await get('/script')).text, 'var u = "/a"')
+})

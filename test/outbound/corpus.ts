@@ -1,0 +1,46 @@
+// Hosts that no outgoing request may reach, however they are written. Whatever sends requests for strangers is tried with them.
+
+export const PRIVATE_HOSTS: readonly string[] = [
+  '127.0.0.1',
+  'localhost',
+  '127.1.2.3',
+  '0.0.0.0',
+  '10.1.2.3',
+  '172.16.0.1',
+  '192.168.1.1',
+  '169.254.169.254',
+  '100.64.0.1',
+  '100.100.100.200',
+  '168.63.129.16',
+  '192.0.0.192',
+  '198.18.0.1',
+  '224.0.0.1',
+  '255.255.255.255',
+  '[::1]',
+  '[::]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:8.8.8.8]',
+  '[::127.0.0.1]',
+  '[64:ff9b::7f00:1]',
+  '[64:ff9b:1::1]',
+  '[2002:7f00:1::]',
+  '[2001:0:4136:e378:8000:63bf:3fff:fdd2]',
+  '[fc00::1]',
+  '[fd00:ec2::254]',
+  '[fe80::1]',
+  '[fec0::1]',
+  '[ff02::1]',
+  '[2001:db8::1]',
+]
+
+/** Loopback to a URL parser and something else to a reader. */
+export const MISLEADING_HOSTS: readonly string[] = [
+  '2130706433',
+  '0x7f000001',
+  '0x7f.1',
+  '0177.0.0.1',
+  '127.1',
+  '017700000001',
+  '0x08080808',
+  '134744072',
+]
