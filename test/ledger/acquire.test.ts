@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setupLedger } from '../support/ledger.ts'
-import { dump, UNKNOWN_JOB } from './dump.ts'
+import { dump, note, notes, UNKNOWN_JOB } from './dump.ts'
 
 type World = Awaited<ReturnType<typeof setupLedger>>
 
@@ -145,6 +145,53 @@ describe('acquire is refused and changes nothing', () => {
       assert.equal((await acquire(jobId)).attemptId, attempt)
       await expireLease(jobId)
     }
+  })
+})
+
+describe('the effects of an acquire', () => {
+  const noting = (jobId: string, topic?: string) => ({
+    jobId,
+    owner: 'w2',
+    leaseMs: 60_000,
+    effects: () => [note(jobId, topic)],
+  })
+
+  test('are told the attempt, and happen for those that were acquired and no others', async (t) => {
+    const { ledger, database, submit, acquire, expireLease } = await setupLedger(t)
+    const ids = [await submit(), await submit(), await submit()]
+    const [fresh = '', abandoned = '', busy = ''] = ids
+    await acquire(abandoned)
+    await expireLease(abandoned)
+    await acquire(busy)
+    const attempts: number[] = []
+
+    await Promise.all(
+      ids.map((jobId) =>
+        ledger.acquire({
+          ...noting(jobId),
+          effects: (job) => {
+            attempts.push(job.attemptId)
+            return [note(jobId)]
+          },
+        }),
+      ),
+    )
+
+    assert.deepEqual(attempts.toSorted(), [1, 2])
+    assert.deepEqual((await notes(database)).toSorted(), [fresh, abandoned].toSorted())
+  })
+
+  test('take their acquire back when the database refuses them, and nobody else’s', async (t) => {
+    const { ledger, database, submit } = await setupLedger(t)
+    const [twice, other] = [await submit(), await submit()]
+    await database.query(`insert into outbox_events (job_id, topic, payload) values ($1, 'note', '{}')`, [twice])
+
+    const [failed, done] = await Promise.allSettled([ledger.acquire(noting(twice)), ledger.acquire(noting(other))])
+
+    assert.equal(failed.status, 'rejected')
+    assert(done.status === 'fulfilled' && done.value.ok)
+    assert.deepEqual((await ledger.get(twice))?.state, 'pending')
+    assert.deepEqual(await notes(database), [twice, other])
   })
 })
 

@@ -1,8 +1,8 @@
 // acquire: pending, or processing whose lease has expired → processing, with the next attempt_id. One transition for fresh
 // and for abandoned work: whoever holds a stale copy of the job is fenced out by the number.
 import { refused, type Refused } from '../outcome.ts'
-import type { Queryable } from '../database.ts'
-import { inOrder } from './effects.ts'
+import type { Pool, Queryable } from '../database.ts'
+import { inOrder, runEffects, type Effect } from './effects.ts'
 import type { Acquired, JobState } from './job.ts'
 import { opaque, sortedJson } from './refusal.ts'
 
@@ -80,6 +80,8 @@ export interface AcquireRequest {
   jobId: string
   owner: string
   leaseMs: number
+  /** Committed with it if it is acquired: what a door notes of the holder. Nothing for the outbox. */
+  effects?: (job: Acquired) => readonly Effect[]
 }
 
 export interface AcquireNextRequest {
@@ -99,7 +101,20 @@ export async function acquireNext(
 }
 
 /** Each named job for its owner, or why not. Never the same job twice in one call. */
-export async function acquire(on: Queryable, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
+export async function acquire(pool: Pool, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
+  if (requests.every(({ effects }) => effects === undefined)) return statement(pool, requests)
+  return pool.transaction(async (tx) => {
+    const answers = await statement(tx, requests)
+    const effects = requests.flatMap((request, index) => {
+      const answer = answers[index]
+      return answer?.ok === true ? (request.effects?.(answer.job) ?? []) : []
+    })
+    await runEffects(tx, effects)
+    return answers
+  })
+}
+
+async function statement(on: Queryable, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
   const fresh = await on.query<AcquiredRow>(ACQUIRE_FRESH, [askedJson(requests)])
   const freshOf = new Map(fresh.map((row) => [row.job_id, row]))
   const rest = requests.filter((request) => !freshOf.has(request.jobId))
