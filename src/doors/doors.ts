@@ -2,8 +2,9 @@
 import type { Door } from '../core/door.ts'
 import type { Settings } from '../core/settings.ts'
 import { challengeDoor } from './challenge/door.ts'
+import { poolDoor } from './pool/door.ts'
 
-export const DOORS: readonly Door[] = [challengeDoor]
+export const DOORS: readonly Door[] = [challengeDoor, poolDoor]
 
 /** The settings of all doors, open or not: a closed door's setting is not a mistake. */
 export const doorSettings = (): Settings => Object.assign({}, ...DOORS.map((door) => door.settings))
