@@ -1,6 +1,7 @@
 import { ChallengesClient } from './challenges.ts'
 import { ReeveError } from './error.ts'
 import { JobsClient } from './jobs.ts'
+import { PoolClient } from './pool-client.ts'
 
 export interface ClientOptions {
   /** Where the server is, for example http://127.0.0.1:8080. */
@@ -15,6 +16,8 @@ export interface ClientOptions {
 
 export interface RequestOptions {
   body?: unknown
+  /** In place of `body`: JSON that must be sent as it is. */
+  text?: string
   query?: Record<string, string | number | undefined>
   headers?: Record<string, string>
   signal?: AbortSignal
@@ -24,12 +27,14 @@ export interface RequestOptions {
 export class ReeveClient {
   readonly jobs: JobsClient
   readonly challenges: ChallengesClient
+  readonly pool: PoolClient
   readonly #options: ClientOptions
 
   constructor(options: ClientOptions) {
     this.#options = options
     this.jobs = new JobsClient(this)
     this.challenges = new ChallengesClient(this)
+    this.pool = new PoolClient(this)
   }
 
   /** Logs in, and returns a client that speaks for the account. */
@@ -45,21 +50,26 @@ export class ReeveClient {
 
   /** Any request of the API. The answer is what the server's contract says; a refusal throws ReeveError. */
   async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
+    return parsed((await this.requestText(method, path, options)).text)
+  }
+
+  /** The same, with the answer as the text that it is: for JSON that must not pass through JavaScript's numbers. */
+  async requestText(method: string, path: string, options: RequestOptions = {}): Promise<{ text: string; date: Date }> {
     const url = new URL(path, this.#options.url)
     for (const [name, value] of Object.entries(options.query ?? {})) {
       if (value !== undefined) url.searchParams.set(name, String(value))
     }
     const send = this.#options.fetch ?? fetch
+    const body = options.text ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
     const response = await send(url, {
       method,
-      headers: { ...this.#credentials(), ...(options.body === undefined ? {} : JSON_BODY), ...options.headers },
-      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      headers: { ...this.#credentials(), ...(body === undefined ? {} : JSON_BODY), ...options.headers },
+      ...(body === undefined ? {} : { body }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     })
     const text = await response.text()
-    const body = parsed(text)
-    if (!response.ok) throw new ReeveError(response.status, body ?? text, response.headers.get('x-request-id'))
-    return body
+    if (!response.ok) throw new ReeveError(response.status, parsed(text) ?? text, response.headers.get('x-request-id'))
+    return { text, date: new Date(response.headers.get('date') ?? Number.NaN) }
   }
 
   #credentials(): Record<string, string> {

@@ -1,3 +1,4 @@
+export { canonicalJson, canonicalText, NotCanonical } from './canonical-json.ts'
 export { ReeveClient, type ClientOptions, type RequestOptions } from './client.ts'
 export {
   ChallengesClient,
@@ -10,6 +11,17 @@ export {
   type NewChallenge,
   type ValidationRule,
 } from './challenges.ts'
+export { memberTexts } from './member-texts.ts'
 export { ReeveError, type ReeveErrorBody } from './error.ts'
 export { JobsClient, type ListJobs, type NewJob, type SubmittedJob } from './jobs.ts'
 export type { Job, JobDetail, JobHistoryEntry, JobPage, JobState } from './wire.ts'
+export {
+  PoolClient,
+  type NewPoolJob,
+  type NewPoolWorker,
+  type PoolJob,
+  type PoolJobStatus,
+  type PoolResult,
+  type PoolWhy,
+  type PoolWorker,
+} from './pool-client.ts'

@@ -38,3 +38,6 @@ export function newPassword(): string {
 /** Spreads retries: the wait times a factor from 1 - spread to 1 + spread. */
 export const jitter = (ms: number, spread: number, random: () => number = Math.random): number =>
   Math.round(ms * (1 - spread + 2 * spread * random()))
+
+/** From 0 up to, not including, 1; not to be guessed from those before it. */
+export const unitRandom = (): number => Buffer.from(drawn16()).readUInt32LE() / 2 ** 32

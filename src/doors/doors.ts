@@ -3,8 +3,9 @@ import type { Door } from '../core/door.ts'
 import type { Settings } from '../core/settings.ts'
 import { challengeDoor } from './challenge/door.ts'
 import { deskDoor } from './desk/door.ts'
+import { poolDoor } from './pool/door.ts'
 
-export const DOORS: readonly Door[] = [challengeDoor, deskDoor]
+export const DOORS: readonly Door[] = [challengeDoor, deskDoor, poolDoor]
 
 /** The settings of all doors, open or not: a closed door's setting is not a mistake. */
 export const doorSettings = (): Settings => Object.assign({}, ...DOORS.map((door) => door.settings))

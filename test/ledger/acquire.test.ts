@@ -53,33 +53,6 @@ describe('acquire by id', () => {
     assert.equal((await ledger.get(jobId))?.leaseOwner, 'w2')
   })
 
-  test('its effects are committed with it, for those that were acquired and no others', async (t) => {
-    const { ledger, database, submit, acquire } = await setupLedger(t)
-    const [free, taken] = [await submit(), await submit()]
-    await acquire(taken, 'somebody')
-
-    const answers = await Promise.all(
-      [free, taken].map((jobId) => ledger.acquire({ jobId, owner: 'w1', leaseMs: 1000, effects: [note(jobId)] })),
-    )
-
-    assert.deepEqual(
-      answers.map(({ ok }) => ok),
-      [true, false],
-    )
-    assert.deepEqual(await notes(database), [free])
-  })
-
-  test('an effect that fails leaves the job as it was', async (t) => {
-    const { ledger, database, submit } = await setupLedger(t)
-    const jobId = await submit()
-    const before = await dump(database)
-
-    const effects = [{ sql: `insert into no_such_table select from json_to_recordset($1) as r (a text)`, row: {} }]
-    await assert.rejects(ledger.acquire({ jobId, owner: 'w1', leaseMs: 1000, effects }))
-
-    assert.deepEqual(await dump(database), before)
-  })
-
   test('a renewal’s effects are committed with it, and not when it is refused', async (t) => {
     const { ledger, database, submit, acquire } = await setupLedger(t)
     const held = await acquire(await submit())
@@ -183,6 +156,53 @@ describe('acquire is refused and changes nothing', () => {
       assert.equal((await acquire(jobId)).attemptId, attempt)
       await expireLease(jobId)
     }
+  })
+})
+
+describe('the effects of an acquire', () => {
+  const noting = (jobId: string, topic?: string) => ({
+    jobId,
+    owner: 'w2',
+    leaseMs: 60_000,
+    effects: () => [note(jobId, topic)],
+  })
+
+  test('are told the attempt, and happen for those that were acquired and no others', async (t) => {
+    const { ledger, database, submit, acquire, expireLease } = await setupLedger(t)
+    const ids = [await submit(), await submit(), await submit()]
+    const [fresh = '', abandoned = '', busy = ''] = ids
+    await acquire(abandoned)
+    await expireLease(abandoned)
+    await acquire(busy)
+    const attempts: number[] = []
+
+    await Promise.all(
+      ids.map((jobId) =>
+        ledger.acquire({
+          ...noting(jobId),
+          effects: (job) => {
+            attempts.push(job.attemptId)
+            return [note(jobId)]
+          },
+        }),
+      ),
+    )
+
+    assert.deepEqual(attempts.toSorted(), [1, 2])
+    assert.deepEqual((await notes(database)).toSorted(), [fresh, abandoned].toSorted())
+  })
+
+  test('take their acquire back when the database refuses them, and nobody else’s', async (t) => {
+    const { ledger, database, submit } = await setupLedger(t)
+    const [twice, other] = [await submit(), await submit()]
+    await database.query(`insert into outbox_events (job_id, topic, payload) values ($1, 'note', '{}')`, [twice])
+
+    const [failed, done] = await Promise.allSettled([ledger.acquire(noting(twice)), ledger.acquire(noting(other))])
+
+    assert.equal(failed.status, 'rejected')
+    assert(done.status === 'fulfilled' && done.value.ok)
+    assert.deepEqual((await ledger.get(twice))?.state, 'pending')
+    assert.deepEqual(await notes(database), [twice, other])
   })
 })
 

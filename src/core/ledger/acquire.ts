@@ -2,7 +2,7 @@
 // and for abandoned work: whoever holds a stale copy of the job is fenced out by the number.
 import { refused, type Refused } from '../outcome.ts'
 import type { Pool, Queryable } from '../database.ts'
-import { effectsIfOk, inOrder, transit, type WithEffects } from './effects.ts'
+import { inOrder, runEffects, type Effect } from './effects.ts'
 import type { Acquired, JobState } from './job.ts'
 import { opaque, sortedJson } from './refusal.ts'
 
@@ -75,10 +75,12 @@ export type AcquireRefusal = 'unknown_job' | 'already_finished' | 'not_due' | 'l
 
 export type AcquireAnswer = { ok: true; job: Acquired } | Refused<AcquireRefusal>
 
-export interface AcquireRequest extends WithEffects {
+export interface AcquireRequest {
   jobId: string
   owner: string
   leaseMs: number
+  /** Committed with it if it is acquired: what a door notes of the holder. */
+  effects?: (job: Acquired) => readonly Effect[]
 }
 
 export interface AcquireNextRequest {
@@ -98,8 +100,18 @@ export async function acquireNext(
 }
 
 /** Each named job for its owner, or why not. Never the same job twice in one call. */
-export const acquire = (pool: Pool, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> =>
-  transit(pool, requests, (on) => acquireOn(on, requests), effectsIfOk)
+export async function acquire(pool: Pool, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
+  if (requests.every(({ effects }) => effects === undefined)) return acquireOn(pool, requests)
+  return pool.transaction(async (tx) => {
+    const answers = await acquireOn(tx, requests)
+    const effects = requests.flatMap((request, index) => {
+      const answer = answers[index]
+      return answer?.ok === true ? (request.effects?.(answer.job) ?? []) : []
+    })
+    await runEffects(tx, effects)
+    return answers
+  })
+}
 
 async function acquireOn(on: Queryable, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
   const fresh = await on.query<AcquiredRow>(ACQUIRE_FRESH, [askedJson(requests)])

@@ -164,7 +164,11 @@ function holding({ database: { hot }, ageingSec, onEffects }: LedgerOptions, end
   return {
     acquire: batched({
       keyOf: jobIdOf,
-      run: async (requests: AcquireRequest[]) => told(requests, await acquire(hot, requests), () => false),
+      run: async (requests: AcquireRequest[]) => {
+        const answers = await acquire(hot, requests)
+        if (requests.some(({ effects }) => effects !== undefined)) onEffects()
+        return answers
+      },
     }),
     acquireNext: (request: AcquireNextRequest) => acquireNext(hot, request),
     renew: batched({

@@ -1,4 +1,5 @@
 // The names are the contract's; what it leaves open (rotation, CORS) is named here.
+import { INSECURE_CALLBACKS } from '../../core/outbound/callback-url.ts'
 import { flag, integer, text, type Setting, type Settings, type Values } from '../../core/settings.ts'
 import type { Key } from './keys.ts'
 
@@ -48,7 +49,7 @@ export const CHALLENGE_SETTINGS = {
     or: 86_400,
     about: 'How long a problem may wait for another door (captcha, code) unless it sets less.',
   }),
-  ALLOW_INSECURE_CALLBACKS: flag({ or: false, about: 'Take http callback URLs of the loopback host: for tests.' }),
+  ALLOW_INSECURE_CALLBACKS: INSECURE_CALLBACKS,
   HTTPS_ONLY: flag({ or: false, about: 'Redirect this door to https. Behind a proxy it needs TRUST_PROXY.' }),
   CHALLENGE_CORS_ORIGIN: text({
     or: '*',

@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { HttpProblem } from '../../core/http/problem.ts'
-import { isCallableUrl } from './callback-url.ts'
+import { isCallableUrl } from '../../core/outbound/callback-url.ts'
 import { constraintsOf } from './constraints.ts'
 import { problem, REFUSALS } from './errors.ts'
 import { parseSignedBody, readSignedBodies, type Signed } from './signed.ts'

@@ -100,7 +100,7 @@ async function take(desk: Desk, task: TaskRow, { operator, lockSec }: Claimer): 
     jobId: task.job_id,
     owner: operator,
     leaseMs: lockSec * 1000,
-    effects: [
+    effects: () => [
       auditEffect({ action: 'claimed', actor: operator, uuid: task.uuid, operator }),
       { sql: CLAIM, row: { job_id: task.job_id, operator, lock_sec: lockSec } },
       ...eventEffects(desk, events),

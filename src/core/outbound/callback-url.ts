@@ -1,6 +1,13 @@
 // Which addresses the other side may give us: https, or plain http to the loopback host where that is allowed for tests.
 // What the name resolves to is judged when it is dialled (core/outbound).
-import { checkedUrl } from '../../core/outbound/outbound.ts'
+import { flag } from '../settings.ts'
+import { checkedUrl } from './outbound.ts'
+
+/** ALLOW_INSECURE_CALLBACKS, of every door that calls somebody back. */
+export const INSECURE_CALLBACKS = flag({
+  or: false,
+  about: 'Take http callback URLs of the loopback host: for tests.',
+})
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 

@@ -1,0 +1,152 @@
+import type { ReeveClient } from './client.ts'
+
+export interface NewPoolJob {
+  payload: Record<string, unknown>
+  /** Higher is sooner, among the jobs of one client. Default 5. */
+  priority?: number
+  requirements?: { region?: string; specs?: Record<string, unknown> }
+  /** How many workers of different owners do it. Default 1. */
+  replicas?: number
+  /** How many of them must agree. Default: the majority. */
+  quorum?: number
+  callback_url?: string
+  timeout_seconds?: number
+  /** Refuse results whose output_hash is not that of their output. */
+  require_output_hash?: boolean
+}
+
+export type PoolJobStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled' | 'timed_out'
+
+export interface PoolResult {
+  assignment_id: number
+  worker_id: number
+  status: 'completed' | 'failed'
+  output: unknown
+  output_hash: string | null
+  /** Null: there was no output, or no hash. */
+  output_hash_matches: boolean | null
+  error_message: string | null
+  artifact_uri: string | null
+  metrics_json: unknown
+  finished_at: string
+}
+
+export interface PoolJob {
+  job_id: string
+  status: PoolJobStatus
+  priority: number
+  replicas: number
+  quorum: number
+  requirements: { region: string | null; specs: unknown }
+  created_at: string
+  started_at: string | null
+  finished_at: string | null
+  error_message: string | null
+  result: PoolResult | null
+  /** Of a replicated job: what each of its workers said, so far. */
+  votes: {
+    assignment_id: number
+    worker_id: number
+    status: string
+    output_hash: string | null
+    verdict: string | null
+  }[]
+}
+
+export interface PoolWhy {
+  job_id: string
+  status: PoolJobStatus
+  reasons: string[]
+  workers: { registered: number; online: number; in_region: number; with_specs: number; idle: number }
+}
+
+export interface PoolWorker {
+  id: number
+  name: string
+  owner_user_id: number
+  status: 'online' | 'offline' | 'banned'
+  region: string | null
+  specs_json: unknown
+  public_key: string | null
+  last_seen_at: string | null
+}
+
+export interface NewPoolWorker {
+  name: string
+  region?: string
+  specs_json?: Record<string, unknown>
+  public_key?: string
+}
+
+// The server waits this long at most; a longer wait is several requests.
+const WAIT_SEC_MAX = 50
+const ENDED: readonly string[] = ['completed', 'failed', 'cancelled', 'timed_out']
+
+/** The pool, for clients (role CLIENT) and for owners of workers (role WORKER_OWNER). */
+export class PoolClient {
+  readonly #client: ReeveClient
+
+  constructor(client: ReeveClient) {
+    this.#client = client
+  }
+
+  /** With a key, the same submit may be repeated until it is answered: it names one job. */
+  submit(
+    job: NewPoolJob,
+    options: { idempotencyKey?: string } = {},
+  ): Promise<{ job_id: string; status: PoolJobStatus }> {
+    const { idempotencyKey } = options
+    const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
+    return this.#client.request('POST', '/v1/jobs', { body: job, headers })
+  }
+
+  get(jobId: string): Promise<PoolJob> {
+    return this.#client.request('GET', pathOf(jobId))
+  }
+
+  /** The job once it has ended, or as it is when the time is up. */
+  async wait(jobId: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<PoolJob> {
+    const deadline = performance.now() + options.timeoutMs
+    const signal = options.signal === undefined ? {} : { signal: options.signal }
+    for (;;) {
+      const leftSec = Math.ceil((deadline - performance.now()) / 1000)
+      const headers = { prefer: `wait=${Math.max(1, Math.min(WAIT_SEC_MAX, leftSec))}` }
+      const job = await this.#client.request<PoolJob>('GET', pathOf(jobId), { headers, ...signal })
+      if (ENDED.includes(job.status) || performance.now() >= deadline) return job
+    }
+  }
+
+  cancel(jobId: string): Promise<{ job_id: string; status: PoolJobStatus }> {
+    return this.#client.request('POST', `${pathOf(jobId)}/cancel`)
+  }
+
+  /** What keeps a job waiting. */
+  why(jobId: string): Promise<PoolWhy> {
+    return this.#client.request('GET', `${pathOf(jobId)}/why`)
+  }
+
+  async register(worker: NewPoolWorker): Promise<PoolWorker> {
+    return seen(await this.#client.request('POST', '/workers/register', { body: worker }))
+  }
+
+  async workers(): Promise<PoolWorker[]> {
+    const { workers } = await this.#client.request<{ workers: LegacyWorker[] }>('GET', '/workers')
+    return workers.map(seen)
+  }
+
+  async setKey(workerId: number, publicKey: string): Promise<PoolWorker> {
+    return seen(await this.#client.request('PUT', `/workers/${workerId}/key`, { body: { public_key: publicKey } }))
+  }
+}
+
+/** Servers of an older version say `last_heartbeat_at`. */
+type LegacyWorker = Omit<PoolWorker, 'last_seen_at'> & {
+  last_seen_at?: string | null
+  last_heartbeat_at?: string | null
+}
+
+function seen({ last_heartbeat_at: before, last_seen_at: now, ...worker }: LegacyWorker): PoolWorker {
+  return { ...worker, last_seen_at: now ?? before ?? null }
+}
+
+const pathOf = (jobId: string): string => `/v1/jobs/${encodeURIComponent(jobId)}`

@@ -1,0 +1,270 @@
+// A worker of the pool: polls, runs a handler, keeps the assignment while it works, signs what came of it and hands it in.
+// What goes wrong on the way is tried again; what the server no longer wants is dropped.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ReeveClient } from './client.ts'
+import { ReeveError } from './error.ts'
+import { memberTexts } from './member-texts.ts'
+import { outputHash, signSubmission, type PrivateKey } from './pool-signing.ts'
+
+const WAIT_SEC = 50
+const POLL_PAUSE_MS = 1000 // after a poll that found nothing sooner than it was asked to wait
+const RETRY_MS = { first: 500, most: 15_000 }
+const SUBMIT_TRIES_MAX = 20
+const LEASE_MS_DEFAULT = 30_000
+const HEARTBEATS_PER_LEASE = 3
+
+export interface HandlerContext {
+  assignmentId: number
+  /** The job as JSON text, for numbers that JavaScript does not have. */
+  text: string
+  costHint: number
+  /** Aborts when the job is no longer wanted, or no longer this worker's: stop, the result is void. */
+  signal: AbortSignal
+}
+
+export interface HandlerResult {
+  output?: Record<string, unknown> | null
+  /** In place of `output`: JSON text of an object. */
+  outputText?: string
+  /** The job cannot be done. This is final: no other worker tries. */
+  errorMessage?: string
+  artifactUri?: string
+  metrics?: Record<string, unknown>
+}
+
+export type Handler = (job: unknown, context: HandlerContext) => Promise<HandlerResult>
+
+export type WorkerEvent =
+  | { type: 'polling' }
+  | { type: 'assigned'; assignmentId: number }
+  | { type: 'submitted'; assignmentId: number; status: string; ms: number }
+  /** The server did not take the result. */
+  | { type: 'refused'; assignmentId: number; message: string }
+  /** It was told, or found out, that the job is no longer its own. */
+  | { type: 'cancelled'; assignmentId: number }
+  | { type: 'trouble'; message: string }
+
+export interface WorkerOptions {
+  client: ReeveClient
+  /** Asked when the server says 401: a token has expired. Without it that ends the worker. */
+  login?: () => Promise<ReeveClient>
+  workerId: number
+  key: PrivateKey
+  handler: Handler
+  /** Drain: no further poll; the job in hand is finished. */
+  signal: AbortSignal
+  /** Give up: the job in hand is dropped as well. */
+  abandon?: AbortSignal
+  /** How long a poll waits for a job, in seconds, at most 50. */
+  waitSec?: number
+  onEvent?: (event: WorkerEvent) => void
+}
+
+interface Assignment {
+  assignmentId: number
+  text: string
+  nonce: string
+  costHint: number
+  leaseMs: number
+}
+
+/** Resolves once `signal` has aborted and the job in hand is handed in. Rejects if the server will not have this worker. */
+export async function runWorker(options: WorkerOptions): Promise<void> {
+  const worker = new PoolWorker(options)
+  while (!options.signal.aborted && options.abandon?.aborted !== true) {
+    const assignment = await worker.poll()
+    if (assignment !== null) await worker.work(assignment)
+  }
+}
+
+class PoolWorker {
+  readonly #options: WorkerOptions
+  #client: ReeveClient
+  #failures = 0
+
+  constructor(options: WorkerOptions) {
+    this.#options = options
+    this.#client = options.client
+  }
+
+  /** Null: nothing this time. */
+  async poll(): Promise<Assignment | null> {
+    const { workerId, signal, waitSec = WAIT_SEC } = this.#options
+    this.#tell({ type: 'polling' })
+    const started = performance.now()
+    try {
+      const answer = await this.#client.requestText('POST', '/jobs/poll', {
+        body: { worker_id: workerId },
+        headers: { prefer: `wait=${waitSec}` },
+        signal,
+      })
+      this.#failures = 0
+      return assignmentFrom(answer)
+    } catch (error) {
+      if (signal.aborted) return null
+      if (error instanceof ReeveError && error.status === 404 && error.message.includes('No assignment available')) {
+        this.#failures = 0
+        const isEarly = performance.now() - started < waitSec * 1000 - POLL_PAUSE_MS
+        if (isEarly) await pause(POLL_PAUSE_MS, signal)
+        return null
+      }
+      await this.#recover(error, signal)
+      return null
+    }
+  }
+
+  async work(assignment: Assignment): Promise<void> {
+    const { abandon } = this.#options
+    const { assignmentId } = assignment
+    this.#tell({ type: 'assigned', assignmentId })
+    const started = performance.now()
+    const dropped = new AbortController()
+    const done = new AbortController()
+    const drop = () => dropped.abort()
+    abandon?.addEventListener('abort', drop)
+    const beating = this.#keep(assignment, done.signal, drop)
+    try {
+      const result = await this.#handle(assignment, dropped.signal)
+      if (dropped.signal.aborted) return this.#tell({ type: 'cancelled', assignmentId })
+      const status = await this.#submit(assignment, result, dropped.signal)
+      if (status !== null) this.#tell({ type: 'submitted', assignmentId, status, ms: performance.now() - started })
+    } finally {
+      abandon?.removeEventListener('abort', drop)
+      done.abort()
+      await beating
+    }
+  }
+
+  async #handle(assignment: Assignment, signal: AbortSignal): Promise<HandlerResult> {
+    const { assignmentId, text, costHint } = assignment
+    try {
+      const result = await this.#options.handler(JSON.parse(text), { assignmentId, text, costHint, signal })
+      checkOutput(outputOf(result))
+      return result
+    } catch (error) {
+      return { errorMessage: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  /** Heartbeats until it is done. A lease that could not be renewed in time is lost. */
+  async #keep({ assignmentId, leaseMs }: Assignment, done: AbortSignal, drop: () => void): Promise<void> {
+    let leasedUntil = performance.now() + leaseMs
+    while (!done.aborted) {
+      await sleep(leaseMs / HEARTBEATS_PER_LEASE, undefined, { signal: done }).catch(() => {})
+      if (done.aborted) return
+      const asked = performance.now()
+      try {
+        const body = { worker_id: this.#options.workerId }
+        const signal = AbortSignal.any([done, AbortSignal.timeout(Math.max(1, leasedUntil - asked))])
+        const beat = await this.#client.request<{ cancelled?: number[] }>('POST', '/workers/heartbeat', {
+          body,
+          signal,
+        })
+        if (beat.cancelled?.includes(assignmentId) === true) return drop()
+        leasedUntil = asked + leaseMs
+      } catch (error) {
+        if (done.aborted) return
+        if (error instanceof ReeveError && error.status === 401) await this.#relogin(error).catch(() => {})
+        if (performance.now() >= leasedUntil) return drop()
+      }
+    }
+  }
+
+  /** Null: refused, or no longer wanted. */
+  async #submit(assignment: Assignment, result: HandlerResult, signal: AbortSignal): Promise<string | null> {
+    const { assignmentId } = assignment
+    const text = submissionText(this.#options, assignment, result)
+    for (let tries = 1; !signal.aborted; tries += 1) {
+      try {
+        const { status } = await this.#client.request<{ status: string }>('POST', '/jobs/submit', { text, signal })
+        this.#failures = 0
+        return status
+      } catch (error) {
+        const isFinal = error instanceof ReeveError && !isPassing(error)
+        if (isFinal || tries >= SUBMIT_TRIES_MAX) {
+          // An answer that got lost on the way: the result is there.
+          if (tries > 1 && isFinal && error.message.includes('Assignment already submitted')) return 'recorded'
+          this.#tell({ type: 'refused', assignmentId, message: messageOf(error) })
+          return null
+        }
+        await this.#recover(error, signal)
+      }
+    }
+    this.#tell({ type: 'cancelled', assignmentId })
+    return null
+  }
+
+  /** Waits before the next try, longer each time; rejects where trying again is of no use. */
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    if (error instanceof ReeveError && error.status === 401) return this.#relogin(error)
+    if (error instanceof ReeveError && !isPassing(error)) throw error
+    this.#tell({ type: 'trouble', message: messageOf(error) })
+    const wait = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** this.#failures)
+    this.#failures += 1
+    await pause(wait * (0.75 + Math.random() / 2), signal)
+  }
+
+  async #relogin(error: ReeveError): Promise<void> {
+    const { login } = this.#options
+    if (login === undefined || this.#failures > 2) throw error
+    this.#failures += 1
+    this.#client = await login()
+  }
+
+  #tell(event: WorkerEvent): void {
+    this.#options.onEvent?.(event)
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {})
+}
+
+function assignmentFrom({ text, date }: { text: string; date: Date }): Assignment {
+  const fields: { assignment_id: number; nonce: string; cost_hint_tokens: number; lease_expires_at?: string } =
+    JSON.parse(text)
+  const untilMs = Date.parse(fields.lease_expires_at ?? '') - date.getTime()
+  return {
+    assignmentId: fields.assignment_id,
+    text: memberTexts(text).get('job') ?? 'null',
+    nonce: fields.nonce,
+    costHint: fields.cost_hint_tokens,
+    leaseMs: untilMs > 0 ? untilMs : LEASE_MS_DEFAULT,
+  }
+}
+
+const outputOf = ({ outputText, output = null }: HandlerResult): string => outputText?.trim() ?? JSON.stringify(output)
+
+/** What the server would refuse is a failure of the handler. */
+function checkOutput(text: string): void {
+  const value: unknown = JSON.parse(text)
+  if (value === null) return
+  if (typeof value !== 'object' || Array.isArray(value)) throw new TypeError('The output is not a JSON object.')
+  outputHash(text)
+}
+
+/** Written by hand, so that the output is sent as the text that was hashed. */
+function submissionText({ workerId, key }: WorkerOptions, assignment: Assignment, result: HandlerResult): string {
+  const { assignmentId: assignment_id, nonce } = assignment
+  const output = outputOf(result)
+  const output_hash = output === 'null' ? null : outputHash(output)
+  const signature = signSubmission(key, { assignment_id, nonce, output_hash })
+  const fields = {
+    worker_id: workerId,
+    assignment_id,
+    nonce,
+    signature,
+    output_hash,
+    error_message: result.errorMessage ?? null,
+    artifact_uri: result.artifactUri ?? null,
+    metrics_json: result.metrics ?? null,
+  }
+  return `${JSON.stringify(fields).slice(0, -1)},"output":${output}}`
+}
+
+const isPassing = ({ status }: ReeveError): boolean => status === 429 || status === 408 || status >= 500
+
+function messageOf(error: unknown): string {
+  const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined }
+  return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message
+}

@@ -1,0 +1,31 @@
+// The pool for workers and for whoever checks receipts. Node only; what a browser can use is in the main entry.
+export {
+  decodeBase64url,
+  generateKey,
+  isSignedBy,
+  outputHash,
+  parsePrivateKey,
+  PUBLIC_KEY_BYTES,
+  sha256Hex,
+  SIGNATURE_BYTES,
+  signedText,
+  signSubmission,
+  signText,
+  type PrivateKey,
+  type Signed,
+} from './pool-signing.ts'
+export {
+  FIRST_PREVIOUS,
+  problemWithChain,
+  problemWithReceipt,
+  type Receipt,
+  type ReceiptBody,
+} from './pool-receipts.ts'
+export {
+  runWorker,
+  type Handler,
+  type HandlerContext,
+  type HandlerResult,
+  type WorkerEvent,
+  type WorkerOptions,
+} from './pool-worker.ts'

@@ -1,0 +1,50 @@
+// The contract's refusals, literally. In this order they are checked when a result is submitted.
+import { HttpProblem } from '../../core/http/problem.ts'
+import type { HeldRefusal } from '../../core/ledger/refusal.ts'
+
+const POOL_ERRORS = {
+  worker_not_found: [404, 'Worker not found'],
+  worker_name_taken: [409, 'Worker name already exists'],
+  too_many_workers: [409, 'Too many workers: an owner has at most 10000'],
+  no_assignment: [404, 'No assignment available'],
+
+  key_not_configured: [400, 'Worker public key is not configured'],
+  key_encoding: [400, 'Invalid public key encoding'],
+  key_length: [400, 'Invalid public key length'],
+  signature_encoding: [400, 'Invalid signature encoding'],
+  signature_length: [400, 'Invalid signature length'],
+  signature_wrong: [400, 'Signature verification failed'],
+  assignment_not_found: [404, 'Assignment not found'],
+  nonce_wrong: [400, 'Invalid nonce'],
+  already_submitted: [409, 'Assignment already submitted'],
+  not_submittable: [409, 'Assignment is not in a submittable state'],
+  output_hash_wrong: [400, 'Output hash does not match output'],
+  concurrent: [409, 'Concurrent submission conflict'],
+
+  job_not_found: [404, 'Job not found'],
+  job_ended: [409, 'Job has already ended'],
+  too_many_requirements: [409, 'Too many different requirements: a client has at most 1000'],
+  canary_not_found: [404, 'Canary not found'],
+  too_many_canaries: [409, 'Too many canaries: at most 10000 are kept'],
+  not_banned: [409, 'Worker is not banned'],
+} as const satisfies Record<string, readonly [status: number, detail: string]>
+
+export type PoolCode = keyof typeof POOL_ERRORS
+
+export const problem = (code: PoolCode): HttpProblem =>
+  new HttpProblem(POOL_ERRORS[code][0], code, POOL_ERRORS[code][1])
+
+/** What a worker is told when the ledger does not take its word. Whether its result is there already is asked first. */
+export const HELD_REFUSALS = {
+  unknown_job: 'assignment_not_found',
+  stale_attempt: 'not_submittable',
+  already_finished: 'not_submittable',
+  not_in_expected_state: 'not_submittable',
+  lease_lost_or_owner_mismatch: 'not_submittable',
+} as const satisfies Record<HeldRefusal, PoolCode>
+
+/** A body that passed its schema and is wrong all the same. */
+export function invalidField(path: readonly string[], message: string): HttpProblem {
+  const fields = [{ path: ['body', ...path], message, rule: 'value_error' }]
+  return new HttpProblem(422, 'validation_failed', `${path.join('.')} ${message}.`, { fields })
+}

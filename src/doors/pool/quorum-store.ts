@@ -1,0 +1,132 @@
+// A replicated job and what its replicas have brought so far, in one snapshot.
+import type { Database, Queryable } from '../../core/database.ts'
+import type { Effect } from '../../core/ledger/effects.ts'
+import type { JobEnd } from './callbacks.ts'
+import { moment } from './moment.ts'
+import type { PoolPayload } from './payload.ts'
+
+const INSERT = `
+  insert into pool_quorums (job_id, lane_id, quorum, replicas, replicas_max, deadline_at)
+  select job_id, lane_id, quorum, replicas, replicas_max, clock_timestamp() + timeout_seconds * interval '1 second'
+    from json_to_recordset($1) as r (job_id uuid, lane_id bigint, quorum smallint, replicas smallint, replicas_max smallint,
+         timeout_seconds integer)`
+
+// Votes and tasks together: a replica that ends between two looks would be in neither.
+const READ = `
+  select q.lane_id, q.quorum, q.replicas, q.replicas_max, q.issued, q.vote, q.touches,
+         ${moment('q.accepted_at')} as accepted_at, ${moment('q.deadline_at')} as deadline_at,
+         array(select t.job_id from pool_tasks t where t.quorum_id = q.job_id) as outstanding,
+         coalesce((select json_agg(json_build_object('assignment_id', r.assignment_id, 'vote', r.vote,
+                                                     'counts', w.banned_at is null) order by r.finished_at, r.assignment_id)
+                     from pool_results r join pool_workers w on w.worker_id = r.worker_id
+                    where r.quorum_id = q.job_id), '[]') as votes
+    from pool_quorums q where q.job_id = $1`
+
+const CLAIM_ISSUE = `
+  update pool_quorums set issued = issued + $3, settled = $4 where job_id = $1 and issued = $2 returning job_id`
+
+const MARK_SETTLED = `update pool_quorums set settled = greatest(settled, $2) where job_id = $1`
+
+const DECIDE = `
+  with decided as (select * from json_to_recordset($1) as r (job_id uuid, vote text)), gone as (
+    delete from pool_parts using decided where pool_parts.quorum_id = decided.job_id
+  )
+  update pool_quorums set vote = decided.vote from decided where pool_quorums.job_id = decided.job_id`
+
+// Who said the same as the others, and who did not. To say that it cannot be done is neither. Each result is judged once.
+const JUDGE = `
+  with decided as (select * from json_to_recordset($1) as r (job_id uuid, vote text)), judged as (
+    update pool_results r set verdict = case when r.vote = decided.vote then 'agreed' else 'disagreed' end
+      from decided where r.quorum_id = decided.job_id and r.verdict is null and r.status = 'completed'
+    returning r.worker_id, r.verdict
+  ), counted as materialized (
+    select worker_id, count(*) filter (where verdict = 'agreed') as agreed,
+           count(*) filter (where verdict = 'disagreed') as disagreed
+      from judged group by worker_id
+  ), locked as materialized (
+    select w.worker_id from counted join pool_workers w on w.worker_id = counted.worker_id
+     order by w.worker_id for no key update of w
+  )
+  update pool_workers w set agreed = w.agreed + counted.agreed, disagreed = w.disagreed + counted.disagreed
+    from locked join counted on counted.worker_id = locked.worker_id where w.worker_id = locked.worker_id`
+
+const READ_END = `
+  select status, output::text as output, output_hash, error_message, artifact_uri, metrics::text as metrics,
+         ${moment('finished_at')} as finished_at
+    from pool_results where assignment_id = $1`
+
+const UNSETTLED = `select job_id from pool_quorums where touches > settled order by job_id limit $1`
+
+export interface QuorumState {
+  laneId: number
+  quorum: number
+  replicas: number
+  replicasMax: number
+  issued: number
+  vote: string | null
+  touches: number
+  acceptedAt: string
+  deadlineAt: string
+  outstanding: string[]
+  votes: { assignment_id: number; vote: string | null; counts: boolean }[]
+}
+
+/** With the submit of its job. */
+export const addQuorum = (jobId: string, payload: PoolPayload, extraReplicas: number): Effect => ({
+  sql: INSERT,
+  row: {
+    job_id: jobId,
+    lane_id: payload.lane_id,
+    quorum: payload.quorum,
+    replicas: payload.replicas,
+    replicas_max: payload.replicas + extraReplicas,
+    timeout_seconds: payload.timeout_seconds,
+  },
+})
+
+export const decideEffect = (jobId: string, vote: string): Effect => ({ sql: DECIDE, row: { job_id: jobId, vote } })
+export const judgeEffect = (jobId: string, vote: string): Effect => ({ sql: JUDGE, row: { job_id: jobId, vote } })
+
+export async function readQuorum(database: Database, quorumId: string): Promise<QuorumState | null> {
+  type Row = Omit<QuorumState, 'laneId' | 'replicasMax' | 'acceptedAt' | 'deadlineAt'> & {
+    lane_id: string
+    replicas_max: number
+    accepted_at: string
+    deadline_at: string
+  }
+  const [row] = await database.hot.query<Row>(READ, [quorumId])
+  if (row === undefined) return null
+  const { lane_id: laneId, replicas_max: replicasMax, accepted_at: acceptedAt, deadline_at: deadlineAt, ...rest } = row
+  return { ...rest, laneId: Number(laneId), replicasMax, acceptedAt, deadlineAt }
+}
+
+/** False: somebody else has issued some meanwhile. */
+export async function claimIssue(tx: Queryable, quorumId: string, state: QuorumState, count: number): Promise<boolean> {
+  return (await tx.query(CLAIM_ISSUE, [quorumId, state.issued, count, state.touches])).length > 0
+}
+
+export const markSettled = async (database: Database, quorumId: string, touches: number): Promise<void> =>
+  void (await database.query(MARK_SETTLED, [quorumId, touches]))
+
+/** Results that came after the decision. */
+export async function judgeLate(database: Database, quorumId: string, vote: string): Promise<void> {
+  const { sql, row } = judgeEffect(quorumId, vote)
+  await database.query(sql, [JSON.stringify([row])])
+}
+
+export async function readEnd(database: Database, assignmentId: number): Promise<JobEnd> {
+  type Row = Omit<JobEnd, 'outputHash' | 'errorMessage' | 'artifactUri' | 'finishedAt'> & {
+    output_hash: string | null
+    error_message: string | null
+    artifact_uri: string | null
+    finished_at: string
+  }
+  const [row] = await database.query<Row>(READ_END, [assignmentId])
+  if (row === undefined) throw new Error('A result that was counted is not there.')
+  const { output_hash: outputHash, error_message: errorMessage, artifact_uri: artifactUri, ...rest } = row
+  return { ...rest, outputHash, errorMessage, artifactUri, finishedAt: row.finished_at }
+}
+
+export async function findUnsettled(database: Database, limit: number): Promise<string[]> {
+  return (await database.query<{ job_id: string }>(UNSETTLED, [limit])).map((row) => row.job_id)
+}
