@@ -149,6 +149,17 @@ export const isDataError = (error: unknown): boolean => /^(22|23)/.test(sqlState
 /** Another transaction was in the way: the same statement may work the next time. */
 export const isConflict = (error: unknown): boolean => /^(40001|40P01|55P03)$/.test(sqlState(error) ?? '')
 
+const LOST_STATES = /^(08|57P0|53300)/
+const LOST_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'])
+const LOST_WORDS =
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|connect ENOENT)/
+
+/** The database, or another server that we stand on, is away: whether the statement was done is not known. */
+export const isLostConnection = (error: unknown): boolean =>
+  LOST_STATES.test(sqlState(error) ?? '') ||
+  (error instanceof Error && 'code' in error && typeof error.code === 'string' && LOST_CODES.has(error.code)) ||
+  (error instanceof Error && LOST_WORDS.test(error.message)) // `pg` has no codes for these
+
 /** A text for people, cut and cleaned so that a column can hold it: no NUL, no half of a character. */
 export const storableText = (text: string, charsMax: number): string =>
   text.slice(0, charsMax).toWellFormed().replaceAll('\0', '')

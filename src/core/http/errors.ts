@@ -2,7 +2,7 @@
 // the client is told nothing of it but that it happened.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Overloaded } from '../batch.ts'
-import { sqlState } from '../database.ts'
+import { isLostConnection, sqlState } from '../database.ts'
 import { HttpProblem, retryAfter, type Problem } from './problem.ts'
 import type { Words } from './words.ts'
 
@@ -19,9 +19,6 @@ const FRAMEWORK: Readonly<Record<string, readonly [status: number, code: string,
 
 // PostgreSQL could not take a value that a schema let pass. That is a hole in a schema, but it is the input that is bad.
 const BAD_VALUES = /^(22021|22P05|22003)$/
-const LOST_DATABASE = /^(08|57P0|53300)/
-const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'])
-const LOST_WORDS = /^(Connection terminated|timeout exceeded when trying to connect|connect ENOENT)/
 
 /** Words what was thrown, for one door. */
 export const handleError =
@@ -62,18 +59,12 @@ export function problemFrom(error: unknown): HttpProblem {
   const status = statusOf(error)
   if (status !== null) return new HttpProblem(status, 'bad_request', 'The request is not valid.')
   if (BAD_VALUES.test(sqlState(error) ?? '')) return new HttpProblem(400, 'bad_request', 'A value cannot be stored.')
-  if (isLost(error)) {
+  if (isLostConnection(error)) {
     const headers = retryAfter(RETRY_AFTER_SEC)
     return new HttpProblem(503, 'unavailable', 'The server is not available for the moment.', { headers })
   }
   return new HttpProblem(500, 'internal_error', 'Internal server error')
 }
-
-/** The database or another server that we stand on is away: trying again may help. `pg` has no codes for some of it. */
-const isLost = (error: unknown): boolean =>
-  LOST_DATABASE.test(sqlState(error) ?? '') ||
-  LOST_CONNECTION.has(codeOf(error)) ||
-  (error instanceof Error && LOST_WORDS.test(error.message))
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''

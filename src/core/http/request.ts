@@ -27,6 +27,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     hub: Hub
     liveCounts: LiveCounts
+    /** Requests answered by this process, and how many of them with a 4xx or 5xx. */
+    httpTotals: () => { total: number; errors: number }
     /** Aborts when the server begins to stop: whoever waits for something answers with what there is. */
     draining: AbortSignal
   }

@@ -106,6 +106,7 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
   const methods = collectMethods(app)
   await app.register(websocket, websocketOptions(hub, SOCKETS_CLOSE_MS))
   const http = openHttpMetrics(metrics, () => socketsOf(app))
+  app.decorate('httpTotals', http.totals)
   refuseUnknown(app, methods, draining)
   closeConnectionsOf(app, draining)
   writeRequestLines(app, http)

@@ -1,0 +1,194 @@
+// The WebSocket of a player: it connects, and connects again when the connection is lost, with a resync of what was missed.
+// The platform's WebSocket serves, or one that is given (`ws` on Node 20): the token goes as a subprotocol, which all of
+// them can send.
+import { ArenaError, type Envelope, type Snapshot } from './arena-wire.ts'
+
+const BEARER_PROTOCOL = 'reeve.bearer'
+const RETRY_BASE_MS = 250
+const RETRY_MAX_MS = 5000
+const ANSWER_WITHIN_MS = 10_000
+const CLOSED_BY_US = 1000
+const TRIES_MAX = 100 // some eight minutes: the token may be good no more
+
+export interface SocketLike {
+  send(data: string): void
+  close(code?: number, reason?: string): void
+  addEventListener(type: 'open' | 'error', listener: () => void): void
+  addEventListener(type: 'message', listener: (event: { data: unknown }) => void): void
+  addEventListener(type: 'close', listener: (event: { code: number; reason: string }) => void): void
+}
+
+export type SocketConstructor = new (url: string, protocols: string[]) => SocketLike
+
+export interface AuthState {
+  userId: number
+  username: string
+  resumeToken: string
+  snapshotVersion: number
+}
+
+export interface ArenaSocketOptions {
+  /** Of the server, http or https. */
+  url: string
+  token: string
+  WebSocket: SocketConstructor
+  onEvent(event: string, p: unknown): void
+  /** An error that answers nothing that was asked. */
+  onError(error: ArenaError): void
+  /** The connection is back, and this is how things stand. */
+  onResync(snapshot: Snapshot): void
+  onConnection(state: 'open' | 'lost' | 'closed'): void
+}
+
+interface Asked {
+  resolve(p: unknown): void
+  reject(error: Error): void
+  late: ReturnType<typeof setTimeout>
+}
+
+export class ArenaSocket {
+  readonly #options: ArenaSocketOptions
+  readonly #asked = new Map<number, Asked>()
+  #socket: SocketLike | null = null
+  #opening: Promise<AuthState> | null = null
+  #resumeToken: string | null = null
+  #seq = 0
+  #tries = 0
+  #isClosed = false
+
+  constructor(options: ArenaSocketOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when the server has said who this is. The first time a failure is told; later ones are tried again. */
+  open(): Promise<AuthState> {
+    this.#opening ??= this.#connect()
+    return this.#opening
+  }
+
+  send(event: string, p: object): void {
+    this.#socket?.send(JSON.stringify({ t: 'event', seq: 0, event, p }))
+  }
+
+  /** Sends, and resolves with what answers it. */
+  ask(event: string, p: object): Promise<unknown> {
+    const socket = this.#socket
+    if (socket === null) return Promise.reject(new Error('The connection is lost.'))
+    this.#seq += 1
+    const seq = this.#seq
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => {
+        this.#asked.delete(seq)
+        reject(new Error(`No answer to ${event}.`))
+      }, ANSWER_WITHIN_MS)
+      this.#asked.set(seq, { resolve, reject, late })
+      socket.send(JSON.stringify({ t: 'event', seq, event, p }))
+    })
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#socket?.close(CLOSED_BY_US, 'bye')
+  }
+
+  #connect(): Promise<AuthState> {
+    const { url, token, WebSocket } = this.#options
+    const socket = new WebSocket(`${url.replace(/^http/, 'ws').replace(/\/$/, '')}/ws`, [BEARER_PROTOCOL, token])
+    return new Promise((resolve, reject) => {
+      let isIn = false
+      socket.addEventListener('error', () => {}) // a close follows
+      socket.addEventListener('message', ({ data }) => {
+        const message = parseEnvelope(data)
+        if (message === null) return
+        if (message.event === 'auth_state' && isAuthState(message.p)) {
+          isIn = true
+          this.#socket = socket
+          this.#tries = 0
+          const state = message.p
+          void this.#welcome(state).then(() => resolve(state))
+        } else {
+          this.#hear(message)
+        }
+      })
+      socket.addEventListener('close', ({ code, reason }) => {
+        if (!isIn) reject(new Error(reason === '' ? `The server cannot be reached (${code}).` : reason))
+        this.#lost(socket, isIn)
+      })
+    })
+  }
+
+  /** With the token of before, if there is one: what that connection missed is in the answer. */
+  async #welcome({ resumeToken }: AuthState): Promise<void> {
+    const before = this.#resumeToken
+    this.#resumeToken = resumeToken
+    this.#options.onConnection('open')
+    try {
+      await this.#resync(before ?? resumeToken)
+    } catch (error) {
+      const isUsed = error instanceof ArenaError && before !== null
+      if (isUsed) await this.#resync(resumeToken).catch(() => {}) // lost again: the next connection tries it
+    }
+  }
+
+  async #resync(token: string): Promise<void> {
+    const answer = await this.ask('resync_request', { resumeToken: token })
+    if (!isResynced(answer)) return
+    this.#resumeToken = answer.resumeToken
+    this.#options.onResync(answer.snapshot)
+  }
+
+  #hear({ t, seq, event, p }: Envelope): void {
+    const asked = this.#asked.get(seq)
+    if (asked !== undefined) {
+      this.#asked.delete(seq)
+      clearTimeout(asked.late)
+    }
+    if (t === 'error') {
+      const error = errorFrom(p)
+      if (asked === undefined) this.#options.onError(error)
+      else asked.reject(error)
+    } else if (asked !== undefined) {
+      asked.resolve(p)
+    } else if (event !== null) {
+      this.#options.onEvent(event, p)
+    }
+  }
+
+  #lost(socket: SocketLike, wasIn: boolean): void {
+    if (this.#socket === socket) this.#socket = null
+    for (const { reject, late } of this.#asked.values()) {
+      clearTimeout(late)
+      reject(new Error('The connection was lost.'))
+    }
+    this.#asked.clear()
+    if (this.#isClosed || this.#tries >= TRIES_MAX) return this.#options.onConnection('closed')
+    if (wasIn) this.#options.onConnection('lost')
+    if (!wasIn && this.#resumeToken === null) return // never was in: whoever opened it has been told
+    const waitMs = Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** this.#tries) * (0.5 + Math.random())
+    this.#tries += 1
+    setTimeout(() => {
+      if (!this.#isClosed) this.#connect().catch(() => {}) // it tries again by itself
+    }, waitMs)
+  }
+}
+
+function parseEnvelope(data: unknown): Envelope | null {
+  const value: unknown = typeof data === 'string' ? JSON.parse(data) : null
+  return isEnvelope(value) ? value : null
+}
+
+const isEnvelope = (value: unknown): value is Envelope =>
+  isObject(value) && (value['t'] === 'event' || value['t'] === 'error') && typeof value['seq'] === 'number'
+
+const isAuthState = (p: unknown): p is AuthState => isObject(p) && typeof p['resumeToken'] === 'string'
+
+const isResynced = (p: unknown): p is { resumeToken: string; snapshot: Snapshot } =>
+  isObject(p) && typeof p['resumeToken'] === 'string' && isObject(p['snapshot'])
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function errorFrom(p: unknown): ArenaError {
+  const { code, message } = isObject(p) ? p : {}
+  return new ArenaError(String(code), String(message))
+}

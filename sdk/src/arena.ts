@@ -1,0 +1,271 @@
+// The arena's client, for Node and browsers.
+//
+//   const arena = await ArenaClient.login({ url, username, password })      // on Node 20: { …, WebSocket } of `ws`
+//   const session = await arena.play()                                      // waits for an opponent
+//   session.onState(({ tick }) => session.move(1))
+//   console.log(await session.ended)
+//
+// A lost connection comes back by itself, with what was missed.
+import { ArenaSession } from './arena-session.ts'
+import { ArenaSocket, isObject, type AuthState, type SocketConstructor } from './arena-socket.ts'
+import type {
+  ArenaError,
+  ArenaMode,
+  ArenaProfile,
+  Joined,
+  Leaderboard,
+  LiveMatch,
+  Match,
+  MatchWithReplay,
+  RatingChange,
+  SessionEnded,
+  SessionState,
+  SessionView,
+  Snapshot,
+} from './arena-wire.ts'
+import { ReeveClient } from './client.ts'
+import { ReeveError } from './error.ts'
+
+export { ArenaSession } from './arena-session.ts'
+export type { AuthState, SocketConstructor, SocketLike } from './arena-socket.ts'
+export * from './arena-wire.ts'
+export * from './arena-replay.ts'
+
+export interface ArenaOptions {
+  /** Where the server is, for example http://127.0.0.1:8080. */
+  url: string
+  /** Of a login. */
+  token: string
+  /** Default: the platform's. Node 20 has none: give it that of `ws`. */
+  WebSocket?: SocketConstructor
+  /** Default: the platform's. */
+  fetch?: typeof fetch
+}
+
+export interface Credentials {
+  username: string
+  password: string
+  /** Make the account first, if nobody has the name. */
+  register?: boolean
+}
+
+export interface Join {
+  mode?: ArenaMode
+  timeoutSeconds?: number
+}
+
+export interface ArenaEvents {
+  session: ArenaSession
+  connection: 'open' | 'lost' | 'closed'
+  error: ArenaError
+}
+
+type Listeners = { [Name in keyof ArenaEvents]: Set<(value: ArenaEvents[Name]) => void> }
+
+export class ArenaClient {
+  readonly #http: ReeveClient
+  readonly #socket: ArenaSocket
+  readonly #sessions = new Map<string, ArenaSession>()
+  readonly #created = new Map<string, Pick<SessionView, 'createdAt' | 'participants'>>()
+  readonly #listeners: Listeners = { session: new Set(), connection: new Set(), error: new Set() }
+  #userId = 0
+  #current: ArenaSession | null = null
+
+  constructor({ url, token, WebSocket = platformWebSocket(), fetch }: ArenaOptions) {
+    this.#http = new ReeveClient({ url, token, ...(fetch === undefined ? {} : { fetch }) })
+    this.#socket = new ArenaSocket({
+      url,
+      token,
+      WebSocket,
+      onEvent: (event, p) => this.#hear(event, p),
+      onError: (error) => this.#emit('error', error),
+      onResync: (snapshot) => void this.#resynced(snapshot),
+      onConnection: (state) => this.#emit('connection', state),
+    })
+  }
+
+  static async login(options: Omit<ArenaOptions, 'token'> & Credentials): Promise<ArenaClient> {
+    const { username, password, register = false, ...rest } = options
+    const http = new ReeveClient({ url: rest.url, ...(rest.fetch === undefined ? {} : { fetch: rest.fetch }) })
+    const body = { username, password }
+    if (register) await http.request('POST', '/api/auth/register', { body }).catch(ignoreTaken)
+    const { data } = await http.request<{ data: { token: string } }>('POST', '/api/auth/login', { body })
+    return new ArenaClient({ ...rest, token: data.token })
+  }
+
+  /** The session that the player is in; null: none. */
+  get session(): ArenaSession | null {
+    return this.#current
+  }
+
+  async connect(): Promise<AuthState> {
+    const state = await this.#socket.open()
+    this.#userId = state.userId
+    return state
+  }
+
+  /** Waits in the queue for an opponent, and resolves when the match has begun. Rejects with `queue_timeout`. */
+  async play(join: Join = {}): Promise<ArenaSession> {
+    await this.connect()
+    const begun = this.#nextSession()
+    try {
+      await this.join(join)
+    } catch (error) {
+      begun.cancel()
+      throw error
+    }
+    return begun.session
+  }
+
+  close(): void {
+    this.#socket.close()
+  }
+
+  /** Returns how to stop listening. */
+  on<Name extends keyof ArenaEvents>(name: Name, listener: (value: ArenaEvents[Name]) => void): () => void {
+    this.#listeners[name].add(listener)
+    return () => this.#listeners[name].delete(listener)
+  }
+
+  async echo(message: string): Promise<string> {
+    const answer = await this.#socket.ask('echo', { message })
+    return isObject(answer) ? String(answer['message']) : ''
+  }
+
+  /** Follows a match of others. */
+  async watch(sessionId: string): Promise<ArenaSession> {
+    await this.connect()
+    const view = await this.#socket.ask('session.watch', { sessionId })
+    if (!isView(view)) throw new Error('The server sent no session.')
+    return this.#open(view)
+  }
+
+  join({ mode = 'normal', timeoutSeconds }: Join = {}): Promise<Joined> {
+    const body = { mode, ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }) }
+    return this.#ask('POST', '/api/queue/join', { body })
+  }
+
+  cancel(): Promise<{ canceled: true }> {
+    return this.#ask('POST', '/api/queue/cancel')
+  }
+
+  profile(): Promise<ArenaProfile> {
+    return this.#ask('GET', '/api/profile')
+  }
+
+  leaderboard(query: { page?: number; size?: number } = {}): Promise<Leaderboard> {
+    return this.#ask('GET', '/api/leaderboard', { query: { ...query } })
+  }
+
+  match(matchId: string): Promise<MatchWithReplay> {
+    return this.#ask('GET', `/api/matches/${encodeURIComponent(matchId)}`)
+  }
+
+  matches(
+    query: { userId?: number; before?: string; size?: number } = {},
+  ): Promise<{ matches: Match[]; nextBefore: string | null }> {
+    return this.#ask('GET', '/api/matches', { query: { ...query } })
+  }
+
+  liveMatches(): Promise<{ matches: LiveMatch[] }> {
+    return this.#ask('GET', '/api/matches/live')
+  }
+
+  ratings(
+    query: { userId?: number; before?: number; size?: number } = {},
+  ): Promise<{ ratings: RatingChange[]; nextBefore: number | null }> {
+    return this.#ask('GET', '/api/profile/ratings', { query: { ...query } })
+  }
+
+  async #ask<T>(method: string, path: string, options: Parameters<ReeveClient['request']>[2] = {}): Promise<T> {
+    return (await this.#http.request<{ data: T }>(method, path, options)).data
+  }
+
+  #nextSession(): { session: Promise<ArenaSession>; cancel(): void } {
+    const stops: (() => void)[] = []
+    const cancel = () => stops.forEach((stop) => stop())
+    const session = new Promise<ArenaSession>((resolve, reject) => {
+      stops.push(this.on('session', resolve))
+      stops.push(
+        this.on('error', (error) => {
+          if (error.code === 'queue_timeout') reject(error)
+        }),
+      )
+    })
+    session.then(cancel, cancel)
+    return { session, cancel }
+  }
+
+  #hear(event: string, p: unknown): void {
+    if (event === 'session.created' && isCreated(p)) this.#created.set(p.sessionId, p)
+    else if (event === 'session.started' && isStarted(p)) this.#started(p)
+    else if (event === 'session.state' && isState(p)) this.#sessions.get(p.sessionId)?.update(p)
+    else if (event === 'session.ended' && isEnded(p)) this.#ended(p)
+  }
+
+  #started({ sessionId, tickIntervalMs, state }: Started): void {
+    const created = this.#created.get(sessionId)
+    this.#created.delete(sessionId)
+    if (created === undefined) return
+    this.#enter({ ...created, sessionId, tickIntervalMs, tick: state.tick, players: state.players })
+  }
+
+  /** A session that the player is in. */
+  #enter(view: Omit<SessionView, 'ticks'>): void {
+    const known = this.#sessions.get(view.sessionId)
+    if (known !== undefined) return known.update({ sessionId: view.sessionId, tick: view.tick, players: view.players })
+    this.#current = this.#open(view)
+    this.#emit('session', this.#current)
+  }
+
+  #open(view: Omit<SessionView, 'ticks'>): ArenaSession {
+    const session = new ArenaSession(view, this.#userId, (input) => this.#socket.send('session.input', input))
+    this.#sessions.set(view.sessionId, session)
+    return session
+  }
+
+  #ended(ended: SessionEnded): void {
+    const session = this.#sessions.get(ended.sessionId)
+    this.#sessions.delete(ended.sessionId)
+    if (this.#current === session) this.#current = null
+    session?.end(ended)
+  }
+
+  /** The session goes on, or has ended while nobody was listening. */
+  async #resynced({ session: view }: Snapshot): Promise<void> {
+    if (view !== undefined) this.#enter(view)
+    const current = this.#current
+    if (current === null || current.sessionId === view?.sessionId) return
+    const match = await this.match(current.sessionId).catch(() => null)
+    if (match !== null) this.#ended({ sessionId: match.matchId, reason: match.reason, result: match.result })
+  }
+
+  #emit<Name extends keyof ArenaEvents>(name: Name, value: ArenaEvents[Name]): void {
+    for (const listener of this.#listeners[name]) listener(value)
+  }
+}
+
+function platformWebSocket(): SocketConstructor {
+  if (typeof globalThis.WebSocket !== 'function') {
+    throw new Error('This platform has no WebSocket: give one in the options, for example that of the package ws.')
+  }
+  return globalThis.WebSocket
+}
+
+function ignoreTaken(error: unknown): void {
+  if (!(error instanceof ReeveError) || error.status !== 409) throw error
+}
+
+interface Started {
+  sessionId: string
+  tickIntervalMs: number
+  state: Pick<SessionState, 'players' | 'tick'>
+}
+
+const hasId = (p: unknown): p is { sessionId: string } => isObject(p) && typeof p['sessionId'] === 'string'
+const isCreated = (p: unknown): p is Pick<SessionView, 'sessionId' | 'createdAt' | 'participants'> =>
+  hasId(p) && 'participants' in p
+const isStarted = (p: unknown): p is Started => hasId(p) && 'state' in p
+const isState = (p: unknown): p is SessionState => hasId(p) && 'players' in p
+const isEnded = (p: unknown): p is SessionEnded => hasId(p) && 'reason' in p
+const isView = (p: unknown): p is SessionView => isState(p) && 'participants' in p

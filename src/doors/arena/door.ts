@@ -1,0 +1,64 @@
+// The arena door: accounts wait for an opponent, play a live match over a WebSocket, and their ratings move once.
+//
+// HTTP:        POST /api/queue/join, /api/queue/cancel; GET /api/profile, /api/profile/ratings, /api/leaderboard,
+//              /api/matches, /api/matches/live, /api/matches/{id}, /ops/status.
+//              (/api/auth/*, /api/health and /metrics belong to all doors.)
+// WebSocket:   GET /ws.
+// Kind:        match. Its hands are the node that runs it (node.ts), in every process that serves HTTP.
+// Loops:       cleaning, in every process that works; a node has its own.
+import { batched } from '../../core/batch.ts'
+import type { Deps, Door } from '../../core/door.ts'
+import type { Live } from '../../core/http/metrics-route.ts'
+import { cleaningLoop } from './cleaning.ts'
+import { envelope } from './errors.ts'
+import { matchKind } from './matches/match-kind.ts'
+import { openNode } from './node.ts'
+import { queueRoutes } from './queue/join.ts'
+import { leaderboardRoute } from './read/leaderboard.ts'
+import { matchesRoutes } from './read/matches.ts'
+import { opsStatusRoute } from './read/ops-status.ts'
+import { profileRoutes } from './read/profile.ts'
+import { ARENA_SETTINGS, type ArenaSettings } from './settings.ts'
+import { gatewayRoute } from './sockets/gateway.ts'
+
+export const arenaDoor: Door<typeof ARENA_SETTINGS> = {
+  name: 'arena',
+  about: 'Two players in a live session over WebSocket; the result is a match, and both ratings move once.',
+  settings: ARENA_SETTINGS,
+  paths: ['/api/', '/ops/', '/ws'],
+  errorBody: (problem) => envelope.errorBody(problem),
+  migrations: new URL('migrations/', import.meta.url),
+
+  open: (deps, settings) => ({
+    kinds: [matchKind],
+    loops: [cleaningLoop(deps.database)],
+    routes: (app) => arenaRoutes(app, deps, settings),
+  }),
+}
+
+type App = Parameters<ReturnType<typeof gatewayRoute>>[0]
+
+async function arenaRoutes(app: App, deps: Deps, settings: ArenaSettings): Promise<void> {
+  const node = openNode(deps, settings)
+  const { identity, database } = deps
+  const { pool, store, seats, sessions } = node
+  // Strangers may ask as often as they like: all who ask at once share a query.
+  const queueLength = batched<object, { queue: number }>({
+    lanes: 1,
+    run: async (asked) => {
+      const queue = await seats.length()
+      return asked.map(() => ({ queue }))
+    },
+  })
+  const count = async (): Promise<Live> => ({ ...(await queueLength({})), sessions: sessions.size })
+  app.liveCounts.provide(count)
+  app.addHook('onReady', async () => node.start())
+  app.addHook('preClose', () => node.stop())
+
+  await app.register(gatewayRoute({ ...deps, ...node }))
+  await app.register(queueRoutes({ ...deps, ...node, settings }))
+  await app.register(profileRoutes({ pool, identity }))
+  await app.register(leaderboardRoute({ pool }))
+  await app.register(matchesRoutes({ pool: database, identity, store }))
+  await app.register(opsStatusRoute({ opsToken: deps.config.OPS_TOKEN, count }))
+}

@@ -1,0 +1,142 @@
+// Keeps what this node runs: leases are renewed three times as often as they need to be, snapshots are written once a second,
+// and what could not be recorded is tried again. It looks ten times a second, and what is due then goes into one statement.
+// Sessions are spread over the looks, so that no tick waits for a large one.
+import type { Logger } from 'pino'
+import type { Ledger } from '../../../core/ledger/ledger.ts'
+import type { Loop } from '../../../core/loop.ts'
+import type { Session } from '../engine/session.ts'
+import type { Sessions } from '../engine/sessions.ts'
+import type { MatchStore, Snapshot } from './match-store.ts'
+import type { Pool } from '../../../core/database.ts'
+import { readResult } from './record-result.ts'
+import { invitation, type Runner } from './runner.ts'
+
+const LOOK_MS = 100
+const SNAPSHOT_MS = 1000
+const RETRY_MS = 5000
+const SHARES = 10 // sessions that began together are spread over so many looks
+
+export interface KeeperDeps {
+  ledger: Ledger
+  pool: Pool
+  store: MatchStore
+  sessions: Sessions
+  runner: Runner
+  post(node: string, line: string): void
+  log: Logger
+  node: string
+  leaseMs: number
+}
+
+export interface Keeper {
+  loop: Loop
+  /** Everything, now: before the node stops. */
+  saveAll(): Promise<void>
+}
+
+/** When something is due for a session. */
+interface Turns {
+  renewMs: number
+  saveMs: number
+  retryMs: number
+}
+
+export function openKeeper(deps: KeeperDeps): Keeper {
+  const renewEveryMs = deps.leaseMs / 3
+  const turnsOf = new WeakMap<Session, Turns>()
+  let count = 0
+
+  const turns = (session: Session, now: number): Turns => {
+    const known = turnsOf.get(session)
+    if (known !== undefined) return known
+    count += 1
+    const share = (1 + (count % SHARES)) / SHARES
+    const fresh = { renewMs: now + renewEveryMs * share, saveMs: now + SNAPSHOT_MS * share, retryMs: now + RETRY_MS }
+    turnsOf.set(session, fresh)
+    return fresh
+  }
+
+  return {
+    loop: {
+      name: 'keep the matches of this node',
+      everyMs: LOOK_MS,
+      async runOnce() {
+        const now = performance.now()
+        const toRenew: Session[] = []
+        const toSave: Session[] = []
+        for (const session of deps.sessions.all()) {
+          const due = turns(session, now)
+          if (due.renewMs <= now) {
+            due.renewMs = now + renewEveryMs
+            toRenew.push(session)
+          }
+          if (due.saveMs <= now) {
+            due.saveMs = now + SNAPSHOT_MS
+            toSave.push(session)
+            if (session.outposts.size > 0) review(deps, session)
+          }
+          if (session.state === 'closing' && due.retryMs <= now) {
+            due.retryMs = now + RETRY_MS
+            void deps.runner.finish(session)
+          }
+        }
+        await Promise.all([save(deps, toSave), ...toRenew.map((session) => renew(deps, session))])
+        return false
+      },
+    },
+    saveAll: () => save(deps, [...deps.sessions.all()]),
+  }
+}
+
+/** While the database is away nothing is lost yet: nobody else can take the match over either. */
+async function renew(deps: KeeperDeps, session: Session): Promise<void> {
+  const { ledger, runner, leaseMs, log } = deps
+  if (session.isOver) return
+  const { held } = session
+  try {
+    const answer = await ledger.renew({ ...held, leaseMs })
+    if (answer.ok || session.isOver || session.held !== held) return
+    log.warn({ job_id: held.jobId, attempt_id: held.attemptId, reason: answer.code }, 'lease of a match lost')
+    if (answer.code === 'already_finished') {
+      const ended = await readResult(deps.pool, held.jobId)
+      runner.close(session, ended ?? { reason: 'void', result: null })
+    } else if (answer.code === 'lease_lost_or_owner_mismatch' || answer.code === 'not_in_expected_state') {
+      await runner.reclaim(session)
+    } else {
+      runner.lose(session)
+    }
+  } catch (error) {
+    log.error({ err: error, job_id: held.jobId }, 'could not renew the lease of a match')
+  }
+}
+
+async function save({ store, log }: KeeperDeps, sessions: readonly Session[]): Promise<void> {
+  const changed = sessions.filter(
+    ({ state, saved, game }) =>
+      state === 'running' && (saved?.tick !== game.tick || saved.bytes !== game.record.length),
+  )
+  if (changed.length === 0) return
+  const marks = changed.map(({ game }) => ({ tick: game.tick, bytes: game.record.length }))
+  try {
+    const saved = await store.save(changed.map(snapshotOf))
+    changed.forEach((session, index) => (session.saved = saved.has(session.sessionId) ? (marks[index] ?? null) : null))
+  } catch (error) {
+    for (const session of changed) session.saved = null
+    log.error({ err: error }, 'could not save snapshots')
+  }
+}
+
+const snapshotOf = ({ held, game, saved }: Session): Snapshot => ({
+  matchId: held.jobId,
+  attemptId: held.attemptId,
+  base: saved?.tick ?? null,
+  tick: game.tick,
+  inputs: game.record.slice(saved?.bytes ?? 0),
+})
+
+/** Nodes that have not answered are told again; those that have been silent are given up. */
+function review({ post, node }: KeeperDeps, session: Session): void {
+  for (const unsure of session.outposts.review(performance.now())) {
+    post(unsure.node, invitation(node, session, unsure.userIds))
+  }
+}

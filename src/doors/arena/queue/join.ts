@@ -1,0 +1,93 @@
+// POST /api/queue/join and POST /api/queue/cancel.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Database } from '../../../core/database.ts'
+import { SECURED } from '../../../core/http/docs.ts'
+import { Failure, Success } from '../../../core/http/envelope.ts'
+import { accountOf, requireAccount } from '../../../core/http/guard.ts'
+import { idempotencyOf } from '../../../core/http/idempotency.ts'
+import type { Identity } from '../../../core/identity/identity.ts'
+import { envelope, problem, refusals } from '../errors.ts'
+import type { ArenaSettings } from '../settings.ts'
+import { findJoin, type KnownJoin } from './join-keys.ts'
+import type { Matchmaker } from './matchmaker.ts'
+import type { Seats } from './seats.ts'
+
+const TIMEOUT_SEC_MAX = 3600
+
+const Join = Type.Object({
+  mode: Type.Union([Type.Literal('normal'), Type.Literal('rated')]),
+  timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: TIMEOUT_SEC_MAX })),
+})
+const Joined = Success(
+  Type.Object({ queued: Type.Literal(true), mode: Type.String(), expiresAt: Type.String({ format: 'date-time' }) }),
+)
+const Canceled = Success(Type.Object({ canceled: Type.Literal(true) }))
+
+export interface QueueDeps {
+  database: Database
+  identity: Identity
+  settings: ArenaSettings
+  seats: Seats
+  matchmaker: Matchmaker
+}
+
+export const queueRoutes =
+  (deps: QueueDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { database, identity, settings, seats, matchmaker } = deps
+    const documented = { tags: ['arena'], security: SECURED }
+    const onRequest = requireAccount(identity)
+
+    app.post(
+      '/api/queue/join',
+      {
+        onRequest,
+        schema: {
+          ...documented,
+          summary: 'Wait for an opponent: in the order of coming (normal), or by rating (rated).',
+          body: Join,
+          response: { 200: Joined, ...refusals, 409: Failure },
+        },
+      },
+      async (request, reply) => {
+        const { mode, timeoutSeconds = settings.MATCH_QUEUE_TIMEOUT_SECONDS } = request.body
+        const { accountId: userId } = accountOf(request)
+        const idempotency = idempotencyOf(request, 'arena')
+        const repeated = async () => (idempotency === null ? null : findJoin(database, userId, idempotency))
+        const before = await repeated()
+        if (before !== null) return reply.send(answerOf(before))
+
+        const timeoutMs = timeoutSeconds * 1000
+        const taken = await seats.take({ userId, mode, timeoutMs, idempotency })
+        if (!taken.ok) {
+          const meanwhile = await repeated() // the same request twice at the same moment
+          if (meanwhile === null) throw problem('queue_duplicate')
+          return reply.send(answerOf(meanwhile))
+        }
+        if (taken.wasExpired) matchmaker.tellTimeout([userId])
+        matchmaker.joined(timeoutMs)
+        return reply.send(answerOf({ mode, expiresAt: taken.expiresAt }))
+      },
+    )
+
+    app.post(
+      '/api/queue/cancel',
+      {
+        onRequest,
+        schema: {
+          ...documented,
+          summary: 'Wait no longer.',
+          response: { 200: Canceled, ...refusals, 404: Failure },
+        },
+      },
+      async (request, reply) => {
+        const wasThere = await seats.giveBack(accountOf(request).accountId)
+        if (!wasThere) throw problem('queue_not_found')
+        return reply.send(envelope.success({ canceled: true }))
+      },
+    )
+  }
+
+const answerOf = ({ mode, expiresAt }: KnownJoin) =>
+  envelope.success({ queued: true, mode, expiresAt: expiresAt.toISOString() })

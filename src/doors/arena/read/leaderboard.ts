@@ -1,0 +1,117 @@
+// GET /api/leaderboard: everyone, by the rating that is shown, then by user id. Any page of a million players takes a few
+// milliseconds, because players are never counted one by one. What is skipped is found in three steps, each small:
+//
+//   1. rank_places: how many have each shown rating (a few thousand rows): which one holds the first of the page?
+//   2. rank_blocks: how many of those are in each block of 2,048 user ids (a few hundred rows): which block?
+//   3. the index (place, user_id): from the beginning of that block, less than a block further.
+//
+// All three see one snapshot, in one statement, so that the ranks are exact.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Pool } from '../../../core/database.ts'
+import { Failure, Success } from '../../../core/http/envelope.ts'
+import { envelope, problem } from '../errors.ts'
+
+// `place` is the shown rating, negative: ascending places are descending ratings.
+const SELECT_PAGE = `
+  with places as materialized (
+    select place, players, sum(players) over (order by place)::bigint as up_to from rank_places
+  ), place as materialized (
+    select place, $1::bigint - (up_to - players) as skipped from places where up_to > $1::bigint order by place limit 1
+  ), blocks as materialized (
+    select b.place, b.block, b.players, place.skipped, sum(b.players) over (order by b.block)::bigint as up_to
+      from place join rank_blocks b on b.place = place.place
+  ), first as materialized (
+    select place, block << 11 as user_id, skipped - (up_to - players) as skipped
+      from blocks where up_to > skipped order by block limit 1
+  )
+  select p.user_id, p.place, p.wins, p.losses, p.games, a.username,
+         (select coalesce(max(up_to), 0) from places)::bigint as total
+    from (select 1) as always
+    left join first on true
+    left join lateral (
+      select user_id, place, wins, losses, games from players
+       where (players.place, players.user_id) >= (first.place, first.user_id)
+       order by players.place, players.user_id offset first.skipped limit $2
+    ) as p on true
+    left join accounts a on a.account_id = p.user_id
+   order by p.place, p.user_id`
+
+const SIZE_DEFAULT = 10
+const SIZE_MAX = 50
+const PAGE = /^\d{1,12}$/
+
+const Entry = Type.Object({
+  rank: Type.Integer(),
+  userId: Type.Integer(),
+  username: Type.String(),
+  rating: Type.Integer(),
+  wins: Type.Integer(),
+  losses: Type.Integer(),
+  matches: Type.Integer(),
+})
+const Page = Success(
+  Type.Object({ page: Type.Integer(), size: Type.Integer(), total: Type.Integer(), entries: Type.Array(Entry) }),
+)
+// Whatever is wrong with these is `leaderboard_range`, so that they are taken as texts and judged here.
+const Query = Type.Object({
+  page: Type.Optional(Type.Unknown({ description: 'From 1. Default 1.' })),
+  size: Type.Optional(Type.Unknown({ description: `1 to ${SIZE_MAX}. Default ${SIZE_DEFAULT}.` })),
+})
+
+export const leaderboardRoute =
+  ({ pool }: { pool: Pool }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.get(
+      '/api/leaderboard',
+      {
+        schema: {
+          tags: ['arena'],
+          summary: 'Everyone, by rating.',
+          querystring: Query,
+          response: { 200: Page, 400: Failure },
+        },
+      },
+      async (request, reply) => {
+        const page = numberFrom(request.query.page, 1)
+        const size = numberFrom(request.query.size, SIZE_DEFAULT)
+        if (page === null || size === null || page < 1 || size < 1 || size > SIZE_MAX)
+          throw problem('leaderboard_range')
+        return reply.send(envelope.success({ page, size, ...(await readPage(pool, { page, size })) }))
+      },
+    )
+  }
+
+/** Null: not a number that a page or a size can be. */
+function numberFrom(value: unknown, otherwise: number): number | null {
+  if (value === undefined) return otherwise
+  return typeof value === 'string' && PAGE.test(value) ? Number(value) : null
+}
+
+interface PageRow {
+  /** Null: the page is beyond the last. */
+  user_id: string | null
+  place: number
+  wins: number
+  losses: number
+  games: number
+  username: string
+  total: string
+}
+
+export async function readPage(pool: Pool, { page, size }: { page: number; size: number }) {
+  const skipped = (page - 1) * size
+  const rows = await pool.query<PageRow>(SELECT_PAGE, [skipped, size])
+  const entries = rows.flatMap((row, index) => (row.user_id === null ? [] : [entryOf(row, skipped + index + 1)]))
+  return { total: Number(rows[0]?.total ?? 0), entries }
+}
+
+const entryOf = (row: PageRow, rank: number) => ({
+  rank,
+  userId: Number(row.user_id),
+  username: row.username,
+  rating: -row.place,
+  wins: row.wins,
+  losses: row.losses,
+  matches: row.games,
+})

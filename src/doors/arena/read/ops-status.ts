@@ -1,0 +1,56 @@
+// GET /ops/status: numbers for whoever operates the server, behind a token of its own.
+import { timingSafeEqual } from 'node:crypto'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { Failure, Success } from '../../../core/http/envelope.ts'
+import { socketsOf, type Live } from '../../../core/http/metrics-route.ts'
+import { HttpProblem } from '../../../core/http/problem.ts'
+import { hashSecret } from '../../../core/identity/secrets.ts'
+import { envelope } from '../errors.ts'
+
+const Status = Success(
+  Type.Object({
+    activeSessions: Type.Integer(),
+    queueLength: Type.Integer(),
+    activeWebsocket: Type.Integer(),
+    errorCount: Type.Integer(),
+  }),
+)
+
+export interface OpsDeps {
+  /** Empty: nobody may ask. */
+  opsToken: string
+  count(): Promise<Live>
+}
+
+export const opsStatusRoute =
+  ({ opsToken, count }: OpsDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.get(
+      '/ops/status',
+      {
+        config: { quiet: true },
+        onRequest: async (request) => {
+          const given = request.headers['x-ops-token']
+          if (typeof given !== 'string' || opsToken === '' || !isSame(given, opsToken)) {
+            throw new HttpProblem(401, 'unauthorized', '')
+          }
+        },
+        schema: { tags: ['arena'], summary: 'What is going on.', response: { 200: Status, 401: Failure } },
+      },
+      async (_request, reply) => {
+        const { sessions, queue } = await count()
+        return reply.send(
+          envelope.success({
+            activeSessions: sessions,
+            queueLength: queue,
+            activeWebsocket: socketsOf(app),
+            errorCount: app.httpTotals().errors,
+          }),
+        )
+      },
+    )
+  }
+
+/** In a time that tells nothing of where they differ. */
+const isSame = (a: string, b: string): boolean => timingSafeEqual(hashSecret(a), hashSecret(b))

@@ -1,0 +1,118 @@
+// GET /api/profile, and GET /api/profile/ratings: what each match did to a rating, newest first.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Pool } from '../../../core/database.ts'
+import { SECURED } from '../../../core/http/docs.ts'
+import { Success } from '../../../core/http/envelope.ts'
+import { accountOf, requireAccount } from '../../../core/http/guard.ts'
+import type { Identity } from '../../../core/identity/identity.ts'
+import { envelope, refusals } from '../errors.ts'
+
+const SELECT_PLAYER = `select -place as rating, wins, losses, games from players where user_id = $1`
+
+const SELECT_RATINGS = `
+  select match_id, game, opponent_id, score, rating_before, rating_after, rd_after, applied_at from rating_applies
+   where user_id = $1 and game < $2 order by game desc limit $3`
+
+const SIZE_DEFAULT = 50
+const GAME_MAX = 2_147_483_647
+
+const Profile = Success(
+  Type.Object({
+    userId: Type.Integer(),
+    username: Type.String(),
+    rating: Type.Integer(),
+    wins: Type.Integer(),
+    losses: Type.Integer(),
+    matches: Type.Integer(),
+  }),
+)
+const Applied = Type.Object({
+  game: Type.Integer({ description: 'The how-manieth rated game.' }),
+  matchId: Type.String(),
+  opponentUserId: Type.Integer(),
+  score: Type.Number({ description: '1 won, 0.5 draw, 0 lost.' }),
+  ratingBefore: Type.Number(),
+  ratingAfter: Type.Number(),
+  deviationAfter: Type.Number(),
+  at: Type.String({ format: 'date-time' }),
+})
+const Ratings = Success(
+  Type.Object({
+    userId: Type.Integer(),
+    ratings: Type.Array(Applied),
+    nextBefore: Type.Union([Type.Integer(), Type.Null()], {
+      description: '`before` of the next page; null: the last.',
+    }),
+  }),
+)
+const RatingsQuery = Type.Object({
+  userId: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Default: you.' })),
+  before: Type.Optional(Type.Integer({ minimum: 1, maximum: GAME_MAX })),
+  size: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: `Default ${SIZE_DEFAULT}.` })),
+})
+
+export const profileRoutes =
+  ({ pool, identity }: { pool: Pool; identity: Identity }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const onRequest = requireAccount(identity)
+    const documented = { tags: ['arena'], security: SECURED }
+
+    app.get(
+      '/api/profile',
+      {
+        onRequest,
+        schema: { ...documented, summary: 'Your rating and record.', response: { 200: Profile, ...refusals } },
+      },
+      async (request, reply) => {
+        const { accountId: userId, username } = accountOf(request)
+        type PlayerRow = { rating: number; wins: number; losses: number; games: number }
+        const [row] = await pool.query<PlayerRow>(SELECT_PLAYER, [userId])
+        if (row === undefined) throw new Error('An account is not a player.')
+        const { rating, wins, losses, games: matches } = row
+        return reply.send(envelope.success({ userId, username, rating, wins, losses, matches }))
+      },
+    )
+
+    app.get(
+      '/api/profile/ratings',
+      {
+        onRequest,
+        schema: {
+          ...documented,
+          summary: 'What each match did to a rating, newest first.',
+          querystring: RatingsQuery,
+          response: { 200: Ratings, ...refusals },
+        },
+      },
+      async (request, reply) => {
+        const { userId = accountOf(request).accountId, before = GAME_MAX, size = SIZE_DEFAULT } = request.query
+        const rows = await pool.query<AppliedRow>(SELECT_RATINGS, [userId, before, size + 1])
+        const page = rows.slice(0, size)
+        const nextBefore = rows.length > size ? (page.at(-1)?.game ?? null) : null
+        return reply.send(envelope.success({ userId, ratings: page.map(appliedOf), nextBefore }))
+      },
+    )
+  }
+
+interface AppliedRow {
+  match_id: string
+  game: number
+  opponent_id: string
+  score: number
+  rating_before: number
+  rating_after: number
+  rd_after: number
+  applied_at: Date
+}
+
+const appliedOf = (row: AppliedRow) => ({
+  game: row.game,
+  matchId: row.match_id,
+  opponentUserId: Number(row.opponent_id),
+  score: row.score,
+  ratingBefore: row.rating_before,
+  ratingAfter: row.rating_after,
+  deviationAfter: row.rd_after,
+  at: row.applied_at.toISOString(),
+})

@@ -1,0 +1,168 @@
+// What a client may say, and what it is answered.
+import type { Logger } from 'pino'
+import { isoNow, type Clock } from '../../../core/clock.ts'
+import { parseJobId } from '../../../core/ledger/job.ts'
+import { Game } from '../engine/game.ts'
+import { Session, type Seen } from '../engine/session.ts'
+import type { Sessions } from '../engine/sessions.ts'
+import type { SocketError } from '../errors.ts'
+import type { Match } from '../match.ts'
+import type { MatchStore } from '../matches/match-store.ts'
+import type { Presence } from '../players/presence.ts'
+import type { RotateToken } from '../players/resume-tokens.ts'
+import type { Remotes } from '../cluster/remotes.ts'
+import { errorText, eventText, participantsOf, playersOf } from '../wire.ts'
+import { inputFrom, parseMessage, type Message } from './message.ts'
+import type { PlayerSocket } from './player-socket.ts'
+import type { Players } from './players.ts'
+import type { Watching } from './watching.ts'
+
+export interface ConversationDeps {
+  sessions: Sessions
+  remotes: Remotes
+  players: Players
+  presence: Presence
+  store: MatchStore
+  watching: Watching
+  rotateToken: RotateToken
+  clock: Clock
+  log: Logger
+}
+
+export interface Speaker {
+  client: PlayerSocket
+  userId: number
+  username: string
+}
+
+type Handler = (
+  deps: ConversationDeps,
+  speaker: Speaker,
+  message: Message,
+) => SocketError | null | Promise<SocketError | null>
+
+const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
+  ['session.input', takeInput],
+  ['echo', echo],
+  ['resync_request', resync],
+  ['session.watch', watch],
+  ['session.unwatch', unwatch],
+])
+
+export function hear(deps: ConversationDeps, speaker: Speaker, text: string): void {
+  const { client } = speaker
+  const parsed = parseMessage(text)
+  const refuse = (seq: number, code: SocketError) => client.send(errorText(code, client.language, seq))
+  if (!parsed.ok) return refuse(parsed.seq, parsed.code)
+
+  const { message } = parsed
+  const handler = HANDLERS.get(message.event)
+  if (handler === undefined) return refuse(message.seq, 'unknown_event')
+  const wrong = handler(deps, speaker, message)
+  if (typeof wrong === 'string') return refuse(message.seq, wrong)
+  if (wrong === null) return undefined
+  wrong.then(
+    (code) => (code === null ? undefined : refuse(message.seq, code)),
+    (error: unknown) => {
+      deps.log.error({ err: error }, 'a message could not be answered')
+      refuse(message.seq, 'unavailable')
+    },
+  )
+  return undefined
+}
+
+function echo(_: ConversationDeps, { client, userId }: Speaker, { seq, p }: Message): SocketError | null {
+  const { message } = p
+  if (typeof message !== 'string') return 'bad_request'
+  client.send(eventText('echo', { message, userId }, seq))
+  return null
+}
+
+function takeInput(deps: ConversationDeps, speaker: Speaker, { seq, p }: Message) {
+  const { sessionId } = p
+  if (typeof sessionId !== 'string') return 'input_invalid'
+  const session = sessionSeen(deps, speaker, sessionId)
+  if (session === undefined) return whereElse(deps, sessionId)
+  const input = inputFrom(p)
+  if (input === null) return session.isParticipant(speaker.userId) ? 'input_invalid' : 'not_participant'
+  return session.input(speaker.client, seq, input)
+}
+
+/** The player's own first: it is nearly always that. */
+function sessionSeen(
+  { players, sessions, remotes }: ConversationDeps,
+  { userId }: Speaker,
+  id: string,
+): Seen | undefined {
+  const own = players.sessionOf(userId)
+  return own?.sessionId === id ? own : (sessions.get(id) ?? remotes.get(id))
+}
+
+/** Not here and not known here: another node may run it, for other players. */
+async function whereElse({ store }: ConversationDeps, sessionId: string): Promise<SocketError> {
+  const matchId = parseJobId(sessionId)
+  if (matchId === null) return 'session_not_found'
+  return (await store.find(matchId)) === null ? 'session_not_found' : 'not_participant'
+}
+
+async function resync(deps: ConversationDeps, speaker: Speaker, { seq, p }: Message): Promise<SocketError | null> {
+  const { userId, username, client } = speaker
+  const { resumeToken: token } = p
+  if (typeof token !== 'string') return 'invalid_resume_token'
+  const rotated = await deps.rotateToken({ userId, token })
+  if (!rotated.ok) return 'invalid_resume_token'
+
+  const session = await sessionView(deps, userId)
+  const queue = session === null ? await queueView(deps, userId) : null
+  const snapshot = {
+    version: rotated.version,
+    state: session === null ? 'auth_only' : 'in_session',
+    issuedAt: isoNow(deps.clock),
+    user: { userId, username },
+    ...(session === null ? {} : { session }),
+    ...(queue === null ? {} : { queue }),
+  }
+  client.send(eventText('resync_state', { resumeToken: rotated.resumeToken, snapshot }, seq))
+  return null
+}
+
+/** As it is now if it runs here, as it was a second ago at most if it runs elsewhere. */
+async function sessionView({ players, store }: ConversationDeps, userId: number) {
+  const session = players.sessionOf(userId)
+  if (session === null) return null
+  if (session instanceof Session) return viewOf(session.match, session.game)
+  const live = await store.find(session.sessionId)
+  return live === null ? null : viewOf(live.match, Game.resume(live.match.ticks, live))
+}
+
+async function queueView({ presence }: ConversationDeps, userId: number) {
+  const seat = await presence.seatOf(userId)
+  return seat.is === 'waiting' ? { mode: seat.mode, expiresAt: seat.expiresAt.toISOString() } : null
+}
+
+/** All that a client needs to go on with a session that it knows nothing of. */
+export const viewOf = (match: Match, game: Game) => ({
+  sessionId: match.matchId,
+  createdAt: match.createdAt,
+  participants: participantsOf(match),
+  tickIntervalMs: match.tickIntervalMs,
+  ticks: match.ticks,
+  tick: game.tick,
+  players: playersOf(match, game),
+})
+
+async function watch({ watching, store }: ConversationDeps, { client }: Speaker, { seq, p }: Message) {
+  const sessionId = typeof p['sessionId'] === 'string' ? parseJobId(p['sessionId']) : null
+  const live = sessionId === null ? null : await store.find(sessionId)
+  if (live === null) return 'session_not_found'
+  if (!watching.begin(live.match.matchId, live.node, client)) return 'session_full'
+  client.send(eventText('session.watching', viewOf(live.match, Game.resume(live.match.ticks, live)), seq))
+  return null
+}
+
+function unwatch({ watching }: ConversationDeps, { client }: Speaker, { seq, p }: Message): SocketError | null {
+  const { sessionId } = p
+  if (typeof sessionId !== 'string' || !watching.end(sessionId, client)) return 'session_not_found'
+  client.send(eventText('session.unwatched', { sessionId }, seq))
+  return null
+}

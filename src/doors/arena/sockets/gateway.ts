@@ -1,0 +1,94 @@
+// GET /ws: a player connects. The order matters. First it is written down that the player is here (with the hash of a resume
+// token); then the socket hears what this node has to say, beginning with `auth_state`; and then the session is looked up
+// that the player may be in. Until `auth_state` is sent nothing is read from the client.
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { WebSocket } from 'ws'
+import type { Config } from '../../../core/config.ts'
+import { languageOf } from '../../../core/http/envelope.ts'
+import { accountOf } from '../../../core/http/guard.ts'
+import { requireSocket } from '../../../core/http/socket-auth.ts'
+import type { Identity } from '../../../core/identity/identity.ts'
+import { newSecret } from '../../../core/random.ts'
+import { RemoteSession } from '../cluster/remote-session.ts'
+import type { Wheel } from '../engine/wheel.ts'
+import type { ArenaMetrics } from '../metrics.ts'
+import { errorText, eventText } from '../wire.ts'
+import { hear, type ConversationDeps, type Speaker } from './conversation.ts'
+import { PlayerSocket } from './player-socket.ts'
+
+const FIRST_VERSION = 1
+const TOO_MANY = { code: 1008, reason: 'too_many_connections' } as const
+const FAILED = { code: 1011, reason: 'internal_error' } as const
+
+export interface GatewayDeps extends ConversationDeps {
+  config: Config
+  identity: Identity
+  wheel: Wheel
+  metrics: ArenaMetrics
+}
+
+export const gatewayRoute =
+  (deps: GatewayDeps): FastifyPluginAsync =>
+  async (app) => {
+    let count = 0
+    app.get('/ws', { websocket: true, onRequest: requireSocket(deps.identity, deps.config) }, (socket, request) => {
+      count += 1
+      const speaker = speakerOf(deps, socket, request, count)
+      socket.pause()
+      socket.on('message', (data, isBinary) => {
+        speaker.client.count()
+        if (isBinary) speaker.client.send(errorText('bad_request', speaker.client.language))
+        else hear(deps, speaker, String(data))
+      })
+      welcome(deps, speaker, socket).catch((error: unknown) => {
+        request.log.error({ err: error }, 'a player could not be let in')
+        speaker.client.close(FAILED.code, FAILED.reason)
+      })
+    })
+  }
+
+function speakerOf(deps: GatewayDeps, socket: WebSocket, request: FastifyRequest, id: number): Speaker {
+  const { players, wheel, config, metrics } = deps
+  const { accountId: userId, username } = accountOf(request)
+  const client = new PlayerSocket({
+    id,
+    userId,
+    language: languageOf(request.headers['accept-language'] ?? ''),
+    socket,
+    tcp: request.raw.socket,
+    wheel,
+    limits: { messagesMax: config.WS_QUEUE_LIMIT_MESSAGES, bytesMax: config.WS_QUEUE_LIMIT_BYTES },
+    tickOf: () => players.sessionOf(userId)?.tick ?? null,
+    onOffence: (reason) => metrics.closed.inc({ reason }),
+  })
+  return { client, userId, username }
+}
+
+async function welcome(deps: GatewayDeps, speaker: Speaker, socket: WebSocket): Promise<void> {
+  const { players, presence, remotes } = deps
+  const { client, userId, username } = speaker
+  const resumeToken = newSecret()
+  await presence.arrive({ userId, resumeToken })
+
+  const oldest = players.enter(client)
+  socket.once('close', () => void depart(deps, speaker))
+  if (socket.readyState !== socket.OPEN) return depart(deps, speaker)
+  if (oldest instanceof PlayerSocket) oldest.close(TOO_MANY.code, TOO_MANY.reason)
+  client.send(eventText('auth_state', { userId, username, resumeToken, snapshotVersion: FIRST_VERSION }))
+  await remotes.locate(userId)
+  socket.resume()
+}
+
+async function depart({ players, presence, remotes, watching, log }: GatewayDeps, { client, userId }: Speaker) {
+  const session = players.sessionOf(userId)
+  const wasLast = players.leave(client)
+  watching.leave(client)
+  if (session instanceof RemoteSession) remotes.leave(session, userId)
+  if (!wasLast) return
+  try {
+    await presence.leave(userId)
+    if (players.has(userId)) await presence.stay(userId) // back before that was written
+  } catch (error) {
+    log.error({ err: error }, 'could not note that a player has left')
+  }
+}

@@ -1,0 +1,152 @@
+// One WebSocket of a player. What is sent is a ready frame, written to the TCP connection itself: no copy and no callback per
+// message. What waits is what the kernel would not take.
+//
+// A client that does not keep up is closed with 1008 `backpressure_exceeded`: when its queue is over the limit, or when a
+// ping is not answered in time. (A stalled reader hides in the kernel's buffers for megabytes, minutes of ticks, before the
+// socket shows anything; the ping waits in the same line.) A client that sends too fast is read more slowly.
+import type { Socket } from 'node:net'
+import type { WebSocket } from 'ws'
+import { BACKPRESSURE } from '../../../core/http/hub.ts'
+import type { Client } from '../engine/audience.ts'
+import { textFrame } from '../engine/frame.ts'
+import { Timed, type Wheel } from '../engine/wheel.ts'
+import type { Language } from '../errors.ts'
+
+export const PING_EVERY_MS = 5000 // and so long it may take to answer
+const TERMINATE_AFTER_MS = 1000
+const MESSAGES_PER_SECOND = 200
+const MESSAGES_AT_ONCE = 400
+
+export interface SocketLimits {
+  messagesMax: number
+  bytesMax: number
+}
+
+export interface PlayerSocketOptions {
+  id: number
+  userId: number
+  language: Language
+  socket: WebSocket
+  /** The connection under it. */
+  tcp: Socket
+  wheel: Wheel
+  limits: SocketLimits
+  /** The tick of the session that the player is in: every ping carries it. */
+  tickOf(): number | null
+  onOffence(reason: 'queue' | 'ping'): void
+}
+
+export class PlayerSocket extends Timed implements Client {
+  readonly id: number
+  readonly userId: number
+  readonly language: Language
+  readonly #socket: WebSocket
+  readonly #tcp: Socket
+  readonly #wheel: Wheel
+  readonly #limits: SocketLimits
+  readonly #options: PlayerSocketOptions
+  /** Sizes of the frames that may still wait, the oldest first. */
+  readonly #waiting: number[] = []
+  #lastBytes = 0
+  #awaitsPong = false
+  #isClosing = false
+  #allowance = MESSAGES_AT_ONCE
+  #allowedMs: number
+
+  constructor(options: PlayerSocketOptions) {
+    super()
+    this.id = options.id
+    this.userId = options.userId
+    this.language = options.language
+    this.#socket = options.socket
+    this.#tcp = options.tcp
+    this.#wheel = options.wheel
+    this.#limits = options.limits
+    this.#options = options
+    this.#allowedMs = options.wheel.now()
+    this.#socket.on('pong', () => (this.#awaitsPong = false))
+    this.#socket.once('close', () => (this.#isClosing = true))
+    // Spread by the number of the connection: neither a crowd that came together nor one tick pings all at once.
+    options.wheel.addAt(this, this.#allowedMs + 1000 + ((options.id * 617) % (PING_EVERY_MS - 1000)))
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing
+  }
+
+  send(text: string): void {
+    this.sendFrame(textFrame(text))
+  }
+
+  sendFrame(frame: Buffer): void {
+    if (this.#isClosing || !this.#tcp.writable) return
+    const waitingBytes = this.#tcp.writableLength
+    if (waitingBytes === 0) this.#waiting.length = 0
+    else if (!this.#hasRoom(waitingBytes, frame.length)) return this.#offend('queue')
+    this.#lastBytes = frame.length
+    this.#tcp.write(frame)
+  }
+
+  close(code: number, reason: string): void {
+    if (this.#isClosing) return
+    this.#isClosing = true
+    this.#socket.close(code, reason)
+    const cutOff = setTimeout(() => this.#socket.terminate(), TERMINATE_AFTER_MS)
+    this.#socket.once('close', () => clearTimeout(cutOff))
+  }
+
+  /** Call it for each message. A flood is not refused: the connection is read again when its time has come. */
+  count(): void {
+    const now = this.#wheel.now()
+    this.#allowance = Math.min(
+      MESSAGES_AT_ONCE,
+      this.#allowance + ((now - this.#allowedMs) * MESSAGES_PER_SECOND) / 1000 - 1,
+    )
+    this.#allowedMs = now
+    if (this.#allowance >= 0 || this.#socket.isPaused) return
+    this.#socket.pause()
+    this.#wheel.addAt(new Resuming(this.#socket), now + (-this.#allowance * 1000) / MESSAGES_PER_SECOND)
+  }
+
+  /** Time for a ping. */
+  override run(now: number): void {
+    if (this.#isClosing) return
+    if (this.#awaitsPong) return this.#offend('ping')
+    this.#awaitsPong = true
+    this.#socket.ping(String(this.#options.tickOf() ?? ''))
+    this.#wheel.addAt(this, now + PING_EVERY_MS)
+  }
+
+  /** The kernel has taken all but the last `waitingBytes`: the frames that make up those are the ones that wait. */
+  #hasRoom(waitingBytes: number, bytes: number): boolean {
+    if (this.#waiting.length === 0) this.#waiting.push(this.#lastBytes)
+    let sum = 0
+    let count = 0
+    while (sum < waitingBytes && count < this.#waiting.length) {
+      count += 1
+      sum += this.#waiting[this.#waiting.length - count] ?? 0
+    }
+    this.#waiting.splice(0, this.#waiting.length - count)
+    if (count + 1 > this.#limits.messagesMax || waitingBytes + bytes > this.#limits.bytesMax) return false
+    this.#waiting.push(bytes)
+    return true
+  }
+
+  #offend(reason: 'queue' | 'ping'): void {
+    this.#options.onOffence(reason)
+    this.close(BACKPRESSURE.code, BACKPRESSURE.reason)
+  }
+}
+
+class Resuming extends Timed {
+  readonly #socket: WebSocket
+
+  constructor(socket: WebSocket) {
+    super()
+    this.#socket = socket
+  }
+
+  override run(): void {
+    this.#socket.resume()
+  }
+}

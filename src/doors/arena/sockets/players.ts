@@ -1,0 +1,80 @@
+// Who is connected here, and in which session they are. A player may have several sockets; each hears the same.
+import type { Client } from '../engine/audience.ts'
+import type { Seen } from '../engine/session.ts'
+
+/** One more than this, and the player's oldest socket is closed. */
+export const SOCKETS_PER_PLAYER_MAX = 8
+
+interface Player {
+  clients: Set<Client>
+  session: Seen | null
+}
+
+export class Players {
+  readonly #players = new Map<number, Player>()
+  readonly #clients = new Map<number, Client>()
+
+  /** By the number that this node gave it. */
+  client(id: number): Client | undefined {
+    return this.#clients.get(id)
+  }
+
+  has(userId: number): boolean {
+    return this.#players.has(userId)
+  }
+
+  sessionOf(userId: number): Seen | null {
+    return this.#players.get(userId)?.session ?? null
+  }
+
+  clientsOf(userId: number): Iterable<Client> {
+    return this.#players.get(userId)?.clients ?? []
+  }
+
+  /** Returns the socket that has to go, if there are too many. */
+  enter(client: Client): Client | null {
+    const player = this.#players.get(client.userId) ?? { clients: new Set<Client>(), session: null }
+    this.#players.set(client.userId, player)
+    player.clients.add(client)
+    this.#clients.set(client.id, client)
+    player.session?.audience.add(client)
+    const [oldest] = player.clients
+    return player.clients.size > SOCKETS_PER_PLAYER_MAX && oldest !== undefined ? oldest : null
+  }
+
+  /** Returns whether that was the player's last socket. */
+  leave(client: Client): boolean {
+    const player = this.#players.get(client.userId)
+    if (player === undefined || !player.clients.delete(client)) return false
+    this.#clients.delete(client.id)
+    player.session?.audience.remove(client)
+    if (player.clients.size > 0) return false
+    this.#players.delete(client.userId)
+    return true
+  }
+
+  /** The players of this session that are here hear of it from now on. */
+  seat(session: Seen, userIds: readonly number[]): void {
+    for (const userId of userIds) {
+      const player = this.#players.get(userId)
+      if (player === undefined) continue
+      if (player.session !== session) for (const client of player.clients) player.session?.audience.remove(client)
+      player.session = session
+      for (const client of player.clients) session.audience.add(client)
+    }
+  }
+
+  /** Unless another session has them already. */
+  unseat(session: Seen, userIds: readonly number[]): void {
+    for (const userId of userIds) {
+      const player = this.#players.get(userId)
+      if (player?.session !== session) continue
+      player.session = null
+      for (const client of player.clients) session.audience.remove(client)
+    }
+  }
+
+  userIds(): Iterable<number> {
+    return this.#players.keys()
+  }
+}

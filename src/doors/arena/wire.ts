@@ -1,0 +1,65 @@
+// What goes over the WebSocket: `{ t, seq, event, p }`. An answer carries the `seq` of what it answers, all else 0.
+import type { Side } from '@reeve/sdk/arena-replay'
+import type { Game } from './engine/game.ts'
+import { SOCKET_ERRORS, type Language, type SocketError } from './errors.ts'
+import type { Match } from './match.ts'
+
+export const eventText = (event: string, p: object, seq = 0): string => JSON.stringify({ t: 'event', seq, event, p })
+
+export function errorText(code: SocketError, language: Language, seq = 0): string {
+  const wording: { code?: string; ko: string; en: string } = SOCKET_ERRORS[code]
+  return JSON.stringify({
+    t: 'error',
+    seq,
+    event: null,
+    p: { code: wording.code ?? code, message: wording[language] },
+  })
+}
+
+export const participantsOf = ({ participants }: Match) =>
+  participants.map(({ userId, username }) => ({ userId, username }))
+
+export const playersOf = ({ participants }: Match, game: Game) =>
+  participants.map(({ userId }, index) => {
+    const side: Side = index === 0 ? 0 : 1
+    return { userId, position: game.positions[side], lastSequence: game.lastSequence(side) }
+  })
+
+export const createdText = (match: Match): string =>
+  eventText('session.created', {
+    sessionId: match.matchId,
+    createdAt: match.createdAt,
+    participants: participantsOf(match),
+  })
+
+export const startedText = (match: Match, game: Game): string =>
+  eventText('session.started', {
+    sessionId: match.matchId,
+    tick: game.tick,
+    tickIntervalMs: match.tickIntervalMs,
+    state: { players: playersOf(match, game), tick: game.tick },
+  })
+
+export interface Ended {
+  reason: 'completed' | 'void'
+  /** Null for a void match. */
+  result: { winnerUserId: number | null; ticks: number } | null
+}
+
+export const endedText = (sessionId: string, { reason, result }: Ended): string =>
+  eventText('session.ended', { sessionId, reason, result })
+
+/**
+ * Writes the states of one session. This is done for every session at every tick: what does not change is put together
+ * once, and the rest are numbers, so that no character needs escaping or more than a byte.
+ */
+export function stateWriter(match: Match): (game: Game, issuedAt: string) => string {
+  const [a, b] = match.participants
+  const head = `{"t":"event","seq":0,"event":"session.state","p":{"sessionId":"${match.matchId}","tick":`
+  const first = `,"players":[{"userId":${a.userId},"position":`
+  const second = `},{"userId":${b.userId},"position":`
+
+  return (game, issuedAt) =>
+    `${head}${game.tick}${first}${game.positions[0]},"lastSequence":${game.lastSequence(0)}` +
+    `${second}${game.positions[1]},"lastSequence":${game.lastSequence(1)}}],"issuedAt":"${issuedAt}"}}`
+}

@@ -1,0 +1,175 @@
+// Real servers on a database of their own, spoken to over HTTP and WebSocket only, as the contract's clients do.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { TestContext } from 'node:test'
+import { WebSocket } from 'ws'
+import { parseConfig } from '../../../src/core/config.ts'
+import { openLog } from '../../../src/core/log.ts'
+import { doorSettings } from '../../../src/doors/doors.ts'
+import { migrationFolders, start } from '../../../src/main.ts'
+import { atEnd } from '../../support/cleanup.ts'
+import { freshDatabase } from '../../support/database.ts'
+import type { PgConnection } from '../../support/servers.ts'
+
+const ENV = {
+  SERVER_PORT: '0',
+  LOG_LEVEL: 'silent',
+  DOORS: 'arena',
+  DRAIN_TIMEOUT_SEC: '3',
+  REEVE_ADMIN_USERNAME: 'admin',
+  REEVE_ADMIN_PASSWORD: 'admin password',
+  LOGIN_RATE_LIMIT_MAX: '1000',
+}
+
+/** A match that is over before anyone has to wait for it: ten ticks of 20 ms. */
+export const QUICK = { SESSION_TICK_INTERVAL_MS: '20', SESSION_TICKS: '10' }
+
+export const urlOf = ({ host, port, user, database }: PgConnection) =>
+  `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+
+export interface ServerOptions {
+  env?: Record<string, string>
+  on?: PgConnection
+  role?: 'up' | 'serve'
+}
+
+export async function startServer(t: TestContext, options: ServerOptions = {}) {
+  const at = options.on ?? (await freshDatabase(migrationFolders()))
+  const settings = parseConfig({ ...ENV, DATABASE_URL: urlOf(at), ...options.env }, doorSettings())
+  const running = await start({ settings, role: options.role ?? 'up', log: openLog(settings.core) })
+  let stopped: Promise<void> | null = null
+  const stop = () => (stopped ??= running.stop())
+  atEnd(t, stop)
+  const { url } = running
+  assert(url !== null)
+  return { url, at, stop }
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  // What a contract's client sees: whatever the server sent.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  body: any
+}
+
+export async function ask(
+  url: string,
+  path: string,
+  options: { method?: string; token?: string; body?: unknown; headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  const { token, body, headers = {} } = options
+  const response = await fetch(`${url}${path}`, {
+    method: options.method ?? (body === undefined ? 'GET' : 'POST'),
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  return { status: response.status, headers: response.headers, body: JSON.parse(await response.text()) }
+}
+
+export interface Player {
+  userId: number
+  username: string
+  token: string
+}
+
+export async function player(url: string, username: string): Promise<Player> {
+  const credentials = { username, password: `${username} password` }
+  const registered = await ask(url, '/api/auth/register', { body: credentials })
+  assert.equal(registered.status, 201)
+  return login(url, username)
+}
+
+export async function login(url: string, username: string): Promise<Player> {
+  const answer = await ask(url, '/api/auth/login', { body: { username, password: `${username} password` } })
+  assert.equal(answer.status, 200)
+  const { token, user } = answer.body.data
+  return { token, userId: user.userId, username }
+}
+
+export const join = (url: string, { token }: { token: string }, body: unknown = { mode: 'normal' }) =>
+  ask(url, '/api/queue/join', { token, body })
+
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Message = { t: string; seq: number; event: string | null; p: any }
+
+/** A WebSocket that remembers what it was told. */
+export class Line {
+  readonly socket: WebSocket
+  readonly messages: Message[] = []
+  readonly closed: Promise<{ code: number; reason: string }>
+  #wake: () => void = () => {}
+
+  constructor(socket: WebSocket) {
+    this.socket = socket
+    socket.on('message', (data) => {
+      this.messages.push(JSON.parse(String(data)))
+      this.#wake()
+    })
+    socket.on('error', () => {})
+    this.closed = once(socket, 'close').then(([code, reason]) => ({ code, reason: String(reason) }))
+  }
+
+  /** The first message that fits and that has not been taken before. */
+  async next(fits: (message: Message) => boolean): Promise<Message> {
+    for (;;) {
+      const index = this.messages.findIndex(fits)
+      const [found] = index === -1 ? [] : this.messages.splice(index, 1)
+      if (found !== undefined) return found
+      await new Promise<void>((resolve, reject) => {
+        const late = setTimeout(
+          () => reject(new Error(`No such message came. There are: ${JSON.stringify(this.messages.slice(-5))}`)),
+          30_000,
+        )
+        this.#wake = () => {
+          clearTimeout(late)
+          resolve()
+        }
+      })
+    }
+  }
+
+  event(name: string): Promise<Message> {
+    return this.next(({ event }) => event === name)
+  }
+
+  error(code?: string): Promise<Message> {
+    return this.next(({ t, p }) => t === 'error' && (code === undefined || p.code === code))
+  }
+
+  send(event: string, p: unknown, seq?: number): void {
+    this.socket.send(JSON.stringify({ t: 'event', ...(seq === undefined ? {} : { seq }), event, p }))
+  }
+}
+
+export async function connect(
+  t: TestContext,
+  url: string,
+  { token }: { token: string },
+  headers: Record<string, string> = {},
+): Promise<Line> {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/ws`, {
+    headers: { authorization: `Bearer ${token}`, ...headers },
+  })
+  t.after(() => socket.terminate())
+  const line = new Line(socket)
+  await once(socket, 'open')
+  return line
+}
+
+/** Two players of a match that has begun. */
+export async function matched(t: TestContext, url: string, names: readonly [string, string] = ['ann', 'bob']) {
+  const ann = await player(url, names[0])
+  const bob = await player(url, names[1])
+  const annLine = await connect(t, url, ann)
+  const bobLine = await connect(t, url, bob)
+  assert.equal((await join(url, ann)).status, 200)
+  assert.equal((await join(url, bob)).status, 200)
+  const created = await annLine.event('session.created')
+  const started = await annLine.event('session.started')
+  return { ann, bob, annLine, bobLine, created, started, sessionId: String(created.p.sessionId) }
+}
