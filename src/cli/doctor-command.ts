@@ -1,12 +1,11 @@
 // `reeve doctor`: tries what a server would use, and says what to do about what does not work.
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { environment, parseConfig, redisUrl, type Config } from '../core/config.ts'
 import { openFiles } from '../core/files/open-files.ts'
 import { openLog } from '../core/log.ts'
 import { openRedisBus } from '../core/events/redis-bus.ts'
 import { joinStorage } from '../core/storage.ts'
-import { doorSettings } from '../doors/doors.ts'
+import { doorChecks, doorSettings } from '../doors/doors.ts'
 import { CommandFailed } from './failure.ts'
 import { print, printJson, styled } from './terminal.ts'
 
@@ -31,7 +30,7 @@ export async function runDoctor(options: { json?: boolean }): Promise<void> {
     await checkDatabase(config),
     await checkRedis(config),
     await checkFiles(config),
-    checkCgroups(),
+    ...(await Promise.all(doorChecks.map(({ what, check }) => checked(what, () => check(config, environment()))))),
     ...TOOLS.map(checkTool),
   ]
 
@@ -81,13 +80,6 @@ const checkFiles = (config: Config): Promise<Check> =>
     await files.check()
     return about
   })
-
-function checkCgroups(): Check {
-  const what = 'cgroups'
-  if (existsSync('/sys/fs/cgroup/cgroup.controllers')) return { what, status: 'ok', detail: 'version 2' }
-  if (existsSync('/sys/fs/cgroup/memory')) return { what, status: 'ok', detail: 'version 1' }
-  return { what, status: 'missing', detail: 'the judge cannot limit memory and time without them' }
-}
 
 function checkTool(tool: (typeof TOOLS)[number]): Check {
   const { status, stdout, stderr } = spawnSync(tool.command, ['--version'], { encoding: 'utf8', timeout: 10_000 })

@@ -1,9 +1,17 @@
 // Every door of this build, in the order in which they are shown. A door is a folder beside this file.
 import type { Door } from '../core/door.ts'
+import type { Config } from '../core/config.ts'
 import type { Settings } from '../core/settings.ts'
 import { challengeDoor } from './challenge/door.ts'
+import { checkSandbox } from './judge/sandbox/check-sandbox.ts'
 
 export const DOORS: readonly Door[] = [challengeDoor]
 
 /** The settings of all doors, open or not: a closed door's setting is not a mistake. */
 export const doorSettings = (): Settings => Object.assign({}, ...DOORS.map((door) => door.settings))
+
+/** What `reeve doctor` tries on behalf of doors: resolves to what was found, rejects with what to do. */
+export const doorChecks: readonly {
+  what: string
+  check(config: Config, env: Readonly<Record<string, string | undefined>>): Promise<string>
+}[] = [{ what: 'sandbox', check: checkSandbox }]
