@@ -3,9 +3,10 @@ import type { Door } from '../core/door.ts'
 import type { Config } from '../core/config.ts'
 import type { Settings } from '../core/settings.ts'
 import { challengeDoor } from './challenge/door.ts'
+import { judgeDoor } from './judge/door.ts'
 import { checkSandbox } from './judge/sandbox/check-sandbox.ts'
 
-export const DOORS: readonly Door[] = [challengeDoor]
+export const DOORS: readonly Door[] = [judgeDoor, challengeDoor]
 
 /** The settings of all doors, open or not: a closed door's setting is not a mistake. */
 export const doorSettings = (): Settings => Object.assign({}, ...DOORS.map((door) => door.settings))
