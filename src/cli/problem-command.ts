@@ -13,6 +13,7 @@ import { PackageError } from '../doors/judge/package/package.ts'
 import { zipFolder } from '../doors/judge/package/zip-folder.ts'
 import { openProblemStore } from '../doors/judge/problem-store.ts'
 import { JUDGE_SETTINGS } from '../doors/judge/settings.ts'
+import { positiveNumber } from './arguments.ts'
 import { addClientOptions, withClient, type ClientOptions } from './client.ts'
 import { CommandFailed } from './failure.ts'
 import { verifyProblem } from './problem-verify.ts'
@@ -37,6 +38,7 @@ export function addProblemCommands(program: Command): void {
     .command('verify')
     .description('judge the labelled submissions of packages here; exit code 1: a verdict differs from its label')
     .argument('<path...>', 'folders or zip files')
+    .option('--time-limit <seconds>', 'in place of the package’s own', positiveNumber)
     .option('--only <text>', 'only submissions whose path holds this')
     .option('--json', 'for programs')
     .action(verifyProblem)

@@ -25,6 +25,7 @@ import { CommandFailed } from './failure.ts'
 import { isTerminal, plain, print, printJson, styled } from './terminal.ts'
 
 interface VerifyOptions {
+  timeLimit?: number
   only?: string
   json?: boolean
 }
@@ -48,7 +49,7 @@ export async function verifyProblem(paths: readonly string[], options: VerifyOpt
     const { workroom } = await judging.open()
     for (const path of paths) {
       const verified = await withPackage(path, settings, (problem) =>
-        verifyOne(problem, workroom, languages, path, options),
+        verifyOne(withTimeLimit(problem, options), workroom, languages, path, options),
       )
       differing += verified.filter(({ outcome }) => outcome === 'differs').length
       lines.push(...verified.map((one) => lineOf(path, one)))
@@ -58,6 +59,12 @@ export async function verifyProblem(paths: readonly string[], options: VerifyOpt
   }
   if (options.json === true) printJson(lines)
   if (differing > 0) throw new CommandFailed(`${differing} of ${lines.length} verdicts differ from their labels.`)
+}
+
+/** Some packages leave the limit to the judge, who is to measure the accepted submissions. */
+function withTimeLimit(problem: ProblemPackage, { timeLimit }: VerifyOptions): ProblemPackage {
+  if (timeLimit === undefined) return problem
+  return { ...problem, limits: { ...problem.limits, timeMs: Math.round(timeLimit * 1000), timeMsOf: new Map() } }
 }
 
 async function verifyOne(

@@ -14,7 +14,7 @@ const REJECTED: readonly Verdict[] = ['WA', 'TLE', 'MLE', 'OLE', 'RE', 'CE']
 /** To many authors, running out of memory is one more way to crash. */
 const FOLDERS: Readonly<Record<string, readonly Verdict[]>> = {
   accepted: ['AC'],
-  slow_accepted: ['AC'],
+  slow_accepted: ['AC', 'TLE'],
   partially_accepted: ['AC'],
   wrong_answer: ['WA'],
   no_output: ['WA'],

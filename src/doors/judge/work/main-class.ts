@@ -5,12 +5,12 @@ import type { SourceFile } from './program.ts'
 const SOURCE_CHARS_MAX = 1_000_000
 const PACKAGE = /^\s*package\s+([\w.]+)\s*;/m
 const CLASS = /\b(?:class|enum|interface|record)\s+(\w+)/g
-const MAIN = /\bstatic\s+(?:final\s+)?void\s+main\s*\(/
+const MAIN = /\bvoid\s+main\s*\(/
 const PUBLIC_CLASS = /\bpublic\s+(?:(?:final|abstract|sealed|strictfp)\s+)*(?:class|enum|interface|record)\s+(\w+)/
 const DEFAULT = 'Main'
 
-/** The class that declares main; if none does, the usual name, and Java says what is missing. */
-export function mainClassOf(files: readonly SourceFile[]): string {
+/** The class that declares main; null: none does. */
+export function mainClassOf(files: readonly SourceFile[]): string | null {
   for (const { name, bytes } of files.filter((file) => file.name.endsWith('.java'))) {
     const code = withoutComments(bytes.toString('utf8', 0, SOURCE_CHARS_MAX))
     const main = MAIN.exec(code)
@@ -19,7 +19,7 @@ export function mainClassOf(files: readonly SourceFile[]): string {
     const packageName = PACKAGE.exec(code)?.[1]
     return packageName === undefined ? owner : `${packageName}.${owner}`
   }
-  return DEFAULT
+  return null
 }
 
 /** A public class must be in a file of its name. */

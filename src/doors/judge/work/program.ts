@@ -68,6 +68,7 @@ export async function compile(
 ): Promise<Compiled> {
   const { toolchain, entry } = source
   const mainClass = toolchain.run.includes('{main_class}') ? mainClassOf(source.files) : ''
+  if (mainClass === null) return { ok: false, output: 'No class has a main method.' }
   const entryOf = await deps.programs.get(keyOf(source), async (folder) => {
     await writeSources(folder, source.files)
     if (toolchain.compile === null) return { ok: true, output: '' }
