@@ -1,11 +1,12 @@
 // Bringing a package in: it is unpacked and read as a worker will read it, and only then kept. Whoever is refused is told
 // what to mend, and nothing has changed.
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { systemClock } from '../../core/clock.ts'
 import { metered } from '../../core/files/meter.ts'
 import type { FileStore } from '../../core/files/file-store.ts'
 import { PackageError } from './package/package.ts'
@@ -14,6 +15,7 @@ import { unzip } from './package/unzip.ts'
 import { aboutOf } from './problem-about.ts'
 import type { ProblemStore } from './problem-store.ts'
 
+const LEFTOVER_AGE_MS = 24 * 3_600_000
 const PROBLEM_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
 export const isProblemId = (text: string): boolean => PROBLEM_ID.test(text)
@@ -82,10 +84,20 @@ async function hashOf(path: string): Promise<string> {
 
 async function withFolder<Result>(parent: string, use: (folder: string) => Promise<Result>): Promise<Result> {
   await mkdir(parent, { recursive: true, mode: 0o700 })
+  await removeLeftovers(parent)
   const folder = await mkdtemp(join(parent, 'package-'))
   try {
     return await use(folder)
   } finally {
     await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Of processes that were killed while they looked at a package. */
+async function removeLeftovers(parent: string): Promise<void> {
+  for (const name of await readdir(parent)) {
+    const path = join(parent, name)
+    const changedAt = (await stat(path).catch(() => null))?.mtimeMs ?? Infinity // gone: its import ended
+    if (systemClock.now() - changedAt > LEFTOVER_AGE_MS) await rm(path, { recursive: true, force: true })
   }
 }

@@ -5,11 +5,13 @@ import type { Logger } from 'pino'
 import { JobFailed, type Done, type Kind, type RunContext } from '../../core/hands/kind.ts'
 import type { Acquired } from '../../core/ledger/job.ts'
 import { newSecret } from '../../core/random.ts'
+import { StartError } from '../../core/start-error.ts'
 import { judgeSubmission, type Judged } from './judge-submission.ts'
 import { PackageError } from './package/package.ts'
 import { JUDGE_KIND, payloadFrom, type JudgePayload } from './payload.ts'
 import { finishedEffect, openProgress, type Progress, type ProgressDeps } from './progress.ts'
 import { briefLine, resultOf, type JudgeResult } from './result.ts'
+import { SandboxError } from './sandbox/sandbox-error.ts'
 import { finished, submitted } from './submission-store.ts'
 import { fileNameOfClass } from './work/main-class.ts'
 import type { Problems } from './work/problems.ts'
@@ -96,6 +98,7 @@ async function judge(
   } catch (error) {
     await progress.discard()
     if (error instanceof JudgeFailure) throw new JobFailed(error.message, { final: error.final })
+    if (error instanceof SandboxError || error instanceof StartError) throw new JobFailed(error.message)
     if (error instanceof PackageError) throw new JobFailed(error.message, { final: true })
     throw error
   }

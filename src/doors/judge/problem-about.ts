@@ -1,5 +1,5 @@
 // What a contestant may know of a problem: it is put together when the package is imported, and kept beside it.
-import { readStart } from './work/program.ts'
+import { readStart } from './work/read-start.ts'
 import type { ProblemPackage, Statement, TestGroup } from './package/package.ts'
 import { maxScoreOf } from './work/judge-tests.ts'
 

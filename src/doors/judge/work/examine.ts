@@ -1,6 +1,6 @@
 // One test: the program runs on the input, and what it wrote is judged. In the order of verdicts, a run that broke a limit
 // or crashed needs no judge; a run that ended well is compared with the answer, or shown to the validator.
-import { readFile, rename, rm, stat } from 'node:fs/promises'
+import { lstat, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { compareBytes, compareFiles } from '../compare/compare.ts'
 import { parseFlags } from '../compare/flags.ts'
@@ -19,7 +19,8 @@ import {
   type Examination,
 } from './examination.ts'
 import { interact } from './interact.ts'
-import { IN_BOX, readStart, type Program } from './program.ts'
+import { IN_BOX, type Program } from './program.ts'
+import { readStart } from './read-start.ts'
 import { JudgeFailure, runOnce, unstarved } from './running.ts'
 import { emptyFolder } from './station.ts'
 import { judgementOf, validatorArguments, type Judgement } from './validate.ts'
@@ -81,14 +82,16 @@ const timeOf = ({ verdict, timeMs, wallMs }: RunReport, limitMs: number): number
 
 /** Where the validator left the input of the next pass; null: this was the last one. */
 async function nextInput({ station }: Examination): Promise<string | null> {
-  const path = join(station.io, 'next.in')
-  try {
-    await rename(join(station.feedback, 'nextpass.in'), path)
-    return path
-  } catch (error) {
+  const left = join(station.feedback, 'nextpass.in')
+  const seen = await lstat(left).catch((error: unknown) => {
     if (isMissing(error)) return null
     throw error
-  }
+  })
+  if (seen === null) return null
+  if (!seen.isFile()) throw new JudgeFailure('The validator left something that is not a file.', { final: true })
+  const path = join(station.io, 'next.in')
+  await rename(left, path)
+  return path
 }
 
 async function examineOnce(examination: Examination, test: Test, input: string): Promise<Pass> {

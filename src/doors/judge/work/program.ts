@@ -1,7 +1,7 @@
 // From source to something that can be run. A program is made once for its source, language, compiler and flags; after
 // that it comes out of the cache, and so does the message of one that does not compile.
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, open, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Toolchain } from '../languages/toolchain.ts'
 import type { JudgeMetrics } from '../metrics.ts'
@@ -9,7 +9,7 @@ import type { Slot } from '../sandbox/box.ts'
 import type { DiskCache } from './disk-cache.ts'
 import { mainClassOf } from './main-class.ts'
 import { runOnce, unstarved, type RunScope } from './running.ts'
-import { shownText } from './shown-text.ts'
+import { readStart } from './read-start.ts'
 
 export interface SourceFile {
   name: string
@@ -189,16 +189,4 @@ function outcomeFrom(about: unknown): { ok: boolean; output: string } {
   if (typeof about !== 'object' || about === null || !('ok' in about) || !('output' in about))
     throw new Error('An entry of the cache of programs is not one.')
   return { ok: about.ok === true, output: String(about.output) }
-}
-
-/** The beginning of a file, as text that can be stored and shown. */
-export async function readStart(path: string, bytesMax: number): Promise<string> {
-  const file = await open(path).catch(() => null)
-  if (file === null) return ''
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(bytesMax + 1), 0, bytesMax + 1)
-    return shownText(buffer.subarray(0, bytesRead), bytesMax)
-  } finally {
-    await file.close()
-  }
 }

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import type { Validator } from '../package/package.ts'
 import type { RunReport } from '../sandbox/box.ts'
-import { readStart } from './program.ts'
+import { readStart } from './read-start.ts'
 import { JudgeFailure } from './running.ts'
 
 const MESSAGE_BYTES_MAX = 4096
