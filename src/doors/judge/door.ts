@@ -6,11 +6,13 @@
 // Contestants: POST /submit, GET /status/{job_id}, GET /status/{job_id}/events, GET /submissions, GET /problems,
 //              GET /problems/{problem_id}.
 // Admins:      PUT /problems/{problem_id}.
+// Other doors: `code` problems.
 // Loops:       the languages of this process are told, the caches kept within bounds.
 import { join } from 'node:path'
 import { redisUrl, type Config } from '../../core/config.ts'
 import type { Deps, Door } from '../../core/door.ts'
 import { ownerName } from '../../core/log.ts'
+import { codeOffer } from './code-offer.ts'
 import { errorBody } from './errors.ts'
 import { packageKey, type ImportDeps } from './import-problem.ts'
 import { installSamples } from './install-samples.ts'
@@ -44,6 +46,8 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
     const problems = openProblemStore(database)
     const importing = importingWith(deps, settings, problems)
     const offered = openOfferedLanguages(database)
+    const checking = { problems, languages, offered }
+    deps.offers.provide('code', codeOffer(deps, checking))
     const judging = openJudging({
       folder: judgeFolder(config, settings),
       languages,
@@ -67,11 +71,11 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
         if (judging.versions() !== null) await offered.leave(owner)
       },
       async routes(app) {
-        await app.register(submitRoute({ ...deps, problems, languages, offered, settings }))
+        await app.register(submitRoute({ ...deps, checking, settings }))
         await app.register(statusRoute({ ...deps, isAnnounced: announcedIn(database, redisUrl(config) !== null) }))
         await app.register(watchRoute(deps))
         await app.register(submissionsRoute(deps))
-        await app.register(problemsRoute({ ...deps, problems, languages, offered }))
+        await app.register(problemsRoute({ ...deps, ...checking }))
         await app.register(putProblemRoute({ ...deps, importing }))
       },
     }

@@ -2,7 +2,9 @@
 // watch commit together. What says nothing about the submission (a broken sandbox, a busy machine) fails the attempt; when
 // there is none left, the verdict is SE, with the reason.
 import type { Logger } from 'pino'
+import type { Events } from '../../core/events/events.ts'
 import { JobFailed, type Done, type Kind, type RunContext } from '../../core/hands/kind.ts'
+import type { Effect } from '../../core/ledger/effects.ts'
 import type { Acquired } from '../../core/ledger/job.ts'
 import { newSecret } from '../../core/random.ts'
 import { StartError } from '../../core/start-error.ts'
@@ -34,10 +36,7 @@ export const judgeKind = (deps: JudgeKindDeps): Kind => ({
     await deps.workroom()
   },
   run: (job, context) => runJudge(deps, job, context),
-  effectsOfDeath: ({ jobId }, reason) => [
-    finished(jobId, DEAD),
-    finishedEffect(deps.events, jobId, { attemptId: null, total: null, result: DEAD, tests: [], reason }),
-  ],
+  effectsOfDeath: ({ jobId }, reason) => effectsOfDeath(deps.events, jobId, reason),
   effectsOfReplay: (old, newJobId) => {
     const payload = payloadFrom(old.payload)
     if (payload === null || old.accountId === null) return []
@@ -45,6 +44,11 @@ export const judgeKind = (deps: JudgeKindDeps): Kind => ({
     return [submitted({ jobId: newJobId, accountId: old.accountId, problemId, language })]
   },
 })
+
+export const effectsOfDeath = (events: Events, jobId: string, reason: string): Effect[] => [
+  finished(jobId, DEAD),
+  finishedEffect(events, jobId, { attemptId: null, total: null, result: DEAD, tests: [], reason }),
+]
 
 async function runJudge(deps: JudgeKindDeps, job: Acquired, context: RunContext): Promise<Done> {
   const { jobId, attemptId } = job

@@ -7,15 +7,11 @@ import { accountOf, requireAccount } from '../../core/http/guard.ts'
 import { idempotencyConflict, idempotencyOf } from '../../core/http/idempotency.ts'
 import { HttpProblem, retryAfter } from '../../core/http/problem.ts'
 import { newJobId } from '../../core/random.ts'
+import { checkSubmission, type CheckDeps } from './check-submission.ts'
 import { problem, SUBMIT_REFUSALS } from './errors.ts'
-import type { Language } from './languages/language.ts'
-import type { OfferedLanguages } from './offered-languages.ts'
-import { JUDGE_KIND, type JudgePayload } from './payload.ts'
-import type { ProblemStore, StoredProblem } from './problem-store.ts'
+import { JUDGE_KIND } from './payload.ts'
 import type { JudgeSettings } from './settings.ts'
 import { submitted } from './submission-store.ts'
-
-const CODE_BYTES_MAX = 64 * 1024
 
 const Submission = Type.Object(
   {
@@ -28,14 +24,12 @@ const Submission = Type.Object(
 const Accepted = Type.Object({ job_id: Type.String(), status: Type.Literal('PENDING') })
 
 export interface SubmitDeps extends Pick<Deps, 'identity' | 'ledger'> {
-  problems: ProblemStore
-  languages: ReadonlyMap<string, Language>
-  offered: OfferedLanguages
+  checking: CheckDeps
   settings: JudgeSettings
 }
 
 export const submitRoute =
-  ({ identity, ledger, problems, languages, offered, settings }: SubmitDeps): FastifyPluginAsyncTypebox =>
+  ({ identity, ledger, checking, settings }: SubmitDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const limit = { max: settings.SUBMIT_RATE_LIMIT_MAX, windowSec: settings.SUBMIT_RATE_LIMIT_WINDOW }
     const summary = 'Submit a program. `Idempotency-Key`: the same key and body name the same submission.'
@@ -51,20 +45,16 @@ export const submitRoute =
       const { problem_id: problemId, language, code } = request.body
       const { accountId } = accountOf(request)
       const idempotency = idempotencyOf(request, 'judge')
-      checkCode(code)
-      if (!languages.has(language)) throw unsupported([...languages.keys()])
-      const asked = await problems.get(problemId)
-      if (asked === null) throw problem('problem_not_found')
-      await checkLanguage(language, asked, offered)
+      const checked = await checkSubmission(checking, { problemId, language, code })
+      if (!checked.ok) throw problem(checked.code, messageOf(checked))
       const rate = await identity.takeRate(`submit:${accountId}`, limit)
       if (!rate.ok) throw tooMany(rate.retryAfterSec, settings)
 
       const jobId = newJobId()
-      const payload: JudgePayload = { problem_id: problemId, package: asked.packageSha256, language, code }
       const answer = await ledger.submit({
         kind: JUDGE_KIND,
         jobId,
-        payload,
+        payload: checked.payload,
         accountId,
         traceId: request.traceId,
         idempotency,
@@ -75,19 +65,8 @@ export const submitRoute =
     })
   }
 
-function checkCode(code: string): void {
-  if (Buffer.byteLength(code) > CODE_BYTES_MAX) throw problem('code_too_large')
-  if (code.trim() === '') throw problem('code_empty')
-}
-
-async function checkLanguage(language: string, { about }: StoredProblem, offered: OfferedLanguages): Promise<void> {
-  if (about.languages !== null && !about.languages.includes(language)) throw unsupported(about.languages)
-  const available = await offered.read()
-  if (available !== null && !available.has(language)) throw unsupported([...available.keys()])
-}
-
-const unsupported = (known: readonly string[]): HttpProblem =>
-  problem('unsupported_language', `language must be one of ${known.join(', ')}.`)
+export const messageOf = ({ known }: { known?: readonly string[] }): string | undefined =>
+  known === undefined ? undefined : `language must be one of ${known.join(', ')}.`
 
 function tooMany(seconds: number, { SUBMIT_RATE_LIMIT_MAX: max, SUBMIT_RATE_LIMIT_WINDOW: window }: JudgeSettings) {
   const message = `At most ${max} submissions in ${window} seconds: try again in ${seconds} seconds.`
