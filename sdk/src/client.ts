@@ -2,6 +2,7 @@ import { ChallengesClient } from './challenges.ts'
 import { ReeveError } from './error.ts'
 import { JobsClient } from './jobs.ts'
 import { PoolClient } from './pool-client.ts'
+import { JudgeClient } from './judge.ts'
 
 export interface ClientOptions {
   /** Where the server is, for example http://127.0.0.1:8080. */
@@ -18,6 +19,8 @@ export interface RequestOptions {
   body?: unknown
   /** In place of `body`: JSON that must be sent as it is. */
   text?: string
+  /** In place of a JSON body. */
+  bytes?: Uint8Array<ArrayBuffer>
   query?: Record<string, string | number | undefined>
   headers?: Record<string, string>
   signal?: AbortSignal
@@ -28,6 +31,7 @@ export class ReeveClient {
   readonly jobs: JobsClient
   readonly challenges: ChallengesClient
   readonly pool: PoolClient
+  readonly judge: JudgeClient
   readonly #options: ClientOptions
 
   constructor(options: ClientOptions) {
@@ -35,6 +39,7 @@ export class ReeveClient {
     this.jobs = new JobsClient(this)
     this.challenges = new ChallengesClient(this)
     this.pool = new PoolClient(this)
+    this.judge = new JudgeClient(this)
   }
 
   /** Logs in, and returns a client that speaks for the account. */
@@ -50,26 +55,34 @@ export class ReeveClient {
 
   /** Any request of the API. The answer is what the server's contract says; a refusal throws ReeveError. */
   async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
-    return parsed((await this.requestText(method, path, options)).text)
+    return parsed(await (await this.open(method, path, options)).text())
   }
 
   /** The same, with the answer as the text that it is: for JSON that must not pass through JavaScript's numbers. */
   async requestText(method: string, path: string, options: RequestOptions = {}): Promise<{ text: string; date: Date }> {
+    const response = await this.open(method, path, options)
+    return { text: await response.text(), date: new Date(response.headers.get('date') ?? Number.NaN) }
+  }
+
+  /** The same, for answers that are not JSON: a stream of events, a file. */
+  async open(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
+    const { bytes, query = {}, headers, signal } = options
     const url = new URL(path, this.#options.url)
-    for (const [name, value] of Object.entries(options.query ?? {})) {
+    for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.set(name, String(value))
     }
     const send = this.#options.fetch ?? fetch
-    const body = options.text ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
+    const json = options.text ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
+    const content = bytes ?? json
     const response = await send(url, {
       method,
-      headers: { ...this.#credentials(), ...(body === undefined ? {} : JSON_BODY), ...options.headers },
-      ...(body === undefined ? {} : { body }),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      headers: { ...this.#credentials(), ...(json === undefined ? {} : JSON_BODY), ...headers },
+      ...(content === undefined ? {} : { body: content }),
+      ...(signal === undefined ? {} : { signal }),
     })
+    if (response.ok) return response
     const text = await response.text()
-    if (!response.ok) throw new ReeveError(response.status, parsed(text) ?? text, response.headers.get('x-request-id'))
-    return { text, date: new Date(response.headers.get('date') ?? Number.NaN) }
+    throw new ReeveError(response.status, parsed(text) ?? text, response.headers.get('x-request-id'))
   }
 
   #credentials(): Record<string, string> {

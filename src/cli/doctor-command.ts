@@ -1,12 +1,10 @@
 // `reeve doctor`: tries what a server would use, and says what to do about what does not work.
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { environment, parseConfig, redisUrl, type Config } from '../core/config.ts'
 import { openFiles } from '../core/files/open-files.ts'
 import { openLog } from '../core/log.ts'
 import { openRedisBus } from '../core/events/redis-bus.ts'
 import { joinStorage } from '../core/storage.ts'
-import { doorSettings } from '../doors/doors.ts'
+import { doorChecks, doorSettings, doorTools } from '../doors/doors.ts'
 import { CommandFailed } from './failure.ts'
 import { print, printJson, styled } from './terminal.ts'
 
@@ -16,23 +14,14 @@ interface Check {
   detail: string
 }
 
-// What later doors run: named here so that a machine can be prepared before they are opened.
-const TOOLS = [
-  { what: 'C compiler', command: 'cc', for: 'the sandbox helper and C submissions', debian: 'gcc' },
-  { what: 'C++ compiler', command: 'c++', for: 'C++ submissions', debian: 'g++' },
-  { what: 'Python', command: 'python3', for: 'Python submissions', debian: 'python3' },
-  { what: 'Java compiler', command: 'javac', for: 'Java submissions', debian: 'default-jdk-headless' },
-  { what: 'Rust compiler', command: 'rustc', for: 'Rust submissions', debian: 'rustc' },
-] as const
-
 export async function runDoctor(options: { json?: boolean }): Promise<void> {
   const { core: config } = parseConfig(environment(), doorSettings())
   const checks = [
     await checkDatabase(config),
     await checkRedis(config),
     await checkFiles(config),
-    checkCgroups(),
-    ...TOOLS.map(checkTool),
+    ...(await Promise.all(doorChecks.map(({ what, check }) => checked(what, () => check(config, environment()))))),
+    ...(await doorTools(environment())).map(toolCheck),
   ]
 
   if (options.json === true) printJson(checks)
@@ -82,16 +71,8 @@ const checkFiles = (config: Config): Promise<Check> =>
     return about
   })
 
-function checkCgroups(): Check {
-  const what = 'cgroups'
-  if (existsSync('/sys/fs/cgroup/cgroup.controllers')) return { what, status: 'ok', detail: 'version 2' }
-  if (existsSync('/sys/fs/cgroup/memory')) return { what, status: 'ok', detail: 'version 1' }
-  return { what, status: 'missing', detail: 'the judge cannot limit memory and time without them' }
-}
-
-function checkTool(tool: (typeof TOOLS)[number]): Check {
-  const { status, stdout, stderr } = spawnSync(tool.command, ['--version'], { encoding: 'utf8', timeout: 10_000 })
-  const version = (stdout || stderr || '').split('\n')[0] ?? ''
-  if (status === 0) return { what: tool.what, status: 'ok', detail: version }
-  return { what: tool.what, status: 'missing', detail: `needed for ${tool.for}: apt-get install ${tool.debian}` }
-}
+const toolCheck = ({ what, found, detail }: { what: string; found: boolean; detail: string }): Check => ({
+  what,
+  status: found ? 'ok' : 'missing',
+  detail,
+})

@@ -1,0 +1,414 @@
+// A box: its namespaces, its file system, and its first process, which forks each run.
+//
+// The helper makes detached, read-only copies of mounts of the host. A process born in new namespaces (user, pid, mount, ipc, uts,
+// net) hangs them into an empty tmpfs, makes that its root and lets go of the host's. It is process 1 of the box: whatever
+// loses its parent falls to it, and when it dies, or the helper does, the kernel kills the rest.
+//
+// With the right to do so (root) it has one id of the host and the programs another, and neither is root. Without, both have the
+// user's own, and it is protected by being process 1, by not being dumpable, and by the filter.
+#include "reeve-box.h"
+
+#include <grp.h>
+#include <libgen.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/mount.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+// <sys/mount.h>, which declares these, cannot be included together with <linux/mount.h>.
+extern int mount(const char *source, const char *target, const char *type, unsigned long flags, const void *options);
+extern int umount2(const char *target, int flags);
+enum { LAZILY = 2 /* MNT_DETACH */, OPEN_FILES_MAX = 1024, LOCKED_BYTES_MAX = 65536, CPU_BACKSTOP_S = 2 };
+
+static bool privileged;
+static struct bind {
+  const char *target;
+  int fd;
+  bool is_folder;
+} binds[BINDS_MAX];
+static int bind_count;
+
+bool box_privileged(void) { return privileged; }
+
+// ---- the helper's side
+
+static int put_file(const char *path, const char *text) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0 || write(fd, text, strlen(text)) < 0) failed("write(\"%s\")", path);
+  if (fd >= 0) close(fd);
+  return trouble.err == 0 ? 0 : -1;
+}
+
+static int map_ids(int pid, int inside, int uid, int gid) {
+  char path[64], map[128];
+  snprintf(path, sizeof path, "/proc/%d/setgroups", pid);
+  if (!privileged && put_file(path, "deny") != 0) return -1;
+  for (int group = 0; group < 2; group++) {
+    snprintf(path, sizeof path, "/proc/%d/%s_map", pid, group ? "gid" : "uid");
+    if (privileged) snprintf(map, sizeof map, "0 %d 1\n%d %d 1\n", BOX_ROOT_ID, BOX_USER_ID, BOX_USER_ID);
+    else snprintf(map, sizeof map, "%d %d 1\n", inside, group ? gid : uid);
+    if (put_file(path, map) != 0) return -1;
+  }
+  return 0;
+}
+
+// A mount namespace of its own, and the right to copy mounts in it: as root, or as the owner of a user namespace.
+int box_start(void) {
+  int uid = (int)geteuid(), gid = (int)getegid();
+  privileged = uid == 0 && unshare(CLONE_NEWNS) == 0;
+  if (!privileged && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return failed("unshare(CLONE_NEWUSER | CLONE_NEWNS)");
+  if (!privileged && map_ids(getpid(), uid, uid, gid) != 0) return -1;
+  return mount("none", "/", NULL, MS_SLAVE | MS_REC, NULL) == 0 ? 0 : failed("mount(\"/\", MS_SLAVE)");
+}
+
+static int copy_mount(const char *path, uint64_t attributes) {
+  struct mount_attr attr = {.attr_set = attributes | MOUNT_ATTR_NOSUID, .propagation = MS_PRIVATE};
+  int fd = (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+  if (fd < 0) return failed("open_tree(\"%s\")", path);
+  if (syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) == 0) return fd;
+  failed("mount_setattr(\"%s\")", path);
+  return close(fd), -1;
+}
+
+// A program can open its input again through /proc/self/fd, and may own the file: only a read-only mount keeps it as it is.
+// The copy of the folder is kept for the next run, whose input is most likely there, too.
+int open_input(const char *path) {
+  static char folder[PATH_MAX];
+  static int folder_fd = -1;
+  char real[PATH_MAX], copy[PATH_MAX];
+  if (realpath(path, real) == NULL) return failed("open(\"%s\")", path);
+  const char *parent = dirname(strcpy(copy, real));
+  if (strcmp(parent, folder) != 0) {
+    if (folder_fd >= 0) close(folder_fd);
+    *folder = 0;
+    if ((folder_fd = copy_mount(parent, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV)) < 0) return -1;
+    strcpy(folder, parent);
+  }
+  int fd = openat(folder_fd, strrchr(real, '/') + 1, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  return fd < 0 ? failed("open(\"%s\")", path) : fd;
+}
+
+static int add_bind(const char *source, const char *target, uint64_t attributes) {
+  struct stat stat;
+  if (bind_count == BINDS_MAX) return errno = E2BIG, failed("show more than %d paths", BINDS_MAX);
+  int fd = copy_mount(source, attributes);
+  if (fd < 0) return -1;
+  binds[bind_count++] = (struct bind){target, fd, fstat(fd, &stat) == 0 && S_ISDIR(stat.st_mode)};
+  return 0;
+}
+
+static int add_binds(const struct json *command) {
+  const uint64_t read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV;
+  const char *work = json_text(command, "work");
+  int count;
+  char **paths = json_list(command, "read_only", &count);
+  for (int i = 0; i + 1 < count; i += 2)
+    if (add_bind(paths[i], paths[i + 1], read_only) != 0) return -1;
+  for (char **device = json_list(command, "devices", &count); *device != NULL; device++)
+    if (add_bind(*device, *device, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC) != 0) return -1;
+  if (work == NULL) return errno = EINVAL, failed("open a box without work");
+  if (privileged && chown(work, BOX_USER_ID, BOX_USER_ID) != 0) return failed("chown(\"%s\")", work);
+  return add_bind(work, "/work", json_number(command, "writable") ? MOUNT_ATTR_NODEV : read_only);
+}
+
+static int fork_into(uint64_t flags, int cgroup, int *pidfd) {
+  struct clone_args arguments = {.flags = flags | CLONE_PIDFD, .pidfd = (uintptr_t)pidfd, .exit_signal = SIGCHLD};
+  if (cgroup >= 0) arguments.flags |= CLONE_INTO_CGROUP, arguments.cgroup = (unsigned)cgroup;
+  return (int)syscall(SYS_clone3, &arguments, sizeof arguments);
+}
+
+union control { // room for file descriptors beside a message
+  struct cmsghdr header;
+  char bytes[CMSG_SPACE(sizeof(int) * PASSED_FDS_MAX)];
+};
+
+static int send_message(int to, struct iovec *parts, size_t part_count, const int *fds, int count) {
+  union control control = {0};
+  size_t size = sizeof(int) * (size_t)count;
+  struct msghdr message = {.msg_iov = parts, .msg_iovlen = part_count};
+  if (count > 0) {
+    message.msg_control = control.bytes;
+    message.msg_controllen = CMSG_SPACE(size);
+    control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(size)};
+    memcpy(CMSG_DATA(&control.header), fds, size);
+  }
+  return sendmsg(to, &message, MSG_NOSIGNAL) < 0 ? failed("sendmsg to the box") : 0;
+}
+
+static ssize_t receive_message(int from, void *room, size_t size, int *fds) {
+  union control control;
+  struct iovec part = {room, size};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  ssize_t length;
+  do length = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
+  while (length < 0 && errno == EINTR);
+  struct cmsghdr *header = length < 0 ? NULL : CMSG_FIRSTHDR(&message);
+  if (header != NULL) memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+  return length;
+}
+
+static _Noreturn void first_process(int socket, const struct json *command);
+
+int box_open(struct box *box, const struct json *command) {
+  const uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
+  int ends[2] = {-1, -1}, pidfd = -1, fds[PASSED_FDS_MAX];
+  struct box_message ready;
+  struct iovec go = {"", 1};
+  bind_count = 0;
+  if (add_binds(command) == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) failed("socketpair");
+  if (trouble.err == 0 && (box->pid = fork_into(namespaces, cgroup_box_fd(), &pidfd)) == 0) first_process(ends[1], command);
+  if (trouble.err == 0 && box->pid < 0) failed("clone3(new namespaces)");
+  box->socket = ends[0];
+  for (int i = 0; i < bind_count; i++) close(binds[i].fd);
+  close(ends[1]);
+  close(pidfd);
+  if (trouble.err == 0 && map_ids(box->pid, BOX_USER_ID, (int)geteuid(), (int)getegid()) == 0 &&
+      send_message(box->socket, &go, 1, NULL, 0) == 0) {
+    if (receive_message(box->socket, &ready, sizeof ready, fds) == sizeof ready) trouble = ready.trouble;
+    else failed("start the first process of a box");
+  }
+  if (trouble.err == 0) return 0;
+  box_close(box);
+  return -1;
+}
+
+int box_send(struct box *box, const struct run_message *message, char **argv, char **env, const int *fds) {
+  static char strings[STRINGS_BYTES_MAX];
+  size_t used = 0;
+  for (int i = 0; i < message->argc + message->envc; i++) {
+    const char *word = i < message->argc ? argv[i] : env[i - message->argc];
+    size_t size = strlen(word) + 1;
+    if (used + size > sizeof strings) return errno = E2BIG, failed("pass arguments and environment");
+    memcpy(strings + used, word, size);
+    used += size;
+  }
+  struct iovec parts[] = {{(void *)(uintptr_t)message, sizeof *message}, {strings, used}};
+  return send_message(box->socket, parts, 2, fds, 3 + message->cgroup_fds);
+}
+
+bool box_receive(struct box *box, struct box_message *message, int *pidfd) {
+  int fds[PASSED_FDS_MAX] = {-1};
+  if (receive_message(box->socket, message, sizeof *message, fds) != sizeof *message) return false;
+  if (message->what == BOX_STARTED) *pidfd = fds[0];
+  return true;
+}
+
+void box_close(struct box *box) { // as often as you like
+  if (box->socket >= 0) close(box->socket);
+  if (box->pid > 0 && kill(box->pid, SIGKILL) == 0) waitpid(box->pid, NULL, 0);
+  box->pid = box->socket = -1;
+}
+
+// ---- inside: building the root
+
+// A place for a mount or a link, relative to the new root, with its parents.
+static int make_place(const char *absolute, char *path, bool is_folder) {
+  snprintf(path, PATH_MAX, "%s", absolute + 1);
+  for (char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+    *slash = 0;
+    if (mkdir(path, 0755) != 0 && errno != EEXIST) return failed("mkdir(\"/%s\") in the box", path);
+    *slash = '/';
+  }
+  if (is_folder ? mkdir(path, 0755) == 0 || errno == EEXIST : mknod(path, S_IFREG | 0644, 0) == 0) return 0;
+  return failed("create %s in the box", absolute);
+}
+
+static int build_root(const struct json *command) {
+  struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
+  char path[PATH_MAX];
+  int count;
+  if (mount("none", "/", NULL, MS_PRIVATE | MS_REC, NULL) != 0) return failed("mount(\"/\", MS_PRIVATE)");
+  if (mount("tmpfs", "/tmp", "tmpfs", 0, "size=1m,nr_inodes=4k,mode=755") != 0) return failed("mount(tmpfs)");
+  if (chdir("/tmp") != 0) return failed("chdir(\"/tmp\")");
+  for (struct bind *bind = binds; bind < binds + bind_count; bind++) {
+    if (make_place(bind->target, path, bind->is_folder) != 0) return -1;
+    if (syscall(SYS_move_mount, bind->fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0)
+      return failed("move_mount(\"%s\")", bind->target);
+  }
+  char **links = json_list(command, "links", &count);
+  for (int i = 0; i + 1 < count; i += 2) {
+    if (make_place(links[i + 1], path, false) != 0) return -1;
+    if (unlink(path) != 0 || symlink(links[i], path) != 0) return failed("symlink(\"%s\")", links[i + 1]);
+  }
+  if (make_place("/proc", path, true) != 0 || make_place("/tmp", path, true) != 0) return -1;
+  if (mount("proc", "proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "subset=pid,hidepid=invisible") != 0)
+    return failed("mount(proc)");
+  if (syscall(SYS_pivot_root, ".", ".") != 0) return failed("pivot_root");
+  if (umount2(".", LAZILY) != 0 || chdir("/") != 0) return failed("umount the host's root");
+  if (syscall(SYS_mount_setattr, AT_FDCWD, "/", 0, &read_only, sizeof read_only) != 0) return failed("mount_setattr(\"/\")");
+  return sethostname("box", 3) == 0 ? 0 : failed("sethostname");
+}
+
+// A /tmp in which nothing was ever made is as good as a new one, and can be told: making or removing a file dates it.
+static struct {
+  int64_t size; // 0: not mounted
+  struct timespec made;
+} tmp;
+
+static int mount_tmp(int64_t size) {
+  char options[96];
+  struct timespec long_ago[2] = {{0, 0}, {0, 0}};
+  struct stat stat_;
+  if (tmp.size == size) return 0;
+  if (tmp.size != 0 && umount2("/tmp", LAZILY) != 0) return failed("umount(\"/tmp\")");
+  tmp.size = 0;
+  snprintf(options, sizeof options, "mode=1777,nr_inodes=100k,size=%lld", (long long)size);
+  if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOATIME, options) != 0) return failed("mount(\"/tmp\")");
+  if (utimensat(AT_FDCWD, "/tmp", long_ago, 0) != 0 || stat("/tmp", &stat_) != 0) return failed("stat(\"/tmp\")");
+  tmp.size = size;
+  tmp.made = stat_.st_ctim;
+  return 0;
+}
+
+static int clean_tmp(void) {
+  struct stat now;
+  if (tmp.size == 0) return 0;
+  if (stat("/tmp", &now) != 0) return failed("stat(\"/tmp\")");
+  if (now.st_mtim.tv_sec == 0 && memcmp(&now.st_ctim, &tmp.made, sizeof tmp.made) == 0) return 0;
+  if (umount2("/tmp", LAZILY) != 0) return failed("umount(\"/tmp\")");
+  return tmp.size = 0, 0;
+}
+
+// ---- inside: a run
+
+static void limit(int resource, int64_t value) { // never above what the helper has: that would be refused
+  struct rlimit now;
+  getrlimit((__rlimit_resource_t)resource, &now);
+  if ((rlim_t)value < now.rlim_max) now.rlim_max = (rlim_t)value;
+  now.rlim_cur = now.rlim_max;
+  if (setrlimit((__rlimit_resource_t)resource, &now) != 0) failed("setrlimit(%d)", resource);
+}
+
+static void set_limits(const struct limits *limits, bool alone) {
+  limit(RLIMIT_CPU, limits->cpu_ms / 1000 + CPU_BACKSTOP_S);
+  limit(RLIMIT_FSIZE, limits->file_bytes > limits->output_bytes ? limits->file_bytes : limits->output_bytes + 1);
+  limit(RLIMIT_STACK, limits->stack_bytes);
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_NOFILE, OPEN_FILES_MAX);
+  limit(RLIMIT_MEMLOCK, LOCKED_BYTES_MAX);
+  limit(RLIMIT_MSGQUEUE, 0);
+  if (!alone) return; // no cgroup stands behind these
+  limit(RLIMIT_AS, limits->memory_bytes);
+  limit(RLIMIT_NPROC, limits->processes);
+}
+
+static void become_nobody(void) {
+  struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  struct __user_cap_data_struct none[2] = {{0}, {0}};
+  const unsigned id = BOX_USER_ID;
+  if (privileged && (setresgid(id, id, id) != 0 || setresuid(id, id, id) != 0)) failed("setresuid");
+  if (syscall(SYS_capset, &header, none) != 0) failed("capset");
+}
+
+// What the forked process says before it becomes the program: afterwards it has no way to.
+static struct trouble *before_program;
+
+static _Noreturn void become_program(const struct run_message *message, char **argv, char **env, const int *fds) {
+  setsid();
+  for (int i = 0; message->cgroup == CGROUP_V1 && i < message->cgroup_fds; i++)
+    if (write(fds[3 + i], "0", 1) != 1) failed("write(tasks) in the run's cgroup");
+  for (int i = 0; i < 3; i++)
+    if (dup2(fds[i], i) < 0) failed("dup2");
+  if (syscall(SYS_close_range, 3, ~0U, 0) != 0) failed("close_range");
+  if (chdir("/work") != 0) failed("chdir(\"/work\")");
+  set_limits(&message->limits, message->cgroup == CGROUP_NONE);
+  become_nobody();
+  if (trouble.err == 0 && seccomp_install() == 0) {
+    environ = env;
+    execvp(argv[0], argv);
+    failed("execve(\"%.200s\")", argv[0]);
+  }
+  *before_program = trouble;
+  _exit(127);
+}
+
+static void add_usage(struct box_message *ended, const struct rusage *usage) {
+  int64_t seconds = usage->ru_utime.tv_sec + usage->ru_stime.tv_sec, us = usage->ru_utime.tv_usec + usage->ru_stime.tv_usec;
+  ended->cpu_ns += seconds * 1000000000 + us * 1000;
+  if (usage->ru_maxrss * 1024 > ended->rss_bytes) ended->rss_bytes = usage->ru_maxrss * 1024;
+}
+
+// Until the program ends; then everybody else is killed at once and waited for.
+static void wait_for_all(int program, struct box_message *ended) {
+  struct rusage usage;
+  int status;
+  for (int pid = 0; pid != program;) {
+    pid = wait4(-1, &status, 0, &usage);
+    if (pid > 0) add_usage(ended, &usage);
+  }
+  ended->status = status;
+  ended->wall_ns += now_ns();
+  kill(-1, SIGKILL);
+  while (wait4(-1, &status, 0, &usage) > 0) add_usage(ended, &usage);
+}
+
+static void run(int socket, const struct run_message *message, char *strings, const int *fds, int last_pid) {
+  static char *words[WORDS_MAX + 2];
+  char **argv = words, **env = words + message->argc + 1;
+  for (int i = 0; i < message->argc + message->envc; i++, strings += strlen(strings) + 1)
+    *(i < message->argc ? argv + i : env + i - message->argc) = strings;
+  argv[message->argc] = env[message->envc] = NULL;
+
+  struct box_message reply = {.what = BOX_STARTED};
+  struct iovec part = {&reply, sizeof reply};
+  int pidfd = -1;
+  before_program->err = 0;
+  mount_tmp(message->limits.memory_bytes);
+  if (last_pid >= 0 && pwrite(last_pid, "1", 1, 0) != 1) failed("write(ns_last_pid)"); // the same pids in every run
+  reply.wall_ns = -now_ns();
+  int program = trouble.err != 0 ? -1 : fork_into(0, message->cgroup == CGROUP_V2 ? fds[3] : -1, &pidfd);
+  if (program == 0) become_program(message, argv, env, fds);
+  for (int i = 0; i < 3 + message->cgroup_fds; i++) close(fds[i]);
+  if (program < 0) failed("clone3(run)");
+  else {
+    send_message(socket, &part, 1, &pidfd, 1);
+    close(pidfd);
+    wait_for_all(program, &reply);
+    if (trouble.err == 0) trouble = *before_program;
+  }
+  clean_tmp();
+  reply.what = BOX_ENDED;
+  reply.trouble = trouble;
+  trouble.err = 0;
+  send_message(socket, &part, 1, NULL, 0);
+  mount_tmp(message->limits.memory_bytes); // for the next one, while nobody waits
+  trouble.err = 0; // or it will be told
+}
+
+static _Noreturn void first_process(int socket, const struct json *command) {
+  static _Alignas(struct run_message) char room[sizeof(struct run_message) + STRINGS_BYTES_MAX + 1];
+  struct box_message ready = {.what = BOX_READY};
+  struct iovec part = {&ready, sizeof ready};
+  int fds[PASSED_FDS_MAX], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int i = 0; i < 3; i++) dup2(null, i);
+  if (receive_message(socket, room, 1, fds) != 1) _exit(1); // until the ids are mapped
+  if (privileged && (setgroups(0, NULL) != 0 || setresgid(0, 0, 0) != 0 || setresuid(0, 0, 0) != 0)) failed("setresuid(0)");
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // after the change of ids, which forgets it
+  prctl(PR_SET_DUMPABLE, 0);
+  for (int capability = 0; prctl(PR_CAPBSET_DROP, capability) == 0; capability++) continue;
+  signal(SIGPIPE, SIG_DFL);
+  umask(022);
+  int last_pid = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC); // not every kernel has it
+  before_program = mmap(NULL, sizeof *before_program, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (before_program == MAP_FAILED) failed("mmap");
+  if (trouble.err == 0) build_root(command);
+  ready.trouble = trouble;
+  send_message(socket, &part, 1, NULL, 0);
+  if (ready.trouble.err != 0) _exit(1);
+
+  ssize_t length;
+  while ((length = receive_message(socket, room, sizeof room - 1, fds)) > (ssize_t)sizeof(struct run_message)) {
+    room[length] = 0;
+    run(socket, (struct run_message *)(void *)room, room + sizeof(struct run_message), fds, last_pid);
+  }
+  _exit(0); // and with it goes whatever is left inside
+}

@@ -1,0 +1,118 @@
+// Which system calls a program may make. Namespaces, ids and missing capabilities already keep it in; the filter takes away
+// what they leave: the kernel's larger attack surfaces, and whatever could outlive a run inside the box (System V IPC, keys).
+//
+// A denied call fails with EPERM, or ENOSYS where libraries know another way. Another architecture's calls (int 0x80, x32)
+// kill the program: their numbers mean something else. Calls newer than this file do not exist.
+#include "reeve-box.h"
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "The sandbox knows x86-64 and arm64."
+#endif
+
+enum { NEWEST_CALL = 462, X32_BIT = 0x40000000 }; // 462 is mseal, Linux 6.10
+
+static const int absent[] = {
+    SYS_clone3, // its flags are in memory, where a filter cannot look; libraries fall back to clone
+    SYS_shmget, SYS_shmat, SYS_shmctl, SYS_shmdt, SYS_semget, SYS_semop, SYS_semctl, SYS_semtimedop, SYS_msgget, SYS_msgsnd,
+    SYS_msgrcv, SYS_msgctl, SYS_mq_open, SYS_mq_unlink, SYS_mq_timedsend, SYS_mq_timedreceive, SYS_mq_notify,
+    SYS_mq_getsetattr, SYS_inotify_init1, SYS_inotify_add_watch, SYS_fanotify_init, SYS_fanotify_mark,
+    SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_io_setup, SYS_io_submit,
+#ifdef SYS_inotify_init
+    SYS_inotify_init,
+#endif
+};
+
+static const int denied[] = {
+    // other processes
+    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp, 438 /* pidfd_getfd */,
+    SYS_move_pages, SYS_migrate_pages, SYS_perf_event_open,
+    // files
+    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, 428 /* open_tree */, 429 /* move_mount */, 430 /* fsopen */,
+    431 /* fsconfig */, 432 /* fsmount */, 433 /* fspick */, 442 /* mount_setattr */, 457 /* statmount */,
+    458 /* listmount */, SYS_name_to_handle_at, SYS_open_by_handle_at, SYS_quotactl, 443 /* quotactl_fd */, SYS_acct,
+    SYS_swapon, SYS_swapoff, 451 /* cachestat */,
+    // namespaces, keys, filters
+    SYS_unshare, SYS_setns, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_bpf, SYS_seccomp, SYS_userfaultfd,
+    447 /* memfd_secret */,
+    // network: only socketpair, below
+    SYS_socket, SYS_bind, SYS_connect, SYS_listen, SYS_accept, SYS_accept4,
+    // the machine
+    SYS_kexec_load, SYS_kexec_file_load, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_reboot, SYS_syslog,
+    SYS_sethostname, SYS_setdomainname, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_vhangup,
+#ifdef __x86_64__
+    SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl,
+#endif
+};
+
+enum { NEW_NAMESPACES = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET };
+
+// Rules on one argument (its lower half: the kernel reads no more of these): deny when it is, is not, or has bits of a value.
+static const struct rule {
+  int call, argument;
+  enum { IS, IS_NOT, HAS } when;
+  unsigned value;
+} rules[] = {
+    {SYS_clone, 0, HAS, NEW_NAMESPACES},
+    {SYS_socketpair, 0, IS_NOT, AF_UNIX},
+    {SYS_prlimit64, 0, IS_NOT, 0}, // another process's limits: without privileges the box's own first process has the same id
+    {SYS_personality, 0, IS_NOT, 0xffffffff}, // asking is allowed
+    {SYS_ioctl, 1, IS, TIOCSTI},
+    {SYS_ioctl, 1, IS, 0x541c /* TIOCLINUX */},
+    {SYS_fcntl, 1, IS, F_SETLEASE},
+    {SYS_fcntl, 1, IS, F_NOTIFY},
+    {SYS_prctl, 0, IS, PR_SET_SECCOMP},
+    {SYS_prctl, 0, IS, PR_SET_MM},
+};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(field))
+#define JUMP(test, value, yes, no) BPF_JUMP(BPF_JMP | (test) | BPF_K, (unsigned)(value), yes, no)
+#define ANSWER(action) BPF_STMT(BPF_RET | BPF_K, action)
+
+int seccomp_install(void) {
+  static struct sock_filter code[16 + 2 * (COUNT(absent) + COUNT(denied)) + 6 * COUNT(rules)];
+  static unsigned short length;
+  if (length == 0) { // built once, by the first process of the box
+    unsigned short n = 0;
+    code[n++] = (struct sock_filter)LOAD(offsetof(struct seccomp_data, arch));
+    code[n++] = (struct sock_filter)JUMP(BPF_JEQ, NATIVE_ARCH, 1, 0);
+    code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_KILL_PROCESS);
+    code[n++] = (struct sock_filter)LOAD(offsetof(struct seccomp_data, nr));
+    code[n++] = (struct sock_filter)JUMP(BPF_JGT, NEWEST_CALL, 0, 3);
+    code[n++] = (struct sock_filter)JUMP(BPF_JGE, X32_BIT, 0, 1);
+    code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_KILL_PROCESS);
+    code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | ENOSYS);
+    for (size_t i = 0; i < COUNT(absent) + COUNT(denied); i++) {
+      int call = i < COUNT(absent) ? absent[i] : denied[i - COUNT(absent)];
+      code[n++] = (struct sock_filter)JUMP(BPF_JEQ, call, 0, 1);
+      code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | (i < COUNT(absent) ? ENOSYS : EPERM));
+    }
+    for (const struct rule *rule = rules; rule < rules + COUNT(rules); rule++) {
+      code[n++] = (struct sock_filter)JUMP(BPF_JEQ, rule->call, 0, 4);
+      code[n++] = (struct sock_filter)LOAD(offsetof(struct seccomp_data, args) + 8 * (size_t)rule->argument);
+      code[n++] = (struct sock_filter)JUMP(rule->when == HAS ? BPF_JSET : BPF_JEQ, rule->value, rule->when == IS_NOT, rule->when != IS_NOT);
+      code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | EPERM);
+      code[n++] = (struct sock_filter)LOAD(offsetof(struct seccomp_data, nr));
+    }
+    code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ALLOW);
+    length = n;
+  }
+  struct sock_fprog program = {.len = length, .filter = code};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed("prctl(PR_SET_NO_NEW_PRIVS)");
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return failed("prctl(PR_SET_SECCOMP)");
+  return 0;
+}

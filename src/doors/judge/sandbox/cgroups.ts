@@ -1,0 +1,184 @@
+// Where runs are counted. Below a base (`reeve` at the hierarchy's root, the own cgroup where that was delegated, or SANDBOX_CGROUP)
+// each helper has a folder `slot-<pid namespace>-<pid>-<start>-<number>`, named after the Reeve process that made it. The helper
+// removes it when it ends; what a killed one has left is removed by its Reeve process, or by the next one to start.
+import { readlinkSync, readFileSync } from 'node:fs'
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { codeOf } from '../../../core/embedded/error-code.ts'
+
+const V1_CONTROLLERS = ['memory', 'cpuacct', 'pids'] as const
+const CONTROLLERS = '+memory +pids'
+const REMOVE_TRIES = 1000
+const REMOVE_WAIT_MS = 5
+
+export interface Hierarchy {
+  version: 1 | 2
+  /** Where it is mounted and, below that, the base: one pair, or with version 1 one for each controller. */
+  trees: readonly { mount: string; base: string }[]
+}
+
+export interface SlotFolders {
+  /** The helper's arguments. */
+  args: readonly string[]
+  /** Kills what is inside and removes it. Idempotent. */
+  remove(): Promise<void>
+}
+
+export interface Cgroups {
+  version: 1 | 2
+  newSlot(): Promise<SlotFolders>
+}
+
+/** Reads /proc/self/mountinfo and /proc/self/cgroup. A string says what is missing. */
+export function findHierarchy(
+  mountinfo: string,
+  membership: string,
+  options: { base: string; isRoot: boolean },
+): Hierarchy | string {
+  const mounts = mountinfo.split('\n').flatMap(parseMount)
+  const mountOf = (controller: string) =>
+    mounts.find(({ type, options }) => type === 'cgroup' && options.includes(controller))
+  const named = options.base.replace(/^\/+|\/+$/g, '')
+
+  if (mountOf('memory') !== undefined) {
+    const missing = V1_CONTROLLERS.find((controller) => mountOf(controller) === undefined)
+    if (missing !== undefined) return `the cgroup v1 controller ${missing} is not mounted`
+    return {
+      version: 1,
+      trees: V1_CONTROLLERS.map((controller) => ({ mount: mountOf(controller)?.point ?? '', base: named || 'reeve' })),
+    }
+  }
+  const unified = mounts.find(({ type }) => type === 'cgroup2')
+  if (unified === undefined) return 'no cgroup hierarchy is mounted'
+  if (named !== '' || options.isRoot) return { version: 2, trees: [{ mount: unified.point, base: named || 'reeve' }] }
+  const own = /^0::(.*)$/m.exec(membership)?.[1] ?? '/'
+  const base = unified.root !== '/' && own.startsWith(unified.root) ? own.slice(unified.root.length) : own
+  return { version: 2, trees: [{ mount: unified.point, base: base.replace(/^\/+/, '') }] }
+}
+
+/** Makes the base and sweeps what dead processes have left. Rejects with the system's error, which names call and path. */
+export async function openCgroups({ version, trees }: Hierarchy): Promise<Cgroups> {
+  const bases = trees.map(({ mount, base }) => join(mount, base))
+  for (const tree of trees) await makeBase(version, tree)
+  for (const base of bases.toReversed()) await sweep(base)
+
+  const owner = `slot-${identity(process.pid)}`
+  let made = 0
+  return {
+    version,
+    async newSlot() {
+      made += 1
+      const folders = bases.map((base) => join(base, `${owner}-${made}`))
+      for (const [index, folder] of folders.entries()) {
+        await mkdir(folder).catch(async (error: unknown) => {
+          const tree = trees[index]
+          if (codeOf(error) !== 'ENOENT' || tree === undefined) throw error
+          await makeBase(version, tree) // another process has removed the empty base
+          await mkdir(folder)
+        })
+      }
+      const remove = async () => {
+        for (const folder of folders.toReversed()) await removeSlot(folder)
+        for (const base of bases) await rmdir(base).catch(() => {}) // unless it is still of use
+      }
+      return { args: [`v${version}`, ...folders], remove }
+    },
+  }
+}
+
+interface Mount {
+  root: string
+  point: string
+  type: string
+  options: readonly string[]
+}
+
+function parseMount(line: string): Mount[] {
+  const [left = '', right] = line.split(' - ')
+  if (right === undefined) return []
+  const [, , , root = '', point = ''] = left.split(' ')
+  const [type = '', , options = ''] = right.split(' ')
+  return [{ root: unescape(root), point: unescape(point), type, options: options.split(',') }]
+}
+
+const unescape = (path: string) =>
+  path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)))
+
+/** Version 2 hands controllers down level by level: wherever one does not have them yet, the level above is told to. */
+async function makeBase(version: 1 | 2, { mount, base }: { mount: string; base: string }): Promise<void> {
+  let folder = mount
+  for (const part of base.split('/').filter((part) => part !== '')) {
+    const child = join(folder, part)
+    await mkdir(child, { recursive: true })
+    if (version === 2 && !hasControllers(await readFile(join(child, 'cgroup.controllers'), 'utf8')))
+      await handDown(folder)
+    folder = child
+  }
+  if (version === 2) await handDown(folder)
+}
+
+const hasControllers = (list: string) =>
+  ['memory', 'pids'].every((controller) => list.split(/\s+/).includes(controller))
+
+/** A cgroup hands its controllers down only while no process is in it: those that are move to a leaf. */
+async function handDown(folder: string): Promise<void> {
+  const control = join(folder, 'cgroup.subtree_control')
+  if (hasControllers(await readFile(control, 'utf8'))) return
+  const enable = () => writeFile(control, CONTROLLERS)
+  try {
+    return await enable()
+  } catch (error) {
+    if (codeOf(error) !== 'EBUSY') throw error
+  }
+  const leaf = join(folder, 'reeve-main')
+  await mkdir(leaf, { recursive: true })
+  for (const pid of await membersOf(folder)) await writeFile(join(leaf, 'cgroup.procs'), pid).catch(() => {}) // it may have ended
+  await enable()
+}
+
+/** The processes that made them are gone, so nobody else will. Only of this pid namespace: others cannot be seen from here. */
+async function sweep(base: string): Promise<void> {
+  for (const name of await readdir(base)) {
+    const [, owner, pid] = /^slot-((?:\d+)-(\d+)-(?:\d+))-\d+$/.exec(name) ?? []
+    if (owner === undefined || !owner.startsWith(`${pidNamespace()}-`) || owner === identity(Number(pid))) continue
+    await removeSlot(join(base, name))
+  }
+}
+
+async function removeSlot(folder: string): Promise<void> {
+  for (const path of [join(folder, 'run'), join(folder, 'box'), folder]) {
+    for (let tries = 0; tries < REMOVE_TRIES; tries += 1) {
+      const code = await rmdir(path).then(() => null, codeOf)
+      if (code !== 'EBUSY') break
+      for (const pid of await membersOf(path)) kill(Number(pid))
+      await sleep(REMOVE_WAIT_MS)
+    }
+  }
+}
+
+async function membersOf(folder: string): Promise<string[]> {
+  const text = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '')
+  return text.split('\n').filter((pid) => Number(pid) > 1)
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if (codeOf(error) !== 'ESRCH') throw error
+  }
+}
+
+const pidNamespace = () => readlinkSync('/proc/self/ns/pid').replace(/\D/g, '')
+
+/** A pid alone may come again; with the moment of its start it is one process. */
+function identity(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+    return `${pidNamespace()}-${pid}-${started}`
+  } catch {
+    return ''
+  }
+}

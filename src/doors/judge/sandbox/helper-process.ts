@@ -1,0 +1,141 @@
+// One helper process: a command in, a line out. Both its pipes are always read to the end, and only so much of them is kept.
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { ProtocolError, SandboxError } from './sandbox-error.ts'
+
+/** How long a helper that was told to stop may take to kill what runs and to remove its cgroups. */
+const END_WAIT_MS = 10_000
+const KILL_COMMAND = '{"cmd":"kill"}\n' // the helper looks for these very bytes while a program runs
+
+export interface HelperOptions {
+  program: string
+  args: readonly string[]
+  stdoutLimitBytes: number
+  stderrLimitBytes: number
+  onTruncated(stream: 'stdout' | 'stderr'): void
+}
+
+export interface Helper {
+  /** The answer to one command; one at a time. */
+  ask(command: object): Promise<unknown>
+  /** Ends the run in progress; its answer still comes. */
+  interrupt(): void
+  readonly isAlive: boolean
+  readonly pid: number
+  /** Resolves when the process is gone, and with it everything that it ran. Idempotent. */
+  end(): Promise<void>
+}
+
+interface Waiting {
+  resolve(answer: unknown): void
+  reject(error: Error): void
+}
+
+/** Starts the process and waits for its first line, which says that it may do what it needs to, or which call was refused. */
+export async function startHelper(options: HelperOptions): Promise<{ helper: Helper; hello: unknown }> {
+  // A process group of its own: Ctrl-C in a terminal must not end it before the server has drained.
+  const child = spawn(options.program, options.args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+    cwd: '/',
+    env: {},
+  })
+  const helper = new HelperProcess(child, options)
+  const hello = await helper.firstLine()
+  return { helper, hello }
+}
+
+class HelperProcess implements Helper {
+  private waiting: Waiting | null = null
+  private line: Buffer[] = []
+  private lineBytes = 0
+  private stderr = ''
+  private readonly child: ChildProcessWithoutNullStreams
+  private readonly options: HelperOptions
+  private readonly exited: Promise<unknown>
+  isAlive = true
+
+  constructor(child: ChildProcessWithoutNullStreams, options: HelperOptions) {
+    this.child = child
+    this.options = options
+    this.exited = new Promise((resolve) => child.once('close', resolve))
+    child.on('error', (error) => this.gone(error.message))
+    child.on('close', (code, signal) => this.gone(signal ?? `exit code ${code}`))
+    child.stdin.on('error', () => {}) // it is gone, which `close` tells
+    child.stdout.on('data', (chunk: Buffer) => this.heard(chunk))
+    child.stderr.on('data', (chunk: Buffer) => this.complained(chunk))
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0
+  }
+
+  firstLine(): Promise<unknown> {
+    return new Promise((resolve, reject) => (this.waiting = { resolve, reject }))
+  }
+
+  ask(command: object): Promise<unknown> {
+    if (this.waiting !== null) return Promise.reject(new SandboxError('The helper is busy.'))
+    if (!this.isAlive) return Promise.reject(new ProtocolError('no_answer', 'the helper has ended'))
+    const answer = this.firstLine()
+    this.stderr = ''
+    this.child.stdin.write(`${JSON.stringify(command)}\n`)
+    return answer
+  }
+
+  interrupt(): void {
+    if (this.isAlive) this.child.stdin.write(KILL_COMMAND)
+  }
+
+  async end(): Promise<void> {
+    this.child.stdin.end()
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), END_WAIT_MS)
+    if (this.isAlive) await this.exited
+    clearTimeout(timer)
+  }
+
+  private settle(settle: (waiting: Waiting) => void): void {
+    const { waiting } = this
+    this.waiting = null
+    if (waiting !== null) settle(waiting)
+  }
+
+  private gone(how: string): void {
+    this.isAlive = false
+    const said = this.stderr === '' ? '' : `: ${this.stderr.slice(-1000)}`
+    this.settle(({ reject }) => reject(new ProtocolError('no_answer', `the helper ended (${how})${said}`)))
+  }
+
+  private heard(chunk: Buffer): void {
+    for (let rest = chunk; rest.length > 0;) {
+      const end = rest.indexOf(0x0a)
+      const part = end === -1 ? rest : rest.subarray(0, end)
+      this.lineBytes += part.length
+      if (this.lineBytes <= this.options.stdoutLimitBytes) this.line.push(part)
+      if (end === -1) return
+      rest = rest.subarray(end + 1)
+      this.answered(Buffer.concat(this.line).toString(), this.lineBytes > this.options.stdoutLimitBytes)
+      this.line = []
+      this.lineBytes = 0
+    }
+  }
+
+  private answered(line: string, isTruncated: boolean): void {
+    if (isTruncated) {
+      this.options.onTruncated('stdout')
+      return this.settle(({ reject }) => reject(new ProtocolError('truncated', 'more than JUDGE_STDOUT_LIMIT_BYTES')))
+    }
+    let answer: unknown
+    try {
+      answer = JSON.parse(line)
+    } catch {
+      return this.settle(({ reject }) => reject(new ProtocolError('invalid_json', line.slice(0, 200))))
+    }
+    this.settle(({ resolve }) => resolve(answer))
+  }
+
+  private complained(chunk: Buffer): void {
+    const room = this.options.stderrLimitBytes - this.stderr.length
+    if (room > 0 && chunk.length > room) this.options.onTruncated('stderr')
+    if (room > 0) this.stderr += chunk.subarray(0, room).toString()
+  }
+}

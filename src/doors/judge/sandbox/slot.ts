@@ -1,0 +1,210 @@
+// A slot runs one box at a time. As an agent it keeps its helper between boxes and starts another when that one has broken; with
+// `exec` every run gets a helper of its own. Both speak the same protocol to the same program.
+import { join } from 'node:path'
+import type { Box, BoxOptions, Run, RunReport, Slot } from './box.ts'
+import type { Helper } from './helper-process.ts'
+import { remedyFor } from './remedies.ts'
+import { parseReport } from './report.ts'
+import type { RootFiles } from './root-files.ts'
+import { ProtocolError, SandboxError, type ProtocolReason } from './sandbox-error.ts'
+import { staticBytes } from './static-size.ts'
+
+/** After so many helpers in a row that broke, a slot runs each program with a helper of its own. */
+const BROKEN_MAX = 3
+
+export interface SlotOptions {
+  mode: 'agent' | 'exec'
+  root: RootFiles
+  /** A helper that is ready; its `end` also removes its cgroups. */
+  launch(): Promise<Helper>
+  onProtocolError(reason: ProtocolReason): void
+  onFallBack(): void
+}
+
+export function createSlot(options: SlotOptions): Slot {
+  const session = new Session(options)
+  return {
+    async open(boxOptions) {
+      const box = new OpenBox(boxOptions, openCommand(boxOptions, options.root), session)
+      await box.prepare()
+      return box
+    },
+    close: () => session.close(),
+  }
+}
+
+/** The helper of a slot, and which box is open in it. */
+class Session {
+  mode: 'agent' | 'exec'
+  private readonly options: SlotOptions
+  private helper: Helper | null = null
+  private opened: OpenBox | null = null
+  private brokenInRow = 0
+  private isClosed = false
+
+  constructor(options: SlotOptions) {
+    this.options = options
+    this.mode = options.mode
+  }
+
+  /** A helper in which that box is open. */
+  async helperFor(box: OpenBox): Promise<Helper> {
+    if (this.isClosed) throw new SandboxError('The slot is closed.')
+    if (this.helper?.isAlive === false) await this.drop()
+    this.helper ??= await this.options.launch()
+    if (this.opened !== box) {
+      this.opened = null
+      const failure = failureIn(await this.helper.ask(box.command))
+      if (failure !== null) throw new SandboxError(`The box cannot be opened: ${failure}`)
+      this.opened = box
+    }
+    return this.helper
+  }
+
+  /** The box has gone, or is about to: it is opened again if something is to run in it. */
+  forget(box: OpenBox): boolean {
+    if (this.opened !== box) return false
+    this.opened = null
+    return true
+  }
+
+  async drop(): Promise<void> {
+    const { helper } = this
+    this.helper = this.opened = null
+    await helper?.end()
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true
+    await this.drop()
+  }
+
+  async closeBox(box: OpenBox): Promise<void> {
+    const { helper } = this
+    if (this.forget(box) && helper?.isAlive === true) await this.guard(() => helper.ask({ cmd: 'close' }))
+  }
+
+  /** Whatever a helper that broke its protocol says next cannot be trusted: it goes. */
+  async guard<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      const result = await work()
+      this.brokenInRow = 0
+      return result
+    } catch (error) {
+      if (error instanceof ProtocolError) {
+        this.options.onProtocolError(error.reason)
+        this.brokenInRow += 1
+        if (this.brokenInRow === BROKEN_MAX && this.mode === 'agent') {
+          this.mode = 'exec'
+          this.options.onFallBack()
+        }
+        await this.drop()
+      }
+      throw error
+    }
+  }
+}
+
+class OpenBox implements Box {
+  readonly command: object
+  private readonly options: BoxOptions
+  private readonly session: Session
+  private readonly sizes = new Map<string, number>()
+  private isClosed = false
+
+  constructor(options: BoxOptions, command: object, session: Session) {
+    this.options = options
+    this.command = command
+    this.session = session
+  }
+
+  /** With `exec` there is nothing to prepare: each run opens the box for itself. */
+  async prepare(): Promise<void> {
+    if (this.session.mode === 'agent') await this.session.guard(() => this.session.helperFor(this))
+  }
+
+  async run(run: Run): Promise<RunReport> {
+    const { signal } = this.options
+    if (this.isClosed) throw new SandboxError('The box is closed.')
+    const size = await this.staticSize(run.argv[0] ?? '')
+    try {
+      return await this.session.guard(async () => {
+        signal?.throwIfAborted()
+        const helper = await this.session.helperFor(this)
+        signal?.throwIfAborted()
+        return this.runIn(helper, run, size)
+      })
+    } finally {
+      if (this.session.mode === 'exec') await this.session.drop()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true
+    await this.session.closeBox(this)
+  }
+
+  private async runIn(helper: Helper, run: Run, size: number): Promise<RunReport> {
+    const { signal } = this.options
+    const interrupt = () => helper.interrupt()
+    signal?.addEventListener('abort', interrupt)
+    try {
+      const report = parseReport(await helper.ask(runCommand(run, size)), run)
+      if (report.verdict === 'SE') this.session.forget(this)
+      signal?.throwIfAborted()
+      return report
+    } finally {
+      signal?.removeEventListener('abort', interrupt)
+    }
+  }
+
+  private async staticSize(program: string): Promise<number> {
+    if (!program.startsWith('/work/')) return 0
+    const path = join(this.options.workFolder, program.slice('/work/'.length))
+    const size = this.sizes.get(program) ?? (await staticBytes(path))
+    if (!this.options.writable) this.sizes.set(program, size)
+    return size
+  }
+}
+
+const openCommand = (box: BoxOptions, root: RootFiles) => ({
+  cmd: 'open',
+  work: box.workFolder,
+  writable: box.writable,
+  read_only: [
+    ...root.read_only,
+    ...box.readOnlyPaths.flatMap((path) => [path, path]),
+    ...(box.mounts ?? []).flatMap(({ from, to }) => [from, to]),
+  ],
+  devices: root.devices,
+  links: root.links,
+})
+
+const runCommand = (run: Run, size: number) => ({
+  cmd: 'run',
+  job_id: run.jobId,
+  attempt_id: run.attemptId,
+  argv: run.argv,
+  env: Object.entries(run.env).map(([name, value]) => `${name}=${value}`),
+  stdin: run.stdinPath,
+  stdout: run.stdoutPath,
+  stderr: run.stderrPath,
+  cpu_ms: run.cpuMs,
+  wall_ms: run.wallMs,
+  memory_bytes: run.memoryBytes,
+  static_bytes: size,
+  processes: run.processesMax,
+  output_bytes: run.outputBytesMax,
+  file_bytes: run.fileBytesMax,
+  stack_bytes: run.stackBytes,
+})
+
+/** `{"failed":{"call","error"}}` or `{"refused":…}` in place of what was hoped for. */
+export function failureIn(answer: unknown): string | null {
+  const fields: Record<string, unknown> = typeof answer === 'object' ? { ...answer } : {}
+  const failed = fields['failed'] ?? fields['refused']
+  if (typeof failed !== 'object' || failed === null) return null
+  const { call, error }: Record<string, unknown> = { ...failed }
+  const failure = `${String(call)}: ${String(error)}`
+  return [failure, remedyFor(failure)].filter((part) => part !== null).join('. ')
+}
