@@ -105,22 +105,6 @@ async function giveBackUntil(deps: AttemptDeps, job: Acquired, waiting: Waiting)
   return true // it is announced when it is due
 }
 
-async function giveBackUntil(deps: AttemptDeps, job: Acquired, waiting: Waiting): Promise<boolean> {
-  const { jobId, attemptId, owner } = job
-  const { waitsFor, lookAgainMs: delayMs, effects = [] } = waiting
-  const answer = await deps.ledger.release({
-    jobId,
-    attemptId,
-    owner,
-    delayMs: Math.max(1, Math.round(delayMs)),
-    note: `waits for job ${waitsFor}`,
-    effects,
-  })
-  if (!answer.ok) return explainRefusal(answer.code, job, deps.log, deps.metrics)
-  deps.onWaiting(job, waiting)
-  return true // it is announced when it is due
-}
-
 async function fail(deps: AttemptDeps, job: Acquired, outcome: Outcome & { ok: false }): Promise<boolean> {
   const { kind, ledger, metrics, retry } = deps
   const answer = await ledger.fail({
