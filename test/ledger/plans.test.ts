@@ -2,14 +2,14 @@
 // empty table or on a full one: rows are found by an index, and only the rows that are meant.
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { escapeLiteral } from 'pg'
 import { Registry } from 'prom-client'
-import type { Database, Pool, Tx } from '../../src/core/database.ts'
+import type { Database } from '../../src/core/database.ts'
 import type { Ledger } from '../../src/core/ledger/ledger.ts'
 import { dispatchOnce } from '../../src/core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from '../../src/core/outbox/metrics.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { deafBus, openTestLedger, setupLedger } from '../support/ledger.ts'
+import { recording, scansOf, type Statement } from '../support/plans.ts'
 import { note, UNKNOWN_JOB } from './dump.ts'
 
 const FILL = `
@@ -25,47 +25,24 @@ const FILL = `
   insert into outbox_events (topic, payload, next_attempt_at)
   select 'note', '{}', now() + interval '1 day' from generate_series(1, 20000)`
 
+const TABLES = ['jobs', 'attempts', 'outbox_events', 'idempotency_keys']
+
 /** A page of repair is the longest look that any of them takes. */
 const ROWS_MAX = 10_000
 const ROWS_USUAL = 20
-
-interface Statement {
-  sql: string
-  params: readonly unknown[]
-}
-
-interface PlanNode {
-  'Node Type': string
-  'Relation Name'?: string
-  'Actual Rows': number
-  'Actual Loops': number
-  'Rows Removed by Filter'?: number
-  Plans?: PlanNode[]
-}
 
 test('every hot statement finds its rows by index, with a plan made on an empty table and on a full one', async (t) => {
   const { database } = await setupLedger(t)
   const statements = await hotStatements(t, database)
   await database.query('truncate jobs, attempts, outbox_events, idempotency_keys cascade')
 
-  const found = await database.hot.transaction(async (tx) => {
-    for (const [index, { sql }] of statements.entries()) await tx.script(`prepare s${index} as ${sql}`)
-    const empty = await looks(tx, statements)
-    await database.transaction((other) => other.script(FILL))
-    const kept = await looks(tx, statements)
-    await database.transaction((other) => other.script('analyze'))
-    return { empty, kept, fresh: await looks(tx, statements) }
-  })
+  const found = await scansOf(database, statements, { fill: FILL, tables: TABLES })
 
   assert(statements.length >= 20, `only ${statements.length} statements were seen`)
-  for (const [name, looks] of Object.entries(found)) {
-    for (const { sql, scans } of looks) {
-      for (const { node, rows } of scans) {
-        assert(!node.startsWith('Seq Scan'), `${name}: ${node} in ${sql}`)
-        const most = sql.includes('with page as') ? ROWS_MAX : ROWS_USUAL
-        assert(rows <= most, `${name}: ${node} touched ${rows} rows in ${sql}`)
-      }
-    }
+  for (const { when, sql, node, rows } of found) {
+    assert(!node.startsWith('Seq Scan'), `${when}: ${node} in ${sql}`)
+    const most = sql.includes('with page as') ? ROWS_MAX : ROWS_USUAL
+    assert(rows <= most, `${when}: ${node} touched ${rows} rows in ${sql}`)
   }
 })
 
@@ -90,28 +67,6 @@ async function hotStatements(t: TestContext, database: Database): Promise<Statem
     new AbortController().signal,
   )
   return [...seen.values()]
-}
-
-function recording(database: Database, seen: Map<string, Statement>): Database {
-  const record = (sql: string, params: readonly unknown[] = []) =>
-    void (seen.has(sql) || seen.set(sql, { sql, params }))
-  const hot: Pool = {
-    query: (sql, params) => {
-      record(sql, params)
-      return database.hot.query(sql, params)
-    },
-    transaction: (work) =>
-      database.hot.transaction((tx) =>
-        work({
-          ...tx,
-          query: (sql, params) => {
-            record(sql, params)
-            return tx.query(sql, params)
-          },
-        }),
-      ),
-  }
-  return { ...database, hot }
 }
 
 async function doEverything(ledger: Ledger, database: Database): Promise<void> {
@@ -141,33 +96,4 @@ async function doEverything(ledger: Ledger, database: Database): Promise<void> {
   await ledger.nextDueMs()
   await ledger.findAbandoned({ kinds: ['echo'], exhausted: false })
   await ledger.findWaiting({ kind: 'echo', olderThanMs: 0, after: null, limit: 5 })
-}
-
-/** What each statement looks at when it runs by its prepared plan. Nothing of it is kept. */
-async function looks(tx: Tx, statements: readonly Statement[]) {
-  const found: { sql: string; scans: { node: string; rows: number }[] }[] = []
-  for (const [index, { sql, params }] of statements.entries()) {
-    const given = params.map((param) => escapeLiteral(literalText(param))).join(', ')
-    await tx.script('savepoint before')
-    const [row] = await tx.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
-      `explain (analyze, format json) execute s${index}${given === '' ? '' : `(${given})`}`,
-    )
-    await tx.script('rollback to before')
-    const plan = row?.['QUERY PLAN'][0]?.Plan
-    assert(plan !== undefined)
-    found.push({ sql, scans: scansOf(plan) })
-  }
-  return found
-}
-
-const literalText = (param: unknown): string => (Array.isArray(param) ? `{${param.join(',')}}` : String(param))
-
-const TABLES = new Set(['jobs', 'attempts', 'outbox_events', 'idempotency_keys'])
-
-function scansOf(node: PlanNode): { node: string; rows: number }[] {
-  const table = node['Relation Name'] ?? ''
-  const rows = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
-  const mine =
-    TABLES.has(table) && node['Node Type'].includes('Scan') ? [{ node: `${node['Node Type']} on ${table}`, rows }] : []
-  return [...mine, ...(node.Plans ?? []).flatMap(scansOf)]
 }

@@ -248,3 +248,38 @@ describe('an idempotent submit', () => {
     ])
   })
 })
+
+describe('a guarded submit', () => {
+  const GUARD = {
+    tables: `asked as materialized (select * from json_to_recordset($1) as r (job_id uuid, seat integer)),
+      accepted as (insert into seats (seat, job_id) select seat, job_id from asked order by seat
+                       on conflict do nothing returning job_id)`,
+    answer:
+      'select seat, accepted.job_id is not null as taken from asked left join accepted using (job_id) order by seat',
+  }
+
+  for (const announceByOutbox of [false, true]) {
+    test(`makes the jobs that the door's own rows allow, and no others (${announceByOutbox ? 'Redis' : 'PostgreSQL'})`, async (t) => {
+      const { database, bus } = await setupLedger(t)
+      await database.query('create table if not exists seats (seat integer primary key, job_id uuid not null)')
+      await database.query('insert into seats values (2, gen_random_uuid())')
+      const ready: string[] = []
+      const ledger = openTestLedger({ database, bus, announceByOutbox, onReady: (kinds) => ready.push(...kinds) })
+      const asked = [1, 2, 3].map((seat) => ({ job: { kind: 'echo', payload: { seat } }, more: { seat } }))
+
+      const answers = await ledger.submitGuarded(GUARD, asked)
+
+      assert.deepEqual(answers, [
+        { seat: 1, taken: true },
+        { seat: 2, taken: false },
+        { seat: 3, taken: true },
+      ])
+      const jobs = await ledger.list({ limit: 10 })
+      assert.deepEqual(jobs.map(({ payload }) => JSON.stringify(payload)).toSorted(), ['{"seat":1}', '{"seat":3}'])
+      assert.deepEqual(ready, ['echo'])
+      const [outbox] = await database.query('select count(*)::integer as count from outbox_events')
+      assert.deepEqual(outbox, { count: announceByOutbox ? 2 : 0 })
+      ledger.close()
+    })
+  }
+})

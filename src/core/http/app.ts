@@ -1,7 +1,6 @@
 // The Fastify instance before any route: limits, parsers, ids, logs, security headers. Everything a client can send
 // passes here, and what is wrong with it is answered with a 4xx.
 import type { Socket } from 'node:net'
-import helmet from '@fastify/helmet'
 import fastify, {
   LogController,
   type FastifyBaseLogger,
@@ -15,6 +14,7 @@ import { BODY_BYTES_MAX, parseJson } from './body.ts'
 import { handleError } from './errors.ts'
 import { HttpProblem } from './problem.ts'
 import { requestIdOf, traceIdOf } from './request.ts'
+import { openSecurityHeaders } from './security-headers.ts'
 import { compileSchema } from './validate.ts'
 import type { Words } from './words.ts'
 
@@ -81,7 +81,7 @@ export async function openApp({ config, log, wordsOf }: AppOptions): Promise<Fas
   app.addHook('onRequest', async (request, reply) => setIds(request, reply))
   app.addHook('onRequest', limitBodyTime)
   app.addHook('preValidation', refuseNulInUrl)
-  await app.register(helmet, helmetOptions(config))
+  await openSecurityHeaders(app, config)
   return app
 }
 
@@ -131,15 +131,3 @@ function refuseBadHttp(error: Error & { code?: string }, socket: Socket): void {
   const head = `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close`
   socket.end(`${head}\r\n\r\n${body}`, () => socket.destroySoon())
 }
-
-/** Pages set a stricter policy of their own. HSTS only where the public address is https: it would lock out plain http. */
-const helmetOptions = (config: Config) => ({
-  contentSecurityPolicy: {
-    useDefaults: false,
-    directives: { defaultSrc: [`'none'`], frameAncestors: [`'none'`], baseUri: [`'none'`], formAction: [`'none'`] },
-  },
-  crossOriginEmbedderPolicy: false,
-  hsts: config.PUBLIC_URL.startsWith('https:'),
-  xFrameOptions: { action: 'deny' as const },
-  referrerPolicy: { policy: 'no-referrer' as const },
-})

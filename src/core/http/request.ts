@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Account } from '../identity/accounts.ts'
 import type { Credential } from '../identity/secrets.ts'
-import { newJobId, newSecret } from '../random.ts'
+import { newJobId } from '../random.ts'
 import type { Hub } from './hub.ts'
 import type { LiveCounts } from './metrics-route.ts'
 
@@ -50,7 +50,8 @@ export function traceIdOf(raw: IncomingMessage): string {
   const known = traceIds.get(raw)
   if (known !== undefined) return known
   const given = raw.headers.traceparent
-  const traceId = (typeof given === 'string' ? TRACEPARENT.exec(given)?.[1] : undefined) ?? newSecret().slice(0, 32)
+  const traceId =
+    (typeof given === 'string' ? TRACEPARENT.exec(given)?.[1] : undefined) ?? newJobId().replaceAll('-', '')
   traceIds.set(raw, traceId)
   return traceId
 }

@@ -6,7 +6,7 @@ import type { Pool, Queryable, Tx } from '../database.ts'
 import { runEffects, type Effect } from './effects.ts'
 
 // `rank` puts priority and age in one order: a level of priority is worth `ageing` seconds of waiting.
-const INSERT_JOBS = `
+export const INSERT_JOBS = `
   insert into jobs (job_id, kind, priority, rank, due_at, payload, max_attempts, account_id, trace_id, replay_of)
   select job_id, kind, priority,
          (date_part('epoch', clock_timestamp()) * 1e6)::bigint + delay_ms * 1000 - priority * $2::bigint * 1000000,
@@ -17,12 +17,13 @@ const INSERT_JOBS = `
 
 // With Redis as the feed, the announcement is a row of the outbox and commits with the job. With PostgreSQL as the feed
 // the pending row itself is what the hands look for, and a second row would only be written to be deleted.
-const INSERT_JOBS_AND_OUTBOX = `
-  with job as (${INSERT_JOBS} returning job_id, kind, priority, due_at)
+export const ANNOUNCED = 'job_id, kind, priority, due_at'
+export const INSERT_ANNOUNCEMENTS = `
   insert into outbox_events (job_id, topic, payload, next_attempt_at)
   select job_id, 'feed', json_build_object('kind', kind, 'priority', priority),
          coalesce(due_at, clock_timestamp() + $3 * interval '1 ms')
     from job`
+const INSERT_JOBS_AND_OUTBOX = `with job as (${INSERT_JOBS} returning ${ANNOUNCED}) ${INSERT_ANNOUNCEMENTS}`
 
 const INSERT_JOBS_AND_HINT = `
   with job as (${INSERT_JOBS} returning job_id)
@@ -166,21 +167,22 @@ export const idempotencyName = ({ scope, key }: { scope: string; key: string }):
 
 async function insert(on: Queryable, jobs: readonly PreparedJob[], options: SubmitOptions): Promise<void> {
   if (jobs.length === 0) return
-  // What is null is left out: a missing field is null to PostgreSQL as well, and costs nothing to read.
-  const rows = jobs.map((job) => ({
-    job_id: job.jobId,
-    kind: job.kind,
-    priority: job.priority,
-    delay_ms: job.delayMs,
-    payload: job.payload ?? undefined,
-    max_attempts: job.maxAttempts ?? undefined,
-    account_id: job.accountId ?? undefined,
-    trace_id: job.traceId ?? undefined,
-    replay_of: job.replayOf ?? undefined,
-  }))
-  const params = [JSON.stringify(rows), options.ageingSec]
+  const params = [JSON.stringify(jobs.map(jobRow)), options.ageingSec]
   const { hint = null } = options
   if (options.announceByOutbox) await on.query(INSERT_JOBS_AND_OUTBOX, [...params, options.outboxGraceMs ?? 0])
   else if (hint === null) await on.query(INSERT_JOBS, params)
   else await on.query(INSERT_JOBS_AND_HINT, [...params, hint.channel, hint.message])
 }
+
+/** What INSERT_JOBS reads of each. What is null is left out: PostgreSQL reads the same, and nothing has to be parsed. */
+export const jobRow = (job: PreparedJob) => ({
+  job_id: job.jobId,
+  kind: job.kind,
+  priority: job.priority,
+  delay_ms: job.delayMs,
+  payload: job.payload ?? undefined,
+  max_attempts: job.maxAttempts ?? undefined,
+  account_id: job.accountId ?? undefined,
+  trace_id: job.traceId ?? undefined,
+  replay_of: job.replayOf ?? undefined,
+})

@@ -1,30 +1,58 @@
-// What a callback changes, in one transaction: the nonce is burnt, the result recorded, the challenge completed by the
-// first of them, and the audit written.
+// What a callback changes, in one transaction that all share who arrive at once: the nonce is burnt, the result recorded,
+// the challenge completed by the first of them, and the audit written.
+import { batched } from '../../core/batch.ts'
 import type { Database, Tx } from '../../core/database.ts'
-import { refused, type Refused } from '../../core/outcome.ts'
-import { burn } from './nonces.ts'
+import { opaque } from '../../core/ledger/refusal.ts'
+import { judgeNonces, nonceRow, type Nonce, type Verdict } from './nonces.ts'
 
-// Two callbacks of one challenge are judged one after the other: which was first decides which is final.
-const LOCK = `select state from challenges where challenge_id = $1 for update`
+// Two callbacks of one challenge are judged one after the other: which was first decides which is final. The lock is a
+// statement of its own, so that the next one sees what the one before us has committed.
+const burnAndLock = (skewSec: number): string => `
+  with ${judgeNonces('challenger', skewSec, 'challenge_id text')},
+  locked as materialized (
+    select c.challenge_id from judged join challenges c on c.challenge_id = judged.challenge_id
+     where verdict = 'burnt' order by c.challenge_id for update of c
+  )
+  select place, verdict, (select count(*) from locked) as locked from judged order by place`
 
-const INSERT_RESULT = `
-  insert into challenge_results (challenge_id, request_id, solver_job_id, status, answer, error_code, error_message,
-                                 is_correct, rule, metadata, body_hash, is_final)
-  select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-         not exists (select from challenge_results where challenge_id = $1 and is_final)
-      on conflict (challenge_id, request_id) do nothing
-  returning is_final`
-
-const SELECT_HASH = `select body_hash from challenge_results where challenge_id = $1 and request_id = $2`
-
-const COMPLETE = `
-  update challenges
-     set state = 'completed', completed_at = clock_timestamp(), solver_job_id = coalesce($2, solver_job_id)
-   where challenge_id = $1 and completed_at is null`
+const RECORD = `
+  with asked as materialized (
+    select * from json_to_recordset($1) as r (place integer, challenge_id text, request_id text, solver_job_id text,
+      status text, answer text, error_code text, error_message text, is_correct boolean, rule text, metadata json,
+      body_hash text, headers json)
+  ), inserted as (
+    insert into challenge_results (challenge_id, request_id, solver_job_id, status, answer, error_code, error_message,
+                                   is_correct, rule, metadata, body_hash, is_final)
+    select challenge_id, request_id, solver_job_id, status, answer, error_code, error_message, is_correct, rule, metadata,
+           body_hash, (select true from challenge_results f where f.challenge_id = asked.challenge_id and f.is_final) is null
+      from asked order by challenge_id
+        on conflict (challenge_id, request_id) do nothing
+    returning challenge_id, solver_job_id, is_final
+  ), completed as (
+    update challenges
+       set state = 'completed', completed_at = clock_timestamp(),
+           solver_job_id = coalesce(inserted.solver_job_id, challenges.solver_job_id)
+      from inserted
+     where challenges.challenge_id = inserted.challenge_id and ${opaque('inserted.is_final and completed_at is null')}
+  ), told as materialized (
+    select asked.*, case when inserted.challenge_id is not null then 'recorded'
+                         when known.body_hash = asked.body_hash then 'duplicate'
+                         else 'conflict' end as outcome
+      from asked
+      left join inserted using (challenge_id)
+      left join challenge_results known
+        on known.challenge_id = asked.challenge_id and known.request_id = asked.request_id
+  ), audited as (
+    insert into challenge_webhooks (challenge_id, request_id, headers, body_hash, status_code, outcome)
+    select challenge_id, request_id, headers, body_hash, 200, outcome from told order by place
+  )
+  select place, outcome from told order by place`
 
 const AUDIT = `
   insert into challenge_webhooks (challenge_id, request_id, headers, body_hash, status_code, outcome)
   values ($1, $2, $3, $4, $5, $6)`
+
+const ROWS_MAX = 250 // the parts of the statements are joined by nested loops
 
 export interface CallbackResult {
   challengeId: string
@@ -41,24 +69,63 @@ export interface CallbackResult {
   rule: string
 }
 
-export type Recorded = { ok: true; isDuplicate: boolean } | Refused<'replayed'>
+export interface Recording {
+  nonce: Nonce
+  result: CallbackResult
+}
 
-export const recordCallback = (database: Database, nonce: string, result: CallbackResult): Promise<Recorded> =>
-  database.transaction(async (tx) => {
-    const burnt = await burn(tx, 'challenger', [nonce])
-    if (!burnt.has(nonce)) return refused('replayed')
-    await tx.query(LOCK, [result.challengeId])
-    const outcome = await record(tx, result)
-    await tx.query(AUDIT, [
-      result.challengeId,
-      result.requestId,
-      JSON.stringify(result.headers),
-      result.bodyHash,
-      200,
-      outcome,
-    ])
-    return { ok: true, isDuplicate: outcome !== 'recorded' }
+export interface Recorded {
+  /** Unless it was burnt for this callback, nothing has changed. */
+  verdict: Verdict
+  /** `conflict`: the same request id with another body. */
+  outcome: 'recorded' | 'duplicate' | 'conflict' | null
+}
+
+/** Two of one challenge never share a transaction: the second is judged after the first. */
+export function openRecording(database: Database, skewSec: number): (recording: Recording) => Promise<Recorded> {
+  const judge = burnAndLock(skewSec)
+  return batched<Recording, Recorded>({
+    rowsMax: ROWS_MAX,
+    keyOf: ({ result }) => result.challengeId,
+    run: (asked) =>
+      database.hot.transaction(async (tx) => {
+        const nonces = asked.map(({ nonce, result }, place) => ({
+          ...nonceRow(nonce, place),
+          challenge_id: result.challengeId,
+        }))
+        const judged = await tx.query<{ verdict: Verdict }>(judge, [JSON.stringify(nonces)])
+        const outcomes = await record(tx, asked, (place) => judged[place]?.verdict === 'burnt')
+        return judged.map(({ verdict }, place) => ({ verdict, outcome: outcomes.get(place) ?? null }))
+      }),
   })
+}
+
+async function record(
+  tx: Tx,
+  asked: readonly Recording[],
+  isGood: (place: number) => boolean,
+): Promise<Map<number, Recorded['outcome']>> {
+  const rows = asked.map(({ result }, place) => rowOf(result, place)).filter(({ place }) => isGood(place))
+  if (rows.length === 0) return new Map()
+  const told = await tx.query<{ place: number; outcome: Recorded['outcome'] }>(RECORD, [JSON.stringify(rows)])
+  return new Map(told.map(({ place, outcome }) => [place, outcome]))
+}
+
+const rowOf = (result: CallbackResult, place: number) => ({
+  place,
+  challenge_id: result.challengeId,
+  request_id: result.requestId,
+  solver_job_id: result.solverJobId,
+  status: result.status,
+  answer: result.answer,
+  error_code: result.errorCode,
+  error_message: result.errorMessage,
+  is_correct: result.isCorrect,
+  rule: result.rule,
+  metadata: result.metadata,
+  body_hash: result.bodyHash,
+  headers: result.headers,
+})
 
 export interface RefusedCallback {
   challengeId: string
@@ -71,27 +138,4 @@ export interface RefusedCallback {
 export async function auditRefusal(tx: Tx, refusal: RefusedCallback): Promise<void> {
   const { challengeId, requestId, headers, bodyHash, statusCode } = refusal
   await tx.query(AUDIT, [challengeId, requestId, JSON.stringify(headers), bodyHash, statusCode, 'refused'])
-}
-
-async function record(tx: Tx, result: CallbackResult): Promise<'recorded' | 'duplicate' | 'conflict'> {
-  const { challengeId, requestId } = result
-  const [inserted] = await tx.query<{ is_final: boolean }>(INSERT_RESULT, [
-    challengeId,
-    requestId,
-    result.solverJobId,
-    result.status,
-    result.answer,
-    result.errorCode,
-    result.errorMessage,
-    result.isCorrect,
-    result.rule,
-    JSON.stringify(result.metadata),
-    result.bodyHash,
-  ])
-  if (inserted !== undefined) {
-    if (inserted.is_final) await tx.query(COMPLETE, [challengeId, result.solverJobId])
-    return 'recorded'
-  }
-  const [known] = await tx.query<{ body_hash: string }>(SELECT_HASH, [challengeId, requestId])
-  return known?.body_hash === result.bodyHash ? 'duplicate' : 'conflict'
 }

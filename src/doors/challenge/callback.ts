@@ -7,10 +7,17 @@ import { Type } from 'typebox'
 import type { Database } from '../../core/database.ts'
 import { HttpProblem } from '../../core/http/problem.ts'
 import type { Threads } from './bounded/threads.ts'
-import { auditRefusal, recordCallback, type CallbackResult } from './callback-store.ts'
-import { findChallenge, type ChallengeRow } from './challenge-store.ts'
+import { auditRefusal, openRecording, type CallbackResult } from './callback-store.ts'
+import { openFinding, type JudgedBy } from './challenge-store.ts'
 import { problem, REFUSALS } from './errors.ts'
-import { optionalText, parseSignedBody, readSignedBodies, type Signed, type Verified } from './signed.ts'
+import {
+  optionalText,
+  parseSignedBody,
+  readSignedBodies,
+  verdictProblem,
+  type Signed,
+  type Verified,
+} from './signed.ts'
 import { isCorrect, parseRule } from './validation.ts'
 
 const REQUEST_ID = /^[\x21-\x7e]{1,255}$/
@@ -21,13 +28,16 @@ const Received = Type.Object({ received: Type.Boolean(), challenge_id: Type.Stri
 export interface CallbackDeps {
   database: Database
   signed: Signed
+  skewSec: number
   threads: Threads
 }
 
 export const callbackRoute =
-  ({ database, signed, threads }: CallbackDeps): FastifyPluginAsyncTypebox =>
+  ({ database, signed, skewSec, threads }: CallbackDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     readSignedBodies(app)
+    const find = openFinding(database)
+    const record = openRecording(database, skewSec)
     const summary = 'Receive a result. Signed: Authorization: RCS-HMAC-SHA256 …'
     app.post(
       '/callback/:challenge_id',
@@ -45,13 +55,13 @@ export const callbackRoute =
         const refuse = (error: HttpProblem) =>
           signed.refuse(verified, error, (tx) => auditRefusal(tx, refusalOf(request, verified, error)))
         if (callback instanceof HttpProblem) return refuse(callback)
-        const challenge = await findChallenge(database, request.params.challenge_id)
+        const { challenge } = await find(request.params.challenge_id)
         if (challenge === null) return refuse(problem('CHALLENGE_NOT_FOUND'))
 
-        const judged = { ...callback, ...(await judge(challenge, callback, threads)) }
-        const recorded = await recordCallback(database, verified.nonce, judged)
-        if (!recorded.ok) throw problem('REPLAY_ATTACK')
-        return { received: true, challenge_id: challenge.challenge_id, duplicate: recorded.isDuplicate }
+        const result = { ...callback, ...(await judge(challenge, callback, threads)) }
+        const { verdict, outcome } = await record({ nonce: verified, result })
+        if (verdict !== 'burnt') throw verdictProblem(verdict)
+        return { received: true, challenge_id: challenge.challenge_id, duplicate: outcome !== 'recorded' }
       },
     )
   }
@@ -106,7 +116,7 @@ const refusalOf = (
 })
 
 /** Only an answer of a success is judged. */
-async function judge(challenge: ChallengeRow, { status, answer }: Callback, threads: Threads) {
+async function judge(challenge: JudgedBy, { status, answer }: Callback, threads: Threads) {
   const rule = parseRule(challenge.validation_rule)
   if (typeof rule === 'string') throw new Error('A stored rule cannot be read.')
   if (status !== 'success' || answer === null) return { isCorrect: null, rule: rule.type }

@@ -1,4 +1,5 @@
 // The Challenger's tables: challenges with the answers that never leave them, and what came of each.
+import { batched } from '../../core/batch.ts'
 import type { Database, Queryable } from '../../core/database.ts'
 
 const INSERT = `
@@ -12,6 +13,8 @@ const FIND_SAME = `
   select * from challenges where challenge_id = $1 or (account_id = $2 and idempotency_key = $3)`
 
 const SELECT_ONE = `select * from challenges where challenge_id = $1`
+
+const SELECT_RULES = `select challenge_id, validation_rule, answer from challenges where challenge_id = any($1)`
 
 const SELECT_PAGE = `
   select * from challenges
@@ -83,6 +86,19 @@ export async function findChallenge(on: Queryable, challengeId: string): Promise
   const [row] = await on.query<ChallengeRow>(SELECT_ONE, [challengeId])
   return row ?? null
 }
+
+/** What it takes to judge an answer. */
+export type JudgedBy = Pick<ChallengeRow, 'challenge_id' | 'validation_rule' | 'answer'>
+
+/** For all who ask at once. */
+export const openFinding = (database: Database): ((challengeId: string) => Promise<{ challenge: JudgedBy | null }>) =>
+  batched({
+    async run(challengeIds) {
+      const rows = await database.hot.query<JudgedBy>(SELECT_RULES, [challengeIds])
+      const rowOf = new Map(rows.map((row) => [row.challenge_id, row]))
+      return challengeIds.map((id) => ({ challenge: rowOf.get(id) ?? null }))
+    },
+  })
 
 export const listChallenges = (
   on: Queryable,

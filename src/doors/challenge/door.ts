@@ -61,11 +61,11 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
       async routes(app) {
         openTransport(app, settings, PATHS)
         const bySolver = openSigned({ database, side: 'solver', keys: keys.solver, skewSec })
-        await app.register(solveRoute({ signed: bySolver, store: openSolveStore(deps), allowInsecure }))
+        await app.register(solveRoute({ signed: bySolver, store: openSolveStore(deps, skewSec), allowInsecure }))
         await app.register(statsRoute(deps))
 
         const byChallenger = openSigned({ database, side: 'challenger', keys: keys.challenger, skewSec })
-        await app.register(callbackRoute({ database, signed: byChallenger, threads }))
+        await app.register(callbackRoute({ database, signed: byChallenger, skewSec, threads }))
         await app.register(createChallengeRoute({ ...deps, threads }))
         await app.register(readChallengesRoute(deps))
         await app.register(sendChallengeRoute(deps, settings))

@@ -1,24 +1,46 @@
-// Nonces: seen, burnt, and thrown away when their timestamps could no longer pass. Burning is an insert that another one
-// in the way turns into nothing: two servers cannot both burn the same nonce.
+// Nonces: judged with their timestamps, burnt, and thrown away when their timestamps could no longer pass. Burning is an
+// insert that another one in the way turns into nothing: two servers cannot both burn the same nonce. It is part of the
+// statement that does the request's work, so that a nonce is burnt exactly when its request was answered.
 import { batched } from '../../core/batch.ts'
 import type { Database, Queryable } from '../../core/database.ts'
 import type { Loop } from '../../core/loop.ts'
 
-const SEE = `
-  select asked.nonce, date_part('epoch', clock_timestamp()) * 1000 as now_ms,
-         exists (select from challenge_nonces as known where known.side = $1 and known.nonce = asked.nonce) as seen
-    from unnest($2::text[]) as asked (nonce)`
+/**
+ * Common table expressions over the rows `$1`, each a nonce and what is to be done with it: `judged` has their columns and
+ * the verdict. Of two rows with one nonce the first has it. What was seen before is named before what is stale. (Looked up
+ * by `select true`: an `exists` may be planned as a walk over all nonces.)
+ */
+export const judgeNonces = (side: Side, skewSec: number, columns: string): string => `
+  asked as materialized (
+    select r.*, row_number() over (partition by nonce order by place) = 1 as is_first,
+           abs(date_part('epoch', clock_timestamp()) - ts) <= ${skewSec}
+             and coalesce(date_part('epoch', clock_timestamp()) * 1000 <= not_after_ms, true) as is_fresh
+      from json_to_recordset($1) as r (place integer, nonce text, ts bigint, not_after_ms float8, ${columns})
+  ), burnt as (
+    insert into challenge_nonces (side, nonce)
+    select '${side}', nonce from asked where is_fresh and is_first order by nonce
+        on conflict do nothing
+    returning nonce as burnt
+  ), judged as materialized (
+    select asked.*, case
+             when is_fresh then case when is_first and burnt is not null then 'burnt' else 'seen' end
+             when (select true from challenge_nonces as k where k.side = '${side}' and k.nonce = asked.nonce) then 'seen'
+             else 'stale' end as verdict
+      from asked left join burnt on burnt = nonce
+  )`
 
-const BURN = `
-  insert into challenge_nonces (side, nonce)
-  select $1, nonce from unnest($2::text[]) as asked (nonce) order by nonce
-      on conflict do nothing
-  returning nonce`
+const burnOnly = (side: Side, skewSec: number): string =>
+  `with ${judgeNonces(side, skewSec, 'unused text')} select verdict from judged`
+
+const FIND_SEEN = `
+  select asked.nonce from unnest($2::text[]) as asked (nonce)
+   where exists (select from challenge_nonces as known where known.side = $1 and known.nonce = asked.nonce)`
 
 const CLEAN = `
-  delete from challenge_nonces where (side, nonce) in (
-    select side, nonce from challenge_nonces
-     where seen_at < statement_timestamp() - $1 * interval '1 second' limit $2)`
+  delete from challenge_nonces where ctid = any(array(
+    select ctid from challenge_nonces
+     where seen_at < statement_timestamp() - $1 * interval '1 second' limit $2))
+  returning true as deleted`
 
 const CLEAN_EVERY_MS = 3_600_000
 const CLEAN_BATCH = 10_000
@@ -26,26 +48,43 @@ const KEPT_BEYOND_SEC = 60
 
 export type Side = 'solver' | 'challenger'
 
-export interface Seen {
-  seen: boolean
-  /** The database's clock judges the window. */
-  nowMs: number
+/** `stale`: the timestamp is outside the window, or the key's time was over, by the database's clock. */
+export type Verdict = 'burnt' | 'seen' | 'stale'
+
+export interface Nonce {
+  nonce: string
+  /** Unix seconds. */
+  ts: number
+  /** Of the key that signed. */
+  notAfterMs: number | null
 }
 
-export function openSeeing(database: Database, side: Side): (nonce: string) => Promise<Seen> {
-  return batched<string, Seen>({
+/** What `judgeNonces` reads of each. */
+export const nonceRow = ({ nonce, ts, notAfterMs }: Nonce, place: number) => ({
+  place,
+  nonce,
+  ts,
+  not_after_ms: notAfterMs,
+})
+
+/** A request that is refused burns its nonce as well. */
+export function openBurning(side: Side, skewSec: number): (on: Queryable, nonce: Nonce) => Promise<Verdict> {
+  const sql = burnOnly(side, skewSec)
+  return async (on, nonce) => {
+    const [row] = await on.query<{ verdict: Verdict }>(sql, [JSON.stringify([nonceRow(nonce, 0)])])
+    if (row === undefined) throw new Error('A nonce got no verdict.')
+    return row.verdict
+  }
+}
+
+export function openSeeing(database: Database, side: Side): (nonce: string) => Promise<{ seen: boolean }> {
+  return batched<string, { seen: boolean }>({
     async run(nonces) {
-      const rows = await database.hot.query<{ nonce: string; seen: boolean; now_ms: number }>(SEE, [side, nonces])
-      const answerOf = new Map(rows.map((row) => [row.nonce, { seen: row.seen, nowMs: row.now_ms }]))
-      return nonces.flatMap((nonce) => answerOf.get(nonce) ?? [])
+      const rows = await database.hot.query<{ nonce: string }>(FIND_SEEN, [side, nonces])
+      const seen = new Set(rows.map((row) => row.nonce))
+      return nonces.map((nonce) => ({ seen: seen.has(nonce) }))
     },
   })
-}
-
-/** Those that were not burnt before. A nonce that is asked for twice is in the answer once. */
-export async function burn(on: Queryable, side: Side, nonces: readonly string[]): Promise<Set<string>> {
-  const rows = await on.query<{ nonce: string }>(BURN, [side, nonces])
-  return new Set(rows.map((row) => row.nonce))
 }
 
 /** Twice the window and a minute: a timestamp from the future may come back that late. */
@@ -53,7 +92,7 @@ export const cleaningLoop = (database: Database, skewSec: number): Loop => ({
   name: 'throw away old nonces',
   everyMs: CLEAN_EVERY_MS,
   async runOnce() {
-    await database.query(CLEAN, [2 * skewSec + KEPT_BEYOND_SEC, CLEAN_BATCH])
-    return false
+    const deleted = await database.query(CLEAN, [2 * skewSec + KEPT_BEYOND_SEC, CLEAN_BATCH])
+    return deleted.length === CLEAN_BATCH
   },
 })

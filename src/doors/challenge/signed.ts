@@ -1,23 +1,30 @@
 // What every signed request meets, in the contract's order: header present → parsed → body read → nonce seen → key known →
-// skew → signature. The nonce is burnt later, by the transaction that answers the request.
+// skew → signature. What the database must judge (the nonce, and the time by its clock) is judged by the statement that does
+// the request's work, and burns the nonce: a request that passes costs one round trip. Where key or signature are wrong
+// there is no work; the nonce is only looked up, because one that was seen is named first.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isSignedWith, parseAuthorization } from '@reeve/sdk/challenge'
+import { isSignedWith, parseAuthorization, type AuthFields } from '@reeve/sdk/challenge'
 import type { Database, Tx } from '../../core/database.ts'
 import { parseJson } from '../../core/http/body.ts'
 import { HttpProblem } from '../../core/http/problem.ts'
 import { pathOf } from '../../core/http/words.ts'
 import { problem } from './errors.ts'
-import type { KeyRing } from './keys.ts'
-import { burn, openSeeing, type Side } from './nonces.ts'
+import type { Key, KeyRing } from './keys.ts'
+import { openBurning, openSeeing, type Nonce, type Side, type Verdict } from './nonces.ts'
 
-export interface Verified {
-  nonce: string
-  keyId: string
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of a signed request, once its header was parsed. */
+    signedAs: AuthFields | null
+  }
+}
+
+export interface Verified extends Nonce {
   body: Buffer
-  nowMs: number
 }
 
 export interface Signed {
+  /** Key and signature. Whether nonce and time are good is the verdict of whoever does the work. */
   verify(request: FastifyRequest): Promise<Verified>
   /** A refusal after the signature verified is an answer, and burns the nonce; a second one is a replay. */
   refuse(verified: Verified, error: HttpProblem, note?: (tx: Tx) => Promise<void>): Promise<never>
@@ -32,30 +39,33 @@ export interface SignedOptions {
 
 export function openSigned({ database, side, keys, skewSec }: SignedOptions): Signed {
   const see = openSeeing(database, side)
+  const burn = openBurning(side, skewSec)
   return {
     async verify(request) {
       const auth = authOf(request)
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-      const { seen, nowMs } = await see(auth.nonce)
-      if (seen) throw problem('REPLAY_ATTACK')
-
-      const known = keys.find(auth.keyId, nowMs)
-      const isFresh = Math.abs(nowMs / 1000 - auth.ts) <= skewSec
       const parts = { method: request.method, path: pathOf(request.raw.url ?? ''), ...auth, body }
-      const isSigned = known.some((key) => isSignedWith(key.secret, auth.sig, parts))
-      if (!isFresh || !isSigned) throw problem('INVALID_SIGNATURE')
-      return { nonce: auth.nonce, keyId: auth.keyId, body, nowMs }
+      const signers = keys.find(auth.keyId).filter((key) => isSignedWith(key.secret, auth.sig, parts))
+      if (signers.length > 0) return { nonce: auth.nonce, ts: auth.ts, notAfterMs: lastOf(signers), body }
+      throw verdictProblem((await see(auth.nonce)).seen ? 'seen' : 'stale')
     },
-    async refuse({ nonce }, error, note) {
-      const isFirst = await database.transaction(async (tx) => {
-        const burnt = await burn(tx, side, [nonce])
-        if (burnt.has(nonce)) await note?.(tx)
-        return burnt.has(nonce)
+    async refuse(verified, error, note) {
+      const verdict = await database.transaction(async (tx) => {
+        const verdict = await burn(tx, verified)
+        if (verdict === 'burnt') await note?.(tx)
+        return verdict
       })
-      throw isFirst ? error : problem('REPLAY_ATTACK')
+      throw verdict === 'burnt' ? error : verdictProblem(verdict)
     },
   }
 }
+
+export const verdictProblem = (verdict: Exclude<Verdict, 'burnt'>): HttpProblem =>
+  problem(verdict === 'seen' ? 'REPLAY_ATTACK' : 'INVALID_SIGNATURE')
+
+/** Several keys may share an id while it is rotated: the one that lasts longest counts. Null: no end. */
+const lastOf = (keys: readonly Key[]): number | null =>
+  keys.some((key) => key.notAfterMs === null) ? null : Math.max(...keys.map((key) => key.notAfterMs ?? 0))
 
 /** Before the body is read; and the body is taken as it is, whatever its type: its bytes are what is signed. */
 export function readSignedBodies(scope: FastifyInstance): void {
@@ -65,12 +75,14 @@ export function readSignedBodies(scope: FastifyInstance): void {
     { parseAs: 'buffer' },
     async (_request: FastifyRequest, bytes: Buffer) => bytes,
   )
+  scope.decorateRequest('signedAs', null)
   scope.addHook('onRequest', async (request) => {
-    authOf(request)
+    request.signedAs = authOf(request)
   })
 }
 
-function authOf(request: FastifyRequest) {
+function authOf(request: FastifyRequest): AuthFields {
+  if (request.signedAs !== null) return request.signedAs
   const { authorization } = request.headers
   if (authorization === undefined) throw problem('MISSING_AUTH')
   const auth = parseAuthorization(authorization)

@@ -5,7 +5,7 @@ import { HttpProblem } from '../../core/http/problem.ts'
 import { isCallableUrl } from '../../core/outbound/callback-url.ts'
 import { constraintsOf } from './constraints.ts'
 import { problem, REFUSALS } from './errors.ts'
-import { parseSignedBody, readSignedBodies, type Signed } from './signed.ts'
+import { parseSignedBody, readSignedBodies, verdictProblem, type Signed } from './signed.ts'
 import { solverJobId, type SolvePayload, type SolveStore } from './solve-store.ts'
 
 const CHALLENGE_ID_CHARS_MAX = 255
@@ -31,9 +31,9 @@ export const solveRoute =
         const payload = payloadOf(verified.body, allowInsecure)
         if (payload instanceof HttpProblem) return signed.refuse(verified, payload)
 
-        const accepted = await store.accept({ nonce: verified.nonce, payload, traceId: request.traceId })
-        if (!accepted.ok) throw problem('REPLAY_ATTACK')
-        const message = accepted.isNew ? 'Challenge accepted' : 'Challenge already accepted'
+        const { verdict, isNew } = await store.accept({ nonce: verified, payload, traceId: request.traceId })
+        if (verdict !== 'burnt') throw verdictProblem(verdict)
+        const message = isNew ? 'Challenge accepted' : 'Challenge already accepted'
         return reply.code(202).send({ message, solver_job_id: solverJobId(payload.challenge_id) })
       },
     )

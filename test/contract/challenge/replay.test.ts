@@ -58,7 +58,7 @@ describe('challenge: replay', () => {
     await until('the request waits for the lock, and its connection is cut', async () => {
       const { rowCount } = await watcher.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into solve_requests%'`,
+          where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into challenge_nonces%'`,
       )
       return rowCount === 1
     })

@@ -1,0 +1,97 @@
+// What prepared statements look at: with a plan made on empty tables, with that plan when the tables are full, and with one made
+// then. The hot connections keep a plan for as long as they live.
+import assert from 'node:assert/strict'
+import { escapeLiteral } from 'pg'
+import type { Database, Pool, Tx } from '../../src/core/database.ts'
+
+export interface Statement {
+  sql: string
+  params: readonly unknown[]
+}
+
+interface PlanNode {
+  'Node Type': string
+  'Relation Name'?: string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  Plans?: PlanNode[]
+}
+
+export interface Scan {
+  when: 'empty' | 'kept' | 'fresh'
+  sql: string
+  node: string
+  rows: number
+}
+
+/** Scans of these tables by each statement. The tables are empty when it is called. */
+export async function scansOf(
+  database: Database,
+  statements: readonly Statement[],
+  { fill, tables }: { fill: string; tables: readonly string[] },
+): Promise<Scan[]> {
+  return database.hot.transaction(async (tx) => {
+    for (const [index, { sql }] of statements.entries()) await tx.script(`prepare s${index} as ${sql}`)
+    const empty = await look(tx, statements, 'empty', tables)
+    await database.transaction((other) => other.script(fill))
+    const kept = await look(tx, statements, 'kept', tables)
+    await database.transaction((other) => other.script('analyze'))
+    return [...empty, ...kept, ...(await look(tx, statements, 'fresh', tables))]
+  })
+}
+
+/** Nothing of what they do is kept. */
+async function look(
+  tx: Tx,
+  statements: readonly Statement[],
+  when: Scan['when'],
+  tables: readonly string[],
+): Promise<Scan[]> {
+  const found: Scan[] = []
+  for (const [index, { sql, params }] of statements.entries()) {
+    const given = params.map((param) => escapeLiteral(literalText(param))).join(', ')
+    await tx.script('savepoint before')
+    const [row] = await tx.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+      `explain (analyze, format json) execute s${index}${given === '' ? '' : `(${given})`}`,
+    )
+    await tx.script('rollback to before')
+    const plan = row?.['QUERY PLAN'][0]?.Plan
+    assert(plan !== undefined)
+    found.push(...scansIn(plan, tables).map((scan) => ({ when, sql, ...scan })))
+  }
+  return found
+}
+
+const literalText = (param: unknown): string => (Array.isArray(param) ? `{${param.join(',')}}` : String(param))
+
+function scansIn(node: PlanNode, tables: readonly string[]): { node: string; rows: number }[] {
+  const table = node['Relation Name'] ?? ''
+  const rows = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+  const isScan = tables.includes(table) && node['Node Type'].includes('Scan')
+  const mine = isScan ? [{ node: `${node['Node Type']} on ${table}`, rows }] : []
+  return [...mine, ...(node.Plans ?? []).flatMap((plan) => scansIn(plan, tables))]
+}
+
+/** A database that notes every statement of its hot pool. */
+export function recording(database: Database, seen: Map<string, Statement>): Database {
+  const record = (sql: string, params: readonly unknown[] = []) =>
+    void (seen.has(sql) || seen.set(sql, { sql, params }))
+  const hot: Pool = {
+    query: (sql, params) => {
+      record(sql, params)
+      return database.hot.query(sql, params)
+    },
+    transaction: (work) =>
+      database.hot.transaction((tx) =>
+        work({
+          ...tx,
+          query: (sql, params) => {
+            record(sql, params)
+            return tx.query(sql, params)
+          },
+        }),
+      ),
+  }
+  return { ...database, hot }
+}
