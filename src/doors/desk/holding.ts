@@ -53,7 +53,9 @@ export type ClaimAnswer = { ok: true; held: Held; isRenewed: boolean } | HoldRef
 export async function claim(desk: Desk, task: TaskRow, by: Claimer): Promise<ClaimAnswer> {
   let last: HoldRefusal = { ok: false, code: 'held', holder: by.operator, until: null }
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const holder = await holderOf(desk, task)
+    // What was read a moment ago will do, unless it has proved wrong.
+    const row = tries === 0 ? task : ((await desk.tasks.find(task.uuid)) ?? task)
+    const holder = await holderNow(desk, row)
     if (holder === 'ended') return { ok: false, code: 'ended' }
     if (holder !== null) last = { ok: false, code: 'held', holder: holder.held.owner, until: holder.until }
     if (holder === null) {
@@ -71,10 +73,14 @@ export async function claim(desk: Desk, task: TaskRow, by: Claimer): Promise<Cla
   return last // it changed hands faster than it could be asked for
 }
 
-/** Who has the lock now, by the ledger's word. A lock that has lapsed is put back first, so that its event is told. */
+/** Who has the lock now, by the ledger's word. */
 export async function holderOf(desk: Desk, task: TaskRow): Promise<Holder | null | 'ended'> {
   const row = await desk.tasks.find(task.uuid)
-  if (row === null) return 'ended'
+  return row === null ? 'ended' : holderNow(desk, row)
+}
+
+/** A lock that has lapsed is put back first, so that its event is told. */
+async function holderNow(desk: Desk, row: TaskRow): Promise<Holder | null | 'ended'> {
   if (row.is_lapsed) await lapse(desk, [row.uuid])
   const job = await desk.ledger.get(row.job_id)
   if (job === null || job.state === 'done' || job.state === 'dead') return 'ended'

@@ -12,7 +12,8 @@ import { StartError } from '../../core/start-error.ts'
 import { openSealer, type Sealer, type SealKey } from './seal.ts'
 
 const REMEMBER = `insert into captcha_key (key_id) select unnest($1::text[]) on conflict do nothing`
-const REMEMBER_FIRST = `insert into captcha_key (key_id) select $1 where not exists (select from captcha_key)`
+const REMEMBER_FIRST = `insert into captcha_key (key_id) select $1 where not exists (select from captcha_key)
+      on conflict do nothing`
 const SELECT_KEYS = `select key_id from captcha_key order by first_used_at, key_id`
 
 const KEY_FILE = 'desk.key'

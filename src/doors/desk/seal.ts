@@ -47,10 +47,11 @@ export function openSealer(keys: readonly [SealKey, ...SealKey[]]): Sealer {
       const [mark, id = '', iv = '', text = ''] = sealed.split('.')
       const key = keyOf.get(id)
       if (mark !== MARK || key === undefined) throw new Unsealable(`There is no key "${id}" here.`)
-      const bytes = Buffer.from(text, 'base64url')
-      const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'), { authTagLength: TAG_BYTES })
-      decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(-TAG_BYTES))
       try {
+        const bytes = Buffer.from(text, 'base64url')
+        const options = { authTagLength: TAG_BYTES }
+        const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'), options)
+        decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(-TAG_BYTES))
         const plain = Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()])
         return JSON.parse(plain.toString('utf8'))
       } catch {

@@ -24,7 +24,7 @@ const SCHEMES = new Map<string, readonly [protocol: string, depth: Depth]>([
 
 export function framed({ uuid, ticket, depth }: FramePlace, url: URL): string {
   const scheme = `${url.protocol.replace(':', '')}${depth === 'inner' ? '-inner' : ''}`
-  return `${FRAME_PATH}/${uuid}/${ticket}/${scheme}/${url.host}${url.pathname}${url.search}${url.hash}`
+  return `${FRAME_PATH}/${uuid}/${ticket}/${scheme}/${url.href.slice(url.protocol.length + 2)}`
 }
 
 /** Null: not an address of that form. `rest` is all after the host, as it came. */

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFile, rm, stat } from 'node:fs/promises'
+import { describe, test, type TestContext } from 'node:test'
+import { pino } from 'pino'
+import { openKeyRing } from '../../src/doors/desk/key-ring.ts'
+import { openSealer, type SealKey } from '../../src/doors/desk/seal.ts'
+import { openTickets } from '../../src/doors/desk/frame/ticket.ts'
+import { migrationFolders } from '../../src/main.ts'
+import { testDatabase } from '../support/database.ts'
+import { temporaryFolder } from '../support/servers.ts'
+
+const key = (id: string): SealKey => ({ id, key: randomBytes(32) })
+const [k1, k2] = [key('k1'), key('k2')]
+
+describe('a sealed value', () => {
+  test('opens for what it was sealed for, and for nothing else', () => {
+    const sealer = openSealer([k1])
+    const sealed = sealer.seal('solution:a', { cookie: 'secret' })
+
+    assert.deepEqual(sealer.open('solution:a', sealed), { cookie: 'secret' })
+    assert(!sealed.includes('secret') && !Buffer.from(sealed.split('.')[3] ?? '', 'base64url').includes('secret'))
+    for (const about of ['solution:b', 'session:a', 'cookie:a'] as const)
+      assert.throws(() => sealer.open(about, sealed), { name: 'Unsealable' })
+  })
+
+  test('that was changed anywhere does not open', () => {
+    const sealer = openSealer([k1])
+    const [mark, id, iv, text] = sealer.seal('solution:a', 'value').split('.')
+    const flipped = (part = '') => {
+      const bytes = Buffer.from(part, 'base64url')
+      bytes[0] = (bytes[0] ?? 0) ^ 1
+      return bytes.toString('base64url')
+    }
+
+    for (const sealed of [
+      [mark, id, flipped(iv), text],
+      [mark, id, iv, flipped(text)],
+      [mark, 'k9', iv, text],
+      ['v2', id, iv, text],
+      [mark, id, iv, ''],
+      [''],
+    ])
+      assert.throws(() => sealer.open('solution:a', sealed.join('.')), { name: 'Unsealable' })
+  })
+
+  test('is never the same twice, and carries the name of its key', () => {
+    const sealer = openSealer([k1])
+
+    const sealed = Array.from({ length: 100 }, () => sealer.seal('solution:a', 'value'))
+
+    assert.equal(new Set(sealed).size, 100)
+    assert(sealed.every((one) => one.startsWith('v1.k1.')))
+  })
+
+  test('opens after a rotation, as long as the old key is there', () => {
+    const old = openSealer([k1]).seal('solution:a', 'value')
+    const rotated = openSealer([k2, k1])
+
+    assert.equal(rotated.open('solution:a', old), 'value')
+    assert(rotated.seal('solution:a', 'value').startsWith('v1.k2.'))
+    assert.throws(() => openSealer([k2]).open('solution:a', old), { name: 'Unsealable' })
+  })
+})
+
+describe('the ring of keys', () => {
+  const folders = () => migrationFolders().slice(1)
+  const log = pino({ level: 'silent' })
+
+  async function setup(t: TestContext) {
+    const { database } = await testDatabase(t, folders())
+    const open = async (dataDir: string, configured: readonly SealKey[] = []) =>
+      openKeyRing({ configured, dataDir, database, log })
+    const folder = async () => {
+      const made = await temporaryFolder()
+      t.after(() => rm(made, { recursive: true, force: true }))
+      return made
+    }
+    return { open, folder, database }
+  }
+
+  test('makes one for the data folder that only its owner can read, and uses it again', async (t) => {
+    const { open, folder } = await setup(t)
+    const dir = await folder()
+
+    const sealed = (await open(dir)).seal('solution:a', 'value')
+    const again = await open(dir)
+
+    assert.equal(again.open('solution:a', sealed), 'value')
+    assert.equal((await stat(`${dir}/desk.key`)).mode & 0o777, 0o600)
+    assert.equal(Buffer.from((await readFile(`${dir}/desk.key`, 'utf8')).trim(), 'base64').length, 32)
+  })
+
+  test('twenty processes that start at once make one key', async (t) => {
+    const { open, folder } = await setup(t)
+    const dir = await folder()
+
+    const sealers = await Promise.all(Array.from({ length: 20 }, () => open(dir)))
+    const sealed = sealers.map((sealer) => sealer.seal('solution:a', 'value'))
+
+    for (const sealer of sealers) for (const one of sealed) assert.equal(sealer.open('solution:a', one), 'value')
+  })
+
+  test('a second machine that made its own seals nothing, and does once the keys are set at both', async (t) => {
+    const { open, folder } = await setup(t)
+    const [one, two] = [await folder(), await folder()]
+    await open(one)
+
+    const second = await open(two)
+    const set = [await open(one, [k1]), await open(two, [k1])]
+
+    assert.throws(() => second.seal('solution:a', 'value'), { status: 503 })
+    assert.equal(set[1]?.open('solution:a', set[0]?.seal('solution:a', 'value') ?? ''), 'value')
+  })
+})
+
+describe('a ticket of the frame', () => {
+  const tickets = openTickets(openSealer([k1]))
+  const NOW = 1_700_000_000_000
+
+  test('is good for its task until it is over', () => {
+    const { text, expiresAt } = tickets.issue('u1', 'ann', NOW)
+
+    assert.equal(tickets.read(text, 'u1', NOW)?.operator, 'ann')
+    assert.equal(tickets.read(text, 'u2', NOW), null)
+    assert.equal(tickets.read(text, 'u1', expiresAt.getTime()), null)
+    assert.equal(expiresAt.getTime() - NOW, 900_000)
+  })
+
+  test('cannot be made or changed by anyone else', () => {
+    const { text } = tickets.issue('u1', 'ann', NOW)
+    const [body = '', signature = ''] = text.split('.')
+    const forever = Buffer.from(JSON.stringify([9e12, 'ann'])).toString('base64url')
+
+    for (const wrong of [
+      '',
+      '.',
+      body,
+      `${forever}.${signature}`,
+      `${body}.`,
+      `${body}.${signature.slice(1)}`,
+      `${body}x.${signature}`,
+    ])
+      assert.equal(tickets.read(wrong, 'u1', NOW), null, wrong)
+    assert.equal(openTickets(openSealer([k2])).read(text, 'u1', NOW), null)
+    assert.equal(openTickets(openSealer([k2, k1])).read(text, 'u1', NOW)?.operator, 'ann')
+  })
+})
