@@ -7,34 +7,37 @@ import { environment, parseConfig } from '../core/config.ts'
 import { doorSettings } from '../doors/doors.ts'
 import { CommandFailed } from './failure.ts'
 import { plain, print, styled } from './terminal.ts'
+import { addVerifyReceiptCommand } from './verify-receipt-command.ts'
 
 interface VerifyOptions {
   method: string
-  path: string
-  header: string
+  path?: string
+  header?: string
   body?: string
   secretFile?: string
   canonical?: string
 }
 
 export function addVerifyCommand(program: Command): void {
-  program
+  const command = program
     .command('verify')
     .description('say whether a signed request verifies, and if not, which line of the canonical string differs')
-    .requiredOption('--path <path>', 'the path as it was sent, for example /solve')
-    .requiredOption('--header <authorization>', 'the value of the Authorization header')
+    .option('--path <path>', 'the path as it was sent, for example /solve')
+    .option('--header <authorization>', 'the value of the Authorization header')
     .option('--method <method>', 'the method', 'POST')
     .option('--body <file>', 'the body, byte for byte; - for standard input; default: empty')
     .option('--secret-file <file>', 'the secret; default: the one of the key id in the settings')
     .option('--canonical <file>', 'the canonical string of the other side, to be compared line by line')
     .action(verify)
+  addVerifyReceiptCommand(command)
 }
 
-function verify(options: VerifyOptions): void {
-  const auth = parseAuthorization(options.header.replace(/^authorization:\s*/i, ''))
+function verify({ path, header, ...options }: VerifyOptions): void {
+  if (path === undefined || header === undefined) throw new CommandFailed('Name --path and --header.', 2)
+  const auth = parseAuthorization(header.replace(/^authorization:\s*/i, ''))
   if (auth === null) throw new CommandFailed('The header is not RCS-HMAC-SHA256 keyId=…,ts=…,nonce=…,sig=….', 2)
   const body = options.body === undefined ? Buffer.alloc(0) : readFileSync(options.body === '-' ? 0 : options.body)
-  const parts = { method: options.method, path: options.path, ts: auth.ts, nonce: auth.nonce, body }
+  const parts = { method: options.method, path, ts: auth.ts, nonce: auth.nonce, body }
   print(canonicalString(parts))
   print()
   if (options.canonical !== undefined) compare(canonicalString(parts), readFileSync(options.canonical, 'utf8'))

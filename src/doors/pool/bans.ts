@@ -1,9 +1,9 @@
 // Banning a worker takes away what it holds, and its word in every quorum that is not decided yet.
 import type { Database } from '../../core/database.ts'
-import type { Ledger } from '../../core/ledger/ledger.ts'
-import { refused, type Ok, type Refused, ok } from '../../core/outcome.ts'
+import { ok, refused, type Ok, type Refused } from '../../core/outcome.ts'
 import type { Assignments } from './assignments.ts'
 import { leaseOwner } from './presence.ts'
+import { touchVotesOf } from './quorum-store.ts'
 
 const LOCK = `
   select w.banned_at is not null as banned, a.assignment_id, a.job_id, a.attempt_id
@@ -22,16 +22,6 @@ const UNBAN = `
 
 const AUDIT = `insert into pool_audit (worker_id, action, reason, actor_id) values ($1, $2, $3, $4)`
 
-/** For effects and for bans: every undecided quorum in which the worker has voted is to be looked at. */
-export const TOUCH_VOTED = `
-  with voted as materialized (
-    select distinct q.job_id from pool_results r join pool_quorums q on q.job_id = r.quorum_id
-     where r.worker_id = $1 and r.verdict is null and r.quorum_id is not null and q.vote is null
-  ), locked as materialized (
-    select job_id from pool_quorums where job_id in (select job_id from voted) order by job_id for no key update
-  )
-  update pool_quorums q set touches = touches + 1 from locked where q.job_id = locked.job_id returning q.job_id`
-
 export interface Bans {
   ban(workerId: number, by: { actorId: number; reason: string }): Promise<Ok | Refused<'worker_not_found'>>
   unban(
@@ -42,7 +32,6 @@ export interface Bans {
 
 export interface BanDeps {
   database: Database
-  ledger: Ledger
   assignments: Assignments
   onFreed(): void
 }
@@ -62,7 +51,8 @@ export function openBans({ database, assignments, onFreed }: BanDeps): Bans {
         if (worker === undefined || worker.banned) return worker ?? null
         await tx.query(BAN, [workerId, reason])
         await tx.query(AUDIT, [workerId, 'ban', reason, actorId])
-        await tx.query(TOUCH_VOTED, [workerId])
+        const { sql, row } = touchVotesOf(workerId)
+        await tx.query(sql, [JSON.stringify([row])])
         return worker
       })
       if (held === null) return refused('worker_not_found')

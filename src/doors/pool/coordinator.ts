@@ -105,7 +105,7 @@ export async function openCoordinator(
     workers: openWorkerStore({ database, leaseSec }),
     callbacks,
     canaries,
-    bans: openBans({ database, ledger, assignments, onFreed: announce }),
+    bans: openBans({ database, assignments, onFreed: announce }),
     quorums,
     matchmaker,
     metrics,

@@ -50,6 +50,16 @@ const JUDGE = `
   update pool_workers w set agreed = w.agreed + counted.agreed, disagreed = w.disagreed + counted.disagreed
     from locked join counted on counted.worker_id = locked.worker_id where w.worker_id = locked.worker_id`
 
+const TOUCH_VOTED = `
+  with voted as materialized (
+    select distinct q.job_id from json_to_recordset($1) as asked (worker_id bigint)
+      join pool_results r on r.worker_id = asked.worker_id and r.verdict is null and r.quorum_id is not null
+      join pool_quorums q on q.job_id = r.quorum_id and q.vote is null
+  ), locked as materialized (
+    select job_id from pool_quorums where job_id in (select job_id from voted) order by job_id for no key update
+  )
+  update pool_quorums q set touches = touches + 1 from locked where q.job_id = locked.job_id`
+
 const READ_END = `
   select status, output::text as output, output_hash, error_message, artifact_uri, metrics::text as metrics,
          ${moment('finished_at')} as finished_at
@@ -86,6 +96,9 @@ export const addQuorum = (jobId: string, payload: PoolPayload, extraReplicas: nu
 
 export const decideEffect = (jobId: string, vote: string): Effect => ({ sql: DECIDE, row: { job_id: jobId, vote } })
 export const judgeEffect = (jobId: string, vote: string): Effect => ({ sql: JUDGE, row: { job_id: jobId, vote } })
+
+/** A worker is banned: every undecided quorum in which it has voted is to be looked at again. */
+export const touchVotesOf = (workerId: number): Effect => ({ sql: TOUCH_VOTED, row: { worker_id: workerId } })
 
 export async function readQuorum(database: Database, quorumId: string): Promise<QuorumState | null> {
   type Row = Omit<QuorumState, 'laneId' | 'replicasMax' | 'acceptedAt' | 'deadlineAt'> & {

@@ -26,19 +26,17 @@ export const isEligible = (required: Requirements, profile: Profile): boolean =>
   isInRegion(required, profile) && hasSpecs(required, profile)
 
 /**
- * A number: at least as much. A text, true, false or null: the same, or one of the worker's list. A list: all of it in the
- * worker's list. An object: the same rule for each of its members.
+ * A number: at least as much. A text, true, false or null: the same. An object: the same rule for each of its members. Where
+ * the worker has a list, one of it will do. A list: each of its items in the worker's list.
  */
 function satisfies(required: unknown, offered: unknown): boolean {
+  if (Array.isArray(required)) return Array.isArray(offered) && required.every((item) => satisfies(item, offered))
+  if (Array.isArray(offered)) return offered.some((one) => satisfies(required, one))
   if (isObject(required)) {
     return (
       isObject(offered) &&
       Object.entries(required).every(([name, value]) => Object.hasOwn(offered, name) && satisfies(value, offered[name]))
     )
   }
-  if (Array.isArray(required)) {
-    return Array.isArray(offered) && required.every((item) => offered.some((one) => satisfies(item, one)))
-  }
-  if (Array.isArray(offered)) return offered.some((one) => satisfies(required, one))
   return typeof required === 'number' && typeof offered === 'number' ? offered >= required : offered === required
 }

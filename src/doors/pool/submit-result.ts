@@ -9,6 +9,7 @@ import { callbackBody, type Callbacks, type JobEnd } from './callbacks.ts'
 import { HELD_REFUSALS, type PoolCode } from './errors.ts'
 import { hashOutput } from './output-hash.ts'
 import { leaseOwner } from './presence.ts'
+import { touchVotesOf } from './quorum-store.ts'
 import type { Recorded, ResultStore, Submittable, Verdict } from './result-store.ts'
 import { FAILED_VOTE } from './tally.ts'
 import { touchQuorum } from './tasks.ts'
@@ -134,6 +135,7 @@ async function finalize(
 function furtherEffects(callbacks: Callbacks, result: Recorded, assignment: Found['assignment']): Effect[] {
   const { quorumId, clientId, callbackUrl: url } = assignment
   if (quorumId !== null) return [touchQuorum(quorumId)]
+  if (result.verdict === 'wrong') return [touchVotesOf(result.workerId)]
   if (url === null || clientId === null) return []
   const { jobId } = result
   return [callbacks.queue({ jobId, clientId, url, body: callbackBody(jobId, endOf(result)) })]

@@ -1,0 +1,80 @@
+// `reeve verify receipt FILE`: whether receipts of the pool are what the server signed, and whether they follow each other.
+// No server is asked: whoever has the file and the server's public key can check it.
+import { readFileSync } from 'node:fs'
+import { problemWithChain, problemWithReceipt, type Receipt } from '@reeve/sdk/pool'
+import type { Command } from 'commander'
+import { CommandFailed } from './failure.ts'
+import { plain, print, say, styled } from './terminal.ts'
+
+interface ReceiptOptions {
+  key?: string
+}
+
+export function addVerifyReceiptCommand(verify: Command): void {
+  verify
+    .command('receipt')
+    .description('check receipts of the pool offline: one, a list, or one a line')
+    .argument('<file>', 'a file, or - for standard input')
+    .option('--key <public_key>', 'the server’s public key, as GET /v1/receipts/key gives it')
+    .action(verifyReceipts)
+}
+
+function verifyReceipts(file: string, { key }: ReceiptOptions): void {
+  const receipts = receiptsIn(readFileSync(file === '-' ? 0 : file, 'utf8'))
+  const [first] = receipts
+  if (first === undefined) throw new CommandFailed(`There is no receipt in ${plain(file)}.`, 2)
+  const publicKey = key?.replace(/=+$/, '') ?? first.receipt.key_id
+  if (key === undefined) {
+    say(
+      `Checked with the key that the receipt itself names, ${plain(publicKey)}: compare it with the server's, or use --key.`,
+    )
+  }
+  for (const receipt of receipts) {
+    const problem = problemWithReceipt(receipt, publicKey)
+    if (problem !== null) throw new CommandFailed(`Receipt ${receipt.receipt.number} ${plain(problem)}.`)
+  }
+  const broken = problemWithChain(receipts)
+  if (broken !== null) throw new CommandFailed(`The chain is broken: ${plain(broken)}.`)
+  print(styled('green', receipts.length === 1 ? 'The receipt verifies.' : `${receipts.length} receipts verify.`))
+}
+
+/** As the server sends them, `{receipts: […]}`, or a list, or one, or one a line. */
+function receiptsIn(text: string): Receipt[] {
+  const whole = parsed(text)
+  const lines =
+    whole === undefined
+      ? text
+          .split('\n')
+          .filter((line) => line.trim() !== '')
+          .map(parsed)
+      : [whole]
+  const items = lines.flatMap((value) => {
+    if (Array.isArray(value)) return value
+    return isObject(value) && Array.isArray(value['receipts']) ? value['receipts'] : [value]
+  })
+  if (!items.every(isReceipt)) throw new CommandFailed('The file does not hold receipts.', 2)
+  return items
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+function isReceipt(value: unknown): value is Receipt {
+  if (!isObject(value) || !isObject(value['receipt'])) return false
+  const { signed, number, key_id: keyId } = value['receipt']
+  const isText = (item: unknown) => typeof item === 'string'
+  return (
+    isText(value['hash']) &&
+    isText(value['signature']) &&
+    isText(keyId) &&
+    typeof number === 'number' &&
+    isObject(signed)
+  )
+}
