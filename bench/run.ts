@@ -1,11 +1,12 @@
 // `npm run bench -- <suite> [options]`: picks the suite and sees to it that nothing it started outlives it.
 
+import { arenaSuite } from './arena/suite.ts'
 import { challengeSuite } from './challenge/suite.ts'
 import { ledgerSuite } from './ledger/suite.ts'
 import type { Suite } from './suite.ts'
 import { createTeardown } from './teardown.ts'
 
-const SUITES: readonly Suite[] = [ledgerSuite, challengeSuite]
+const SUITES: readonly Suite[] = [ledgerSuite, challengeSuite, arenaSuite]
 
 await main(process.argv.slice(2))
 

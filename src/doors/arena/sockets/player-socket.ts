@@ -7,12 +7,16 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 import { BACKPRESSURE } from '../../../core/http/hub.ts'
+import { assertNever } from '../../../core/outcome.ts'
 import type { Client } from '../engine/audience.ts'
 import { textFrame } from '../engine/frame.ts'
 import { Timed, type Wheel } from '../engine/wheel.ts'
 import type { Language } from '../errors.ts'
 
-export const PING_EVERY_MS = 5000 // and so long it may take to answer
+export const PONG_WITHIN_MS = 5000 // and that often there is a ping
+// Before a ping counts as unanswered there is a second look, after whatever had arrived by the first one has been read: a
+// client does not pay for a server that was busy.
+const SECOND_LOOK_MS = 500
 const TERMINATE_AFTER_MS = 1000
 const MESSAGES_PER_SECOND = 200
 const MESSAGES_AT_ONCE = 400
@@ -48,7 +52,7 @@ export class PlayerSocket extends Timed implements Client {
   /** Sizes of the frames that may still wait, the oldest first. */
   readonly #waiting: number[] = []
   #lastBytes = 0
-  #awaitsPong = false
+  #ping: 'none' | 'sent' | 'overdue' = 'none'
   #isClosing = false
   #allowance = MESSAGES_AT_ONCE
   #allowedMs: number
@@ -64,10 +68,10 @@ export class PlayerSocket extends Timed implements Client {
     this.#limits = options.limits
     this.#options = options
     this.#allowedMs = options.wheel.now()
-    this.#socket.on('pong', () => (this.#awaitsPong = false))
+    this.#socket.on('pong', () => (this.#ping = 'none'))
     this.#socket.once('close', () => (this.#isClosing = true))
     // Spread by the number of the connection: neither a crowd that came together nor one tick pings all at once.
-    options.wheel.addAt(this, this.#allowedMs + 1000 + ((options.id * 617) % (PING_EVERY_MS - 1000)))
+    options.wheel.addAt(this, this.#allowedMs + 1000 + ((options.id * 617) % (PONG_WITHIN_MS - 1000)))
   }
 
   get isClosing(): boolean {
@@ -108,13 +112,22 @@ export class PlayerSocket extends Timed implements Client {
     this.#wheel.addAt(new Resuming(this.#socket), now + (-this.#allowance * 1000) / MESSAGES_PER_SECOND)
   }
 
-  /** Time for a ping. */
+  /** Time for a ping, or to see what became of the last one. */
   override run(now: number): void {
     if (this.#isClosing) return
-    if (this.#awaitsPong) return this.#offend('ping')
-    this.#awaitsPong = true
-    this.#socket.ping(String(this.#options.tickOf() ?? ''))
-    this.#wheel.addAt(this, now + PING_EVERY_MS)
+    switch (this.#ping) {
+      case 'none':
+        this.#ping = 'sent'
+        this.#socket.ping(String(this.#options.tickOf() ?? ''))
+        return this.#wheel.addAt(this, now + PONG_WITHIN_MS - SECOND_LOOK_MS)
+      case 'sent':
+        this.#ping = 'overdue'
+        return this.#wheel.addAt(this, now + SECOND_LOOK_MS)
+      case 'overdue':
+        return this.#offend('ping')
+      default:
+        return assertNever(this.#ping)
+    }
   }
 
   /** The kernel has taken all but the last `waitingBytes`: the frames that make up those are the ones that wait. */

@@ -1,0 +1,64 @@
+// Pages of a leaderboard with many accounts: a third of them never played (all at 1500), the others are spread as ratings are.
+// Timed over HTTP, one request at a time, from the first page to the last.
+
+import { Agent, request } from 'node:http'
+import { percentile } from '../statistics.ts'
+import type { PostgresServer } from '../servers/postgres.ts'
+import type { Teardown } from '../teardown.ts'
+import { startReeve } from './reeve-server.ts'
+
+const SPREAD = `
+  update players set rating = 1500 + 250 * (random() + random() + random() - 1.5) * 2, games = 10, wins = 4, losses = 4
+   where user_id % 3 <> 0`
+const SIZE = 50
+const PAGES = 400
+
+export interface PageTimes {
+  accounts: number
+  p50: number
+  p99: number
+  max: number
+  /** The slowest of the statements themselves, without HTTP. */
+  deepest: number
+}
+
+export async function measureLeaderboard(
+  postgres: PostgresServer,
+  accounts: number,
+  teardown: Teardown,
+): Promise<PageTimes> {
+  const server = await startReeve(postgres, { database: 'arena_leaderboard', players: accounts }, teardown)
+  await server.query(SPREAD)
+  await postgres.settle('arena_leaderboard')
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const { hostname: host, port } = new URL(server.url)
+  const last = Math.floor(accounts / SIZE)
+  const get = (page: number) =>
+    new Promise<number>((resolve, reject) => {
+      const began = performance.now()
+      const path = `/api/leaderboard?page=${page}&size=${SIZE}`
+      const asked = request({ agent, host, port, path }, (response) => {
+        response.resume()
+        response.on('end', () => {
+          if (response.statusCode === 200) resolve(performance.now() - began)
+          else reject(new Error(`page ${page}: ${response.statusCode}`))
+        })
+      })
+      asked.on('error', reject)
+      asked.end()
+    })
+  for (let n = 0; n < 50; n += 1) await get(1 + Math.floor((n / 50) * last)) // connections, plans, pages of the index
+  const times: number[] = []
+  let deepest = 0
+  for (let n = 0; n < PAGES; n += 1) {
+    const ms = await get(1 + Math.floor((n / (PAGES - 1)) * (last - 1)))
+    times.push(ms)
+    if (n === PAGES - 1) deepest = ms
+  }
+  await server.stop()
+  const result = { accounts, p50: percentile(times, 50), p99: percentile(times, 99), max: Math.max(...times), deepest }
+  console.error(
+    `leaderboard ${accounts} accounts: p50 ${result.p50.toFixed(2)} p99 ${result.p99.toFixed(2)} max ${result.max.toFixed(2)} ms`,
+  )
+  return result
+}

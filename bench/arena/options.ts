@@ -1,0 +1,68 @@
+import { parseArgs } from 'node:util'
+
+export const MEASURES = ['colyseus', 'reeve', 'pairing', 'leaderboard'] as const
+
+export interface Options {
+  measures: readonly string[]
+  /** Numbers of sessions, rising: each step adds to the one before. */
+  reeveSteps: readonly number[]
+  colyseusSteps: readonly number[]
+  measureMs: number
+  /** Players who are paired. */
+  queued: number
+  /** On the leaderboard. */
+  accounts: number
+  jsonFile: string | null
+}
+
+const FULL = {
+  reeve: '1000,2000,2500,3000,3500,4000',
+  colyseus: '250,500,750,1000,1250',
+  seconds: '8',
+  queued: '10000',
+  accounts: '1000000',
+}
+const QUICK = { reeve: '20,50', colyseus: '20,50', seconds: '2', queued: '200', accounts: '5000' }
+
+export const OPTIONS_HELP = `\
+  --measure a,b      measures (${MEASURES.join(', ')})
+  --sessions a,b     sessions of Reeve, step by step (${FULL.reeve})
+  --peer-sessions    sessions of Colyseus, step by step (${FULL.colyseus})
+  --seconds N        how long each step is measured (${FULL.seconds})
+  --queued N         players who wait when pairing begins (${FULL.queued})
+  --accounts N       on the leaderboard (${FULL.accounts})
+  --json FILE        write every number there, too
+  --quick            small numbers: shows that it works, not how fast`
+
+export function parseOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      measure: { type: 'string' },
+      sessions: { type: 'string' },
+      'peer-sessions': { type: 'string' },
+      seconds: { type: 'string' },
+      queued: { type: 'string' },
+      accounts: { type: 'string' },
+      json: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+    },
+  })
+  const size = values.quick ? QUICK : FULL
+  return {
+    measures: values.measure?.split(',') ?? MEASURES,
+    reeveSteps: numbers('--sessions', values.sessions ?? size.reeve),
+    colyseusSteps: numbers('--peer-sessions', values['peer-sessions'] ?? size.colyseus),
+    measureMs: number('--seconds', values.seconds ?? size.seconds) * 1000,
+    queued: number('--queued', values.queued ?? size.queued),
+    accounts: number('--accounts', values.accounts ?? size.accounts),
+    jsonFile: values.json ?? null,
+  }
+}
+
+const numbers = (option: string, text: string): number[] => text.split(',').map((part) => number(option, part))
+
+function number(option: string, text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${option}: expected a positive integer, got "${text}"`)
+  return Number(text)
+}

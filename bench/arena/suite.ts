@@ -1,0 +1,100 @@
+// The arena: how many sessions one core holds at ten ticks a second, beside Colyseus with the same game in the same run; how
+// fast a crowd is paired; how long a page of the leaderboard takes.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describeMachine } from '../machine.ts'
+import { startPostgres, type PostgresServer } from '../servers/postgres.ts'
+import type { Suite } from '../suite.ts'
+import type { Teardown } from '../teardown.ts'
+import { findCapacity, type Capacity, type Step } from './capacity.ts'
+import { measureLeaderboard, type PageTimes } from './leaderboard.ts'
+import { startLoad } from './load-process.ts'
+import { OPTIONS_HELP, parseOptions, type Options } from './options.ts'
+import { measurePairing, type PairingTimes } from './pairing.ts'
+import { leaveServerCore, startPinned } from './pinned-process.ts'
+import { startReeve } from './reeve-server.ts'
+import { report } from './report.ts'
+
+export interface Outcome {
+  reeve: Capacity | null
+  colyseus: Capacity | null
+  pairing: PairingTimes | null
+  leaderboard: PageTimes | null
+}
+
+export const arenaSuite: Suite = {
+  name: 'arena',
+  summary: 'sessions held at 10 Hz on one core, beside Colyseus; pairing of a crowd; pages of a large leaderboard',
+  options: OPTIONS_HELP,
+
+  async run(args, teardown) {
+    const options = parseOptions(args)
+    leaveServerCore()
+    const folder = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
+    teardown.add(() => rm(folder, { recursive: true, force: true }))
+    const postgres = await startPostgres(folder, teardown)
+    const has = (measure: string) => options.measures.includes(measure)
+
+    const outcome: Outcome = {
+      colyseus: has('colyseus') ? await runColyseus(options, teardown) : null,
+      reeve: has('reeve') ? await runReeve(postgres, options, teardown) : null,
+      pairing: has('pairing') ? await measurePairing(postgres, options.queued, teardown) : null,
+      leaderboard: has('leaderboard') ? await measureLeaderboard(postgres, options.accounts, teardown) : null,
+    }
+    const machine = describeMachine({ postgresVersion: postgres.version, redisVersion: 'not used' })
+    const { text, json } = report(machine, options, outcome)
+    console.log(text)
+    if (options.jsonFile !== null) await writeFile(options.jsonFile, `${JSON.stringify(json, null, 2)}\n`)
+  },
+}
+
+async function runReeve(postgres: PostgresServer, options: Options, teardown: Teardown): Promise<Capacity> {
+  const players = 2 * Math.max(...options.reeveSteps)
+  const server = await startReeve(postgres, { database: 'arena_sessions', players }, teardown)
+  const load = startLoad({ game: 'reeve', ...addressOf(server.url), firstPlayer: 1 }, teardown)
+  const steps = { steps: options.reeveSteps, measureMs: options.measureMs }
+  const capacity = await findCapacity(server, load, steps, (step) => tell('Reeve', step))
+  await load.stop()
+  await server.stop()
+  return capacity
+}
+
+async function runColyseus(options: Options, teardown: Teardown): Promise<Capacity> {
+  const script = fileURLToPath(new URL('colyseus-server.ts', import.meta.url))
+  const command = [process.execPath, '--max-semi-space-size=64', '--import', 'tsx', script, String(await freePort())]
+  const server = await startPinned(command, { NODE_ENV: 'production' }, teardown)
+  const load = startLoad({ game: 'colyseus', ...addressOf(server.url), firstPlayer: 1 }, teardown)
+  const steps = { steps: options.colyseusSteps, measureMs: options.measureMs }
+  const capacity = await findCapacity(server, load, steps, (step) => tell('Colyseus', step))
+  await load.stop()
+  await server.stop()
+  return capacity
+}
+
+function tell(who: string, step: Step): void {
+  const { sessions, isHeld, p50, p99, max, statesPerSocket, cpuPercent, rssMb, lost } = step
+  console.error(
+    `${who.padEnd(9)} ${String(sessions).padStart(5)} sessions: ${isHeld ? 'held    ' : 'not held'} p50 ${p50.toFixed(1)} p99 ${p99.toFixed(1)} ` +
+      `max ${max.toFixed(1)} ms late, ${statesPerSocket.toFixed(2)} states/s, CPU ${cpuPercent.toFixed(0)} %, ${rssMb.toFixed(0)} MB, ${lost} lost`,
+  )
+}
+
+function addressOf(url: string): { host: string; port: number } {
+  const { hostname, port } = new URL(url)
+  return { host: hostname, port: Number(port) }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no free port')
+  return address.port
+}
