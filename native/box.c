@@ -231,34 +231,11 @@ static int build_root(const struct json *command) {
   return sethostname("box", 3) == 0 ? 0 : failed("sethostname");
 }
 
-// A /tmp in which nothing was ever made is as good as a new one, and can be told: making or removing a file dates it.
-static struct {
-  int64_t size; // 0: not mounted
-  struct timespec made;
-} tmp;
-
-static int mount_tmp(int64_t size) {
+// A new /tmp for each run. Its size is the memory limit, to which what is in it is charged.
+static void mount_tmp(int64_t size) {
   char options[96];
-  struct timespec long_ago[2] = {{0, 0}, {0, 0}};
-  struct stat stat_;
-  if (tmp.size == size) return 0;
-  if (tmp.size != 0 && umount2("/tmp", LAZILY) != 0) return failed("umount(\"/tmp\")");
-  tmp.size = 0;
   snprintf(options, sizeof options, "mode=1777,nr_inodes=100k,size=%lld", (long long)size);
-  if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOATIME, options) != 0) return failed("mount(\"/tmp\")");
-  if (utimensat(AT_FDCWD, "/tmp", long_ago, 0) != 0 || stat("/tmp", &stat_) != 0) return failed("stat(\"/tmp\")");
-  tmp.size = size;
-  tmp.made = stat_.st_ctim;
-  return 0;
-}
-
-static int clean_tmp(void) {
-  struct stat now;
-  if (tmp.size == 0) return 0;
-  if (stat("/tmp", &now) != 0) return failed("stat(\"/tmp\")");
-  if (now.st_mtim.tv_sec == 0 && memcmp(&now.st_ctim, &tmp.made, sizeof tmp.made) == 0) return 0;
-  if (umount2("/tmp", LAZILY) != 0) return failed("umount(\"/tmp\")");
-  return tmp.size = 0, 0;
+  if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) failed("mount(\"/tmp\")");
 }
 
 // ---- inside: a run
@@ -343,8 +320,7 @@ static void run(int socket, char *line, const int *fds, int fd_count, int last_p
   int pidfd = -1, program = -1;
   before_program->err = 0;
   if (!json_parse(line, &command)) errno = EBADMSG, failed("parse the command in the box");
-  int64_t memory = json_number(&command, "memory_bytes");
-  mount_tmp(memory);
+  mount_tmp(json_number(&command, "memory_bytes"));
   if (last_pid >= 0 && pwrite(last_pid, "1", 1, 0) != 1) failed("write(ns_last_pid)"); // the same pids in every run
   reply.wall_ns = -now_ns();
   if (trouble.err == 0) program = fork_into(0, cgroup_version() == CGROUP_V2 ? fds[3] : -1, &pidfd);
@@ -357,11 +333,10 @@ static void run(int socket, char *line, const int *fds, int fd_count, int last_p
     wait_for_all(program, &reply);
     if (trouble.err == 0) trouble = *before_program;
   }
-  clean_tmp();
+  if (umount2("/tmp", LAZILY) != 0) failed("umount(\"/tmp\")");
   reply.what = BOX_ENDED;
   reply.trouble = trouble;
   send_message(socket, &reply, sizeof reply, NULL, 0);
-  mount_tmp(memory); // for the next one, while nobody waits; if that fails, the next one will say so
   trouble.err = 0;
 }
 
@@ -376,6 +351,7 @@ static _Noreturn void first_process(int socket, const struct json *command) {
   prctl(PR_SET_DUMPABLE, 0);
   for (int capability = 0; prctl(PR_CAPBSET_DROP, capability) == 0; capability++) continue;
   signal(SIGPIPE, SIG_DFL);
+  signal(SIGUSR1, SIG_DFL);
   umask(022);
   seccomp_prepare();
   int last_pid = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC); // not every kernel has it

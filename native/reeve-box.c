@@ -5,8 +5,8 @@
 //   driver ──stdin──► helper ──socket──► first process of a box ──fork──► a run
 //          ◄─stdout──        ◄─────────                            cgroup, limits, filter, execve
 //
-//   The driver writes one JSON object a line: open a box, run a program in it, kill what runs, close the box. The helper answers each
-//   but `kill` with one line. A box (box.c) is made once per submission and is what is slow to make: namespaces, a read-only file
+//   The driver writes one JSON object a line: open a box, run a program in it, close the box; and the helper answers with one. SIGUSR1
+//   kills what runs. A box (box.c) is made once per submission and is what is slow to make: namespaces, a read-only file
 //   system of its own, no network. A run is a fork of the box's first process: a fresh /tmp, nobody's id, no capability, a filter on
 //   its system calls (seccomp.c), and a cgroup that counts all its processes (cgroup.c). When the program ends, the rest of its
 //   processes are killed and waited for, and only then is the run over.
@@ -24,8 +24,8 @@
 #include "reeve-box.h"
 
 #include <poll.h>
-#include <stdarg.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -43,7 +43,9 @@ enum {
 
 struct trouble trouble;
 static struct box box = {-1, -1};
-static bool stdin_ended;
+static volatile sig_atomic_t kill_requested;
+
+static void request_kill(int signal) { kill_requested = signal; }
 
 int failed(const char *format, ...) {
   int err = errno;
@@ -83,30 +85,6 @@ static int64_t proc_number(const char *folder, int id, const char *file, const c
 
 int64_t task_waited_ns(int task) { return proc_number("", task, "/schedstat", "%*d %lld"); }
 
-// ---- lines
-
-static char lines[LINE_BYTES_MAX];
-static size_t used; // of lines
-
-static void read_lines(void) {
-  ssize_t length = used == sizeof lines ? 0 : read(0, lines + used, sizeof lines - used);
-  if (length > 0) used += (size_t)length;
-  else if (length == 0 || errno != EINTR) stdin_ended = true; // or a line that is too long: the driver is broken
-}
-
-static void take(size_t length) { memmove(lines, lines + length, used -= length); }
-
-// The next whole line, copied: more may arrive while it is obeyed.
-static char *next_line(void) {
-  static char line[LINE_BYTES_MAX];
-  char *end = memchr(lines, '\n', used);
-  if (end == NULL) return NULL;
-  *end = 0;
-  memcpy(line, lines, (size_t)(end - lines) + 1);
-  take((size_t)(end - lines) + 1);
-  return line;
-}
-
 static void answer(const char *word) { // what was done, or what went wrong instead
   if (trouble.err == 0) printf("{\"%s\":true}\n", word);
   else {
@@ -128,7 +106,7 @@ static mode_t type_of(int fd, int64_t *size) {
 
 static int open_output(const char *path) { // a FIFO that nobody reads yet: -1, and no trouble
   if (path == NULL) path = "/dev/null";
-  int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+  int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
   if (fd < 0 && errno != ENXIO) failed("open(\"%s\")", path);
   if (type_of(fd, NULL) == S_IFREG && ftruncate(fd, 0) != 0) failed("ftruncate(\"%s\")", path);
   return fd;
@@ -157,7 +135,7 @@ static int open_files(const struct json *command, int *fds) {
   while (trouble.err == 0) {
     if (fds[1] < 0) fds[1] = open_output(out);
     if (fds[1] >= 0 && (!waits || has_writer(fds[0]))) break;
-    if (now_ns() > deadline) errno = ETIMEDOUT, failed("open the other end of %s", fds[1] < 0 ? out : in);
+    if (kill_requested || now_ns() > deadline) errno = ETIMEDOUT, failed("open the other end of %s", fds[1] < 0 ? out : in);
     usleep(STEP_US);
   }
   for (int i = 0; trouble.err == 0 && i < 3; i++)
@@ -224,19 +202,10 @@ static int64_t check(struct watch *watch) {
   return sleep < STEP_US * 1000 ? STEP_US * 1000 : sleep;
 }
 
-static void listen_for_kill(struct watch *watch) {
-  static const char kill[] = "{\"cmd\":\"kill\"}\n"; // anything else waits for its turn
-  const size_t length = sizeof kill - 1;
-  read_lines();
-  if (!stdin_ended && (used < length || memcmp(lines, kill, length) != 0)) return;
-  if (!stdin_ended) take(length);
-  end_run(watch, REQUEST);
-}
-
 static void wait_for_end(struct watch *watch) {
   int64_t sleep = TICK_MS * MS;
   while (watch->killed_at == 0 || now_ns() - watch->killed_at < KILL_WAIT_MS * MS) {
-    struct pollfd ends[] = {{.fd = box.socket, .events = POLLIN}, {.fd = stdin_ended ? -1 : 0, .events = POLLIN}};
+    struct pollfd ends[] = {{.fd = box.socket, .events = POLLIN}, {.fd = watch->end == REQUEST ? -1 : 0, .events = POLLRDHUP}};
     struct timespec timeout = {sleep / (1000 * MS), sleep % (1000 * MS)};
     ppoll(ends, 2, &timeout, NULL);
     if (ends[0].revents != 0) {
@@ -244,7 +213,7 @@ static void wait_for_end(struct watch *watch) {
       if (watch->ended.what == BOX_ENDED) return;
       if (watch->end != BY_ITSELF) end_run(watch, watch->end); // decided before it could be killed
     }
-    if (ends[1].revents != 0) listen_for_kill(watch);
+    if (kill_requested || ends[1].revents != 0) end_run(watch, REQUEST); // or the driver is gone
     if (watch->pidfd >= 0) sleep = check(watch);
   }
   errno = ECHILD;
@@ -283,12 +252,20 @@ static void report(const struct json *command, const struct watch *watch) {
   fflush(stdout);
 }
 
+// What was written to a file may still be in the page cache and charged to the run. That is no memory of the program's, and the
+// kernel takes it back at the limit; but what was resident in it at once counts in any case.
+static int64_t without_output(const struct watch *watch) {
+  int64_t charged = watch->usage.memory_bytes, own = charged - output_of(watch), resident = watch->ended.rss_bytes;
+  return own > resident ? own : charged < resident ? charged : resident;
+}
+
 static void run_command(const struct json *command, const char *line) {
   int64_t memory_bytes = json_number(command, "memory_bytes");
   struct watch watch = {.fds = {-1, -1, -1}, .pidfd = -1, .processes = json_number(command, "processes"),
       .cpu_ns = json_number(command, "cpu_ms") * MS, .wall_ns = json_number(command, "wall_ms") * MS,
       .output_bytes = json_number(command, "output_bytes")};
   int argc, fds = -1;
+  kill_requested = 0; // it was for an earlier run
   json_list(command, "argv", &argc);
   if (argc < 1 || watch.processes < 1) errno = EINVAL, failed("run without a program or limits");
   if (box.pid < 0) errno = ENOENT, failed("run without an open box");
@@ -299,6 +276,7 @@ static void run_command(const struct json *command, const char *line) {
     if (box_run(&box, line, watch.fds, 3 + fds) == 0) wait_for_end(&watch);
     watch.usage = (struct usage){.cpu_ns = watch.ended.cpu_ns, .memory_bytes = watch.ended.rss_bytes};
     cgroup_usage(&watch.usage);
+    watch.usage.memory_bytes = without_output(&watch);
     if (trouble.err == 0) trouble = watch.ended.trouble;
   }
   report(command, &watch);
@@ -310,9 +288,9 @@ static void obey(char *line) {
   static struct json command;
   static char copy[LINE_BYTES_MAX]; // parsing is in place, and the box wants it, too
   strcpy(copy, line);
+  trouble.err = 0;
   const char *what = json_parse(line, &command) ? json_text(&command, "cmd") : NULL;
   if (what == NULL) what = "";
-  if (strcmp(what, "kill") == 0) return; // it came too late: nothing runs
   if (strcmp(what, "run") == 0) return run_command(&command, copy);
   if (strcmp(what, "open") != 0 && strcmp(what, "close") != 0) errno = EBADMSG, failed("understand the command");
   box_close(&box);
@@ -327,14 +305,13 @@ int main(int argc, char **argv) {
   if (argc != (version == CGROUP_V1 ? 5 : version == CGROUP_V2 ? 3 : 2) || (version == CGROUP_NONE && strcmp(how, "degraded") != 0))
     return fputs("usage: reeve-box v1 MEMORY CPUACCT PIDS | v2 FOLDER | degraded\n", stderr), 2;
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGUSR1, request_kill);
   prctl(PR_SET_TIMERSLACK, 1);
   if (box_start() == 0) cgroup_start(version, folders, box_privileged());
   answer("ready");
-  for (char *line; trouble.err == 0 && !stdin_ended;) {
-    if ((line = next_line()) == NULL) read_lines();
-    else obey(line);
-    if (line != NULL) trouble.err = 0;
-  }
+  static char line[LINE_BYTES_MAX];
+  if (trouble.err == 0)
+    while (fgets(line, sizeof line, stdin) != NULL) obey(line);
   box_close(&box);
   cgroup_stop(folders);
   return 0;

@@ -19,13 +19,13 @@ interface Attack {
 }
 
 const ATTACKS: readonly Attack[] = [
-  { name: 'fork_bomb', verdict: 'TLE' },
+  { name: 'fork_bomb', limits: { cpuMs: 300 }, verdict: 'TLE' },
   { name: 'threads', limits: { processesMax: 32 }, verdict: 'OK', says: /^31$/ },
   { name: 'daemons', verdict: 'OK' },
-  { name: 'memory_at_once', verdict: 'MLE' },
-  { name: 'memory_by_children', verdict: 'MLE' },
-  { name: 'memory_by_tmpfs', verdict: 'MLE' },
-  { name: 'memory_by_memfd', limits: { fileBytesMax: 40 * MB }, verdict: 'MLE' },
+  { name: 'memory_at_once', limits: { cpuMs: 20_000 }, verdict: 'MLE' },
+  { name: 'memory_by_children', limits: { cpuMs: 20_000 }, verdict: 'MLE' },
+  { name: 'memory_by_tmpfs', limits: { cpuMs: 20_000 }, verdict: 'MLE' },
+  { name: 'memory_by_memfd', limits: { cpuMs: 20_000, fileBytesMax: 40 * MB }, verdict: 'MLE' },
   { name: 'output_bomb', verdict: 'OLE' },
   { name: 'output_bomb', limits: { fileBytesMax: 1000, outputBytesMax: 1000 }, verdict: 'OLE' },
   { name: 'error_bomb', verdict: 'OLE' },

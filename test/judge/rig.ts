@@ -2,16 +2,7 @@
 // leave behind.
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
@@ -34,7 +25,12 @@ export const cannotTest: string | false =
 const folder = mkdtempSync(join(tmpdir(), 'reeve-sandbox-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-const counted = { protocolErrors: [] as string[], truncated: [] as string[], fallBacks: 0 }
+/** What the sandboxes of this file reported beside their results. */
+export const heard: { protocolErrors: string[]; truncated: string[]; fallBacks: number } = {
+  protocolErrors: [],
+  truncated: [],
+  fallBacks: 0,
+}
 
 export const options = (changes: Partial<SandboxOptions> = {}): SandboxOptions => ({
   cacheFolder: join(folder, 'cache'),
@@ -43,9 +39,9 @@ export const options = (changes: Partial<SandboxOptions> = {}): SandboxOptions =
   cgroup: '',
   stdoutLimitBytes: 262_144,
   stderrLimitBytes: 1_048_576,
-  onProtocolError: (reason) => counted.protocolErrors.push(reason),
-  onTruncated: (stream) => counted.truncated.push(stream),
-  onFallBack: () => (counted.fallBacks += 1),
+  onProtocolError: (reason) => heard.protocolErrors.push(reason),
+  onTruncated: (stream) => heard.truncated.push(stream),
+  onFallBack: () => (heard.fallBacks += 1),
   ...changes,
 })
 
@@ -150,7 +146,7 @@ const readStart = (path: string): string => {
 export function leftovers() {
   return {
     mounts: readFileSync('/proc/self/mountinfo', 'utf8'),
-    sharedMemory: readFileSync('/proc/sysvipc/shm', 'utf8').split('\n').length,
+    sharedMemory: readFileSync('/proc/sysvipc/shm', 'utf8').match(/ 6553[34] /g) ?? [], // as their owner
     cgroups: ownCgroups(),
     processes: boxedProcesses(),
   }
@@ -190,5 +186,3 @@ export function boxedProcesses(): string[] {
   }
   return [...names].filter(([pid, name]) => name.startsWith('reeve-box') && isMine(pid)).map(([, name]) => name)
 }
-
-export const pidNamespaceOf = (pid: number): string => readlinkSync(`/proc/${pid}/ns/pid`)
