@@ -17,8 +17,15 @@ export interface BoxOptions {
   writable: boolean
   /** Further read-only host paths that a language needs beyond the minimal root (for example a JDK). They keep their names. */
   readOnlyPaths: readonly string[]
+  /** The same for what gets another name in the box, whatever the host calls it. */
+  mounts?: readonly Mount[]
   /** Kills what runs: `run` rejects with the signal's reason. The box still wants to be closed. */
   signal?: AbortSignal
+}
+
+export interface Mount {
+  from: string
+  to: string
 }
 
 export interface Box {

@@ -171,7 +171,11 @@ const openCommand = (box: BoxOptions, root: RootFiles) => ({
   cmd: 'open',
   work: box.workFolder,
   writable: box.writable,
-  read_only: [...root.read_only, ...box.readOnlyPaths.flatMap((path) => [path, path])],
+  read_only: [
+    ...root.read_only,
+    ...box.readOnlyPaths.flatMap((path) => [path, path]),
+    ...(box.mounts ?? []).flatMap(({ from, to }) => [from, to]),
+  ],
   devices: root.devices,
   links: root.links,
 })
