@@ -79,22 +79,17 @@ static int copy_mount(const char *path, uint64_t attributes) {
   return close(fd), -1;
 }
 
-// A program can open its input again through /proc/self/fd, and may own the file: only a read-only mount keeps it as it is.
-// The copy of the folder is kept for the next run, whose input is most likely there, too.
+// A program can open its input again through /proc/self/fd, and may own the file: only a mount that is read-only keeps it as it
+// is. (And one of that file alone does not tell its name.)
 int open_input(const char *path) {
-  static char folder[PATH_MAX];
-  static int folder_fd = -1;
-  char real[PATH_MAX], copy[PATH_MAX];
-  if (realpath(path, real) == NULL) return failed("open(\"%s\")", path);
-  const char *parent = dirname(strcpy(copy, real));
-  if (strcmp(parent, folder) != 0) {
-    if (folder_fd >= 0) close(folder_fd);
-    *folder = 0;
-    if ((folder_fd = copy_mount(parent, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV)) < 0) return -1;
-    strcpy(folder, parent);
-  }
-  int fd = openat(folder_fd, strrchr(real, '/') + 1, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  return fd < 0 ? failed("open(\"%s\")", path) : fd;
+  char link[64];
+  int copy = copy_mount(path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV);
+  if (copy < 0) return -1;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", copy);
+  int fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) failed("open(\"%s\")", path);
+  close(copy);
+  return fd;
 }
 
 static int add_bind(const char *source, const char *target, uint64_t attributes) {
@@ -131,28 +126,28 @@ union control { // room for file descriptors beside a message
   char bytes[CMSG_SPACE(sizeof(int) * PASSED_FDS_MAX)];
 };
 
-static int send_message(int to, struct iovec *parts, size_t part_count, const int *fds, int count) {
+static int send_message(int to, const void *bytes, size_t size, const int *fds, int count) {
   union control control = {0};
-  size_t size = sizeof(int) * (size_t)count;
-  struct msghdr message = {.msg_iov = parts, .msg_iovlen = part_count};
+  size_t fd_bytes = sizeof(int) * (size_t)count;
+  struct iovec part = {(void *)(uintptr_t)bytes, size};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
   if (count > 0) {
     message.msg_control = control.bytes;
-    message.msg_controllen = CMSG_SPACE(size);
-    control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(size)};
-    memcpy(CMSG_DATA(&control.header), fds, size);
+    message.msg_controllen = CMSG_SPACE(fd_bytes);
+    control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(fd_bytes)};
+    memcpy(CMSG_DATA(&control.header), fds, fd_bytes);
   }
-  return sendmsg(to, &message, MSG_NOSIGNAL) < 0 ? failed("sendmsg to the box") : 0;
+  return sendmsg(to, &message, MSG_NOSIGNAL) < 0 ? failed("sendmsg between helper and box") : 0;
 }
 
-static ssize_t receive_message(int from, void *room, size_t size, int *fds) {
+static ssize_t receive_message(int from, void *room, size_t size, int *fds, int *count) {
   union control control;
   struct iovec part = {room, size};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-  ssize_t length;
-  do length = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
-  while (length < 0 && errno == EINTR);
+  ssize_t length = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
   struct cmsghdr *header = length < 0 ? NULL : CMSG_FIRSTHDR(&message);
-  if (header != NULL) memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+  *count = header == NULL ? 0 : (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+  if (*count > 0) memcpy(fds, CMSG_DATA(header), sizeof(int) * (size_t)*count);
   return length;
 }
 
@@ -160,9 +155,8 @@ static _Noreturn void first_process(int socket, const struct json *command);
 
 int box_open(struct box *box, const struct json *command) {
   const uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
-  int ends[2] = {-1, -1}, pidfd = -1, fds[PASSED_FDS_MAX];
+  int ends[2] = {-1, -1}, pidfd = -1, uid = (int)geteuid(), gid = (int)getegid();
   struct box_message ready;
-  struct iovec go = {"", 1};
   bind_count = 0;
   if (add_binds(command) == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) failed("socketpair");
   if (trouble.err == 0 && (box->pid = fork_into(namespaces, cgroup_box_fd(), &pidfd)) == 0) first_process(ends[1], command);
@@ -171,9 +165,8 @@ int box_open(struct box *box, const struct json *command) {
   for (int i = 0; i < bind_count; i++) close(binds[i].fd);
   close(ends[1]);
   close(pidfd);
-  if (trouble.err == 0 && map_ids(box->pid, BOX_USER_ID, (int)geteuid(), (int)getegid()) == 0 &&
-      send_message(box->socket, &go, 1, NULL, 0) == 0) {
-    if (receive_message(box->socket, &ready, sizeof ready, fds) == sizeof ready) trouble = ready.trouble;
+  if (trouble.err == 0 && map_ids(box->pid, BOX_USER_ID, uid, gid) == 0 && send_message(box->socket, "", 1, NULL, 0) == 0) {
+    if (box_receive(box, &ready, &pidfd)) trouble = ready.trouble;
     else failed("start the first process of a box");
   }
   if (trouble.err == 0) return 0;
@@ -181,24 +174,14 @@ int box_open(struct box *box, const struct json *command) {
   return -1;
 }
 
-int box_send(struct box *box, const struct run_message *message, char **argv, char **env, const int *fds) {
-  static char strings[STRINGS_BYTES_MAX];
-  size_t used = 0;
-  for (int i = 0; i < message->argc + message->envc; i++) {
-    const char *word = i < message->argc ? argv[i] : env[i - message->argc];
-    size_t size = strlen(word) + 1;
-    if (used + size > sizeof strings) return errno = E2BIG, failed("pass arguments and environment");
-    memcpy(strings + used, word, size);
-    used += size;
-  }
-  struct iovec parts[] = {{(void *)(uintptr_t)message, sizeof *message}, {strings, used}};
-  return send_message(box->socket, parts, 2, fds, 3 + message->cgroup_fds);
+int box_run(struct box *box, const char *command, const int *fds, int fd_count) {
+  return send_message(box->socket, command, strlen(command) + 1, fds, fd_count);
 }
 
 bool box_receive(struct box *box, struct box_message *message, int *pidfd) {
-  int fds[PASSED_FDS_MAX] = {-1};
-  if (receive_message(box->socket, message, sizeof *message, fds) != sizeof *message) return false;
-  if (message->what == BOX_STARTED) *pidfd = fds[0];
+  int fds[PASSED_FDS_MAX], count;
+  if (receive_message(box->socket, message, sizeof *message, fds, &count) != sizeof *message) return false;
+  if (count > 0) *pidfd = fds[0];
   return true;
 }
 
@@ -248,34 +231,11 @@ static int build_root(const struct json *command) {
   return sethostname("box", 3) == 0 ? 0 : failed("sethostname");
 }
 
-// A /tmp in which nothing was ever made is as good as a new one, and can be told: making or removing a file dates it.
-static struct {
-  int64_t size; // 0: not mounted
-  struct timespec made;
-} tmp;
-
-static int mount_tmp(int64_t size) {
+// A new /tmp for each run. Its size is the memory limit, to which what is in it is charged.
+static void mount_tmp(int64_t size) {
   char options[96];
-  struct timespec long_ago[2] = {{0, 0}, {0, 0}};
-  struct stat stat_;
-  if (tmp.size == size) return 0;
-  if (tmp.size != 0 && umount2("/tmp", LAZILY) != 0) return failed("umount(\"/tmp\")");
-  tmp.size = 0;
   snprintf(options, sizeof options, "mode=1777,nr_inodes=100k,size=%lld", (long long)size);
-  if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOATIME, options) != 0) return failed("mount(\"/tmp\")");
-  if (utimensat(AT_FDCWD, "/tmp", long_ago, 0) != 0 || stat("/tmp", &stat_) != 0) return failed("stat(\"/tmp\")");
-  tmp.size = size;
-  tmp.made = stat_.st_ctim;
-  return 0;
-}
-
-static int clean_tmp(void) {
-  struct stat now;
-  if (tmp.size == 0) return 0;
-  if (stat("/tmp", &now) != 0) return failed("stat(\"/tmp\")");
-  if (now.st_mtim.tv_sec == 0 && memcmp(&now.st_ctim, &tmp.made, sizeof tmp.made) == 0) return 0;
-  if (umount2("/tmp", LAZILY) != 0) return failed("umount(\"/tmp\")");
-  return tmp.size = 0, 0;
+  if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) failed("mount(\"/tmp\")");
 }
 
 // ---- inside: a run
@@ -288,17 +248,18 @@ static void limit(int resource, int64_t value) { // never above what the helper 
   if (setrlimit((__rlimit_resource_t)resource, &now) != 0) failed("setrlimit(%d)", resource);
 }
 
-static void set_limits(const struct limits *limits, bool alone) {
-  limit(RLIMIT_CPU, limits->cpu_ms / 1000 + CPU_BACKSTOP_S);
-  limit(RLIMIT_FSIZE, limits->file_bytes > limits->output_bytes ? limits->file_bytes : limits->output_bytes + 1);
-  limit(RLIMIT_STACK, limits->stack_bytes);
+static void set_limits(const struct json *command) {
+  int64_t file = json_number(command, "file_bytes"), output = json_number(command, "output_bytes");
+  limit(RLIMIT_CPU, json_number(command, "cpu_ms") / 1000 + CPU_BACKSTOP_S);
+  limit(RLIMIT_FSIZE, file > output ? file : output + 1);
+  limit(RLIMIT_STACK, json_number(command, "stack_bytes"));
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_NOFILE, OPEN_FILES_MAX);
   limit(RLIMIT_MEMLOCK, LOCKED_BYTES_MAX);
   limit(RLIMIT_MSGQUEUE, 0);
-  if (!alone) return; // no cgroup stands behind these
-  limit(RLIMIT_AS, limits->memory_bytes);
-  limit(RLIMIT_NPROC, limits->processes);
+  if (cgroup_version() != CGROUP_NONE) return;
+  limit(RLIMIT_AS, json_number(command, "memory_bytes"));
+  limit(RLIMIT_NPROC, json_number(command, "processes"));
 }
 
 static void become_nobody(void) {
@@ -312,18 +273,20 @@ static void become_nobody(void) {
 // What the forked process says before it becomes the program: afterwards it has no way to.
 static struct trouble *before_program;
 
-static _Noreturn void become_program(const struct run_message *message, char **argv, char **env, const int *fds) {
+static _Noreturn void become_program(const struct json *command, const int *fds, int fd_count) {
+  int count;
+  char **argv = json_list(command, "argv", &count);
+  environ = json_list(command, "env", &count);
   setsid();
-  for (int i = 0; message->cgroup == CGROUP_V1 && i < message->cgroup_fds; i++)
-    if (write(fds[3 + i], "0", 1) != 1) failed("write(tasks) in the run's cgroup");
+  for (int i = 3; cgroup_version() == CGROUP_V1 && i < fd_count; i++)
+    if (write(fds[i], "0", 1) != 1) failed("write(tasks) in the run's cgroup");
   for (int i = 0; i < 3; i++)
     if (dup2(fds[i], i) < 0) failed("dup2");
   if (syscall(SYS_close_range, 3, ~0U, 0) != 0) failed("close_range");
-  if (chdir("/work") != 0) failed("chdir(\"/work\")");
-  set_limits(&message->limits, message->cgroup == CGROUP_NONE);
+  set_limits(command);
   become_nobody();
+  if (chdir("/work") != 0) failed("chdir(\"/work\")");
   if (trouble.err == 0 && seccomp_install() == 0) {
-    environ = env;
     execvp(argv[0], argv);
     failed("execve(\"%.200s\")", argv[0]);
   }
@@ -351,64 +314,52 @@ static void wait_for_all(int program, struct box_message *ended) {
   while (wait4(-1, &status, 0, &usage) > 0) add_usage(ended, &usage);
 }
 
-static void run(int socket, const struct run_message *message, char *strings, const int *fds, int last_pid) {
-  static char *words[WORDS_MAX + 2];
-  char **argv = words, **env = words + message->argc + 1;
-  for (int i = 0; i < message->argc + message->envc; i++, strings += strlen(strings) + 1)
-    *(i < message->argc ? argv + i : env + i - message->argc) = strings;
-  argv[message->argc] = env[message->envc] = NULL;
-
+static void run(int socket, char *line, const int *fds, int fd_count, int last_pid) {
+  static struct json command;
   struct box_message reply = {.what = BOX_STARTED};
-  struct iovec part = {&reply, sizeof reply};
-  int pidfd = -1;
+  int pidfd = -1, program = -1;
   before_program->err = 0;
-  mount_tmp(message->limits.memory_bytes);
+  if (!json_parse(line, &command)) errno = EBADMSG, failed("parse the command in the box");
+  mount_tmp(json_number(&command, "memory_bytes"));
   if (last_pid >= 0 && pwrite(last_pid, "1", 1, 0) != 1) failed("write(ns_last_pid)"); // the same pids in every run
   reply.wall_ns = -now_ns();
-  int program = trouble.err != 0 ? -1 : fork_into(0, message->cgroup == CGROUP_V2 ? fds[3] : -1, &pidfd);
-  if (program == 0) become_program(message, argv, env, fds);
-  for (int i = 0; i < 3 + message->cgroup_fds; i++) close(fds[i]);
+  if (trouble.err == 0) program = fork_into(0, cgroup_version() == CGROUP_V2 ? fds[3] : -1, &pidfd);
+  if (program == 0) become_program(&command, fds, fd_count);
+  for (int i = 0; i < fd_count; i++) close(fds[i]);
   if (program < 0) failed("clone3(run)");
   else {
-    send_message(socket, &part, 1, &pidfd, 1);
+    send_message(socket, &reply, sizeof reply, &pidfd, 1);
     close(pidfd);
     wait_for_all(program, &reply);
     if (trouble.err == 0) trouble = *before_program;
   }
-  clean_tmp();
+  if (umount2("/tmp", LAZILY) != 0) failed("umount(\"/tmp\")");
   reply.what = BOX_ENDED;
   reply.trouble = trouble;
+  send_message(socket, &reply, sizeof reply, NULL, 0);
   trouble.err = 0;
-  send_message(socket, &part, 1, NULL, 0);
-  mount_tmp(message->limits.memory_bytes); // for the next one, while nobody waits
-  trouble.err = 0; // or it will be told
 }
 
 static _Noreturn void first_process(int socket, const struct json *command) {
-  static _Alignas(struct run_message) char room[sizeof(struct run_message) + STRINGS_BYTES_MAX + 1];
+  static char line[LINE_BYTES_MAX];
   struct box_message ready = {.what = BOX_READY};
-  struct iovec part = {&ready, sizeof ready};
-  int fds[PASSED_FDS_MAX], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  int fds[PASSED_FDS_MAX], count, null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int i = 0; i < 3; i++) dup2(null, i);
-  if (receive_message(socket, room, 1, fds) != 1) _exit(1); // until the ids are mapped
+  if (receive_message(socket, line, 1, fds, &count) != 1) _exit(1); // until the ids are mapped
   if (privileged && (setgroups(0, NULL) != 0 || setresgid(0, 0, 0) != 0 || setresuid(0, 0, 0) != 0)) failed("setresuid(0)");
   prctl(PR_SET_PDEATHSIG, SIGKILL); // after the change of ids, which forgets it
   prctl(PR_SET_DUMPABLE, 0);
   for (int capability = 0; prctl(PR_CAPBSET_DROP, capability) == 0; capability++) continue;
   signal(SIGPIPE, SIG_DFL);
+  signal(SIGUSR1, SIG_DFL);
   umask(022);
+  seccomp_prepare();
   int last_pid = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC); // not every kernel has it
   before_program = mmap(NULL, sizeof *before_program, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (before_program == MAP_FAILED) failed("mmap");
   if (trouble.err == 0) build_root(command);
   ready.trouble = trouble;
-  send_message(socket, &part, 1, NULL, 0);
-  if (ready.trouble.err != 0) _exit(1);
-
-  ssize_t length;
-  while ((length = receive_message(socket, room, sizeof room - 1, fds)) > (ssize_t)sizeof(struct run_message)) {
-    room[length] = 0;
-    run(socket, (struct run_message *)(void *)room, room + sizeof(struct run_message), fds, last_pid);
-  }
+  send_message(socket, &ready, sizeof ready, NULL, 0);
+  while (trouble.err == 0 && receive_message(socket, line, sizeof line, fds, &count) > 0) run(socket, line, fds, count, last_pid);
   _exit(0); // and with it goes whatever is left inside
 }

@@ -1,10 +1,10 @@
 // Counts and limits the CPU time, memory and processes of a run, with cgroup v1 or v2. The driver has made the slot's folder (one
-// with v2; one each in the memory, cpuacct and pids trees with v1) and removes it; in it there is
+// with v2; one each in the memory, cpuacct and pids trees with v1). In it there is
 //
 //   run   the processes of the run in progress
 //   box   v2: the first processes of boxes, which fork runs into `run`
 //
-// The run's process joins by itself before it executes the program (v1: writes 0 to tasks, which takes no global lock) or is born
+// A run's process joins by itself before it executes the program (v1: writes 0 to tasks, which takes no global lock) or is born
 // there (v2: CLONE_INTO_CGROUP), so that all of the program's memory is charged and nothing else. A v1 cgroup is used again, its
 // peak reset, while little is left charged to it; otherwise, and always with v2, a run gets a new one.
 #include "reeve-box.h"
@@ -17,21 +17,20 @@ enum file { LIMIT, SWAP_LIMIT, PEAK, CURRENT, EVENTS, CPU, PIDS, FILES };
 static const struct {
   const char *name[3]; // by version
   int tree; // of v1
-  bool optional;
 } known[FILES] = {
-    [LIMIT] = {{"", "memory.limit_in_bytes", "memory.max"}, 0, false},
-    [SWAP_LIMIT] = {{"", "memory.memsw.limit_in_bytes", "memory.swap.max"}, 0, true},
-    [PEAK] = {{"", "memory.max_usage_in_bytes", "memory.peak"}, 0, true},
-    [CURRENT] = {{"", "memory.usage_in_bytes", "memory.current"}, 0, false},
-    [EVENTS] = {{"", "memory.oom_control", "memory.events"}, 0, false},
-    [CPU] = {{"", "cpuacct.usage", "cpu.stat"}, 1, false},
-    [PIDS] = {{"", "pids.max", "pids.max"}, 2, false},
+    [LIMIT] = {{"", "memory.limit_in_bytes", "memory.max"}, 0},
+    [SWAP_LIMIT] = {{"", "memory.memsw.limit_in_bytes", "memory.swap.max"}, 0}, // only where swap is counted
+    [PEAK] = {{"", "memory.max_usage_in_bytes", "memory.peak"}, 0}, // v2: since Linux 5.19
+    [CURRENT] = {{"", "memory.usage_in_bytes", "memory.current"}, 0},
+    [EVENTS] = {{"", "memory.oom_control", "memory.events"}, 0},
+    [CPU] = {{"", "cpuacct.usage", "cpu.stat"}, 1},
+    [PIDS] = {{"", "pids.max", "pids.max"}, 2},
 };
 
 static enum cgroup_version version;
+static bool may_chown;
 static int trees, slots[TREES_MAX], joins[TREES_MAX], files[FILES], box_fd = -1;
-static bool privileged;
-static struct { int64_t limit, baseline, pids, cpu_ns, oom_kills; } start;
+static struct { int64_t limit, processes, baseline, cpu_ns, oom_kills; } start; // of the run
 
 enum cgroup_version cgroup_version(void) { return version; }
 int cgroup_box_fd(void) { return box_fd; }
@@ -44,9 +43,9 @@ static int put(enum file file, int64_t number) {
 }
 
 // The number in a file, or the one after `key` at the beginning of a line; 0 where there is none.
-static int64_t number(enum file file, const char *key) {
+static int64_t get(enum file file, const char *key) {
   char text[4096];
-  ssize_t length = files[file] < 0 ? -1 : pread(files[file], text, sizeof text - 1, 0);
+  ssize_t length = files[file] < 0 ? 0 : pread(files[file], text, sizeof text - 1, 0);
   size_t size = key == NULL ? 0 : strlen(key);
   text[length < 0 ? 0 : length] = 0;
   for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
@@ -54,39 +53,37 @@ static int64_t number(enum file file, const char *key) {
   return 0;
 }
 
-static int64_t cpu_total_ns(void) { return version == CGROUP_V1 ? number(CPU, NULL) : number(CPU, "usage_usec") * 1000; }
-
-static void close_all(int *fds, int count) {
-  for (int i = 0; i < count; i++) {
-    if (fds[i] >= 0) close(fds[i]);
-    fds[i] = -1;
-  }
-}
+static int64_t cpu_total_ns(void) { return version == CGROUP_V1 ? get(CPU, NULL) : get(CPU, "usage_usec") * 1000; }
 
 static void remove_folder(int slot, const char *name) { // the last process may still be on its way out
   for (int i = 0; i < REMOVE_TRIES && unlinkat(slot, name, AT_REMOVEDIR) != 0 && errno == EBUSY; i++) usleep(1000);
 }
 
-// A new `run` in each tree. With v2 the process that forks runs is allowed to do so by owning cgroup.procs here and in the slot.
+// v2: the first process of a box, which forks runs, may have an id of its own. It has to own cgroup.procs here and above.
+static int allow_forks(int folder) {
+  if (!may_chown || version == CGROUP_V1 || fchownat(folder, "cgroup.procs", BOX_ROOT_ID, (gid_t)-1, 0) == 0) return 0;
+  return failed("chown(cgroup.procs)");
+}
+
 static int make_run(void) {
-  close_all(files, FILES);
-  close_all(joins, TREES_MAX);
   for (int i = 0; i < trees; i++) {
+    if (joins[i] > 0) close(joins[i]);
     remove_folder(slots[i], "run");
-    if (mkdirat(slots[i], "run", 0755) != 0) return failed("mkdir(run) in the slot's cgroup");
-    joins[i] = openat(slots[i], version == CGROUP_V1 ? "run/tasks" : "run", version == CGROUP_V1 ? O_WRONLY | O_CLOEXEC : O_DIRECTORY | O_CLOEXEC);
-    if (joins[i] < 0) return failed("open(run) in the slot's cgroup");
-    if (version == CGROUP_V2 && privileged && fchownat(joins[i], "cgroup.procs", BOX_ROOT_ID, (gid_t)-1, 0) != 0) return failed("chown(cgroup.procs)");
+    if (mkdirat(slots[i], "run", 0755) != 0) return failed("mkdir(run) in a cgroup");
+    joins[i] = version == CGROUP_V1 ? openat(slots[i], "run/tasks", O_WRONLY | O_CLOEXEC) : openat(slots[i], "run", O_CLOEXEC);
+    if (joins[i] < 0) return failed("open(run) in a cgroup");
+    if (allow_forks(joins[i]) != 0) return -1;
   }
   for (int i = 0; i < FILES; i++) {
     char path[64];
-    snprintf(path, sizeof path, "run/%s", known[i].name[version]);
     int slot = slots[version == CGROUP_V1 ? known[i].tree : 0];
+    snprintf(path, sizeof path, "run/%s", known[i].name[version]);
+    if (files[i] > 0) close(files[i]);
     files[i] = openat(slot, path, O_RDWR | O_CLOEXEC);
     if (files[i] < 0) files[i] = openat(slot, path, O_RDONLY | O_CLOEXEC);
-    if (files[i] < 0 && !known[i].optional) return failed("open(%s)", known[i].name[version]);
+    if (files[i] < 0 && i != SWAP_LIMIT && i != PEAK) return failed("open(%s)", known[i].name[version]);
   }
-  start.limit = start.pids = -1;
+  start.limit = start.processes = -1;
   return version == CGROUP_V2 ? put(SWAP_LIMIT, 0) : 0;
 }
 
@@ -94,29 +91,20 @@ static int make_box_leaf(void) {
   int control = openat(slots[0], "cgroup.subtree_control", O_WRONLY | O_CLOEXEC);
   if (control < 0 || write(control, "+memory +pids", 13) != 13) return failed("write(cgroup.subtree_control, +memory +pids)");
   close(control);
-  if (mkdirat(slots[0], "box", 0755) != 0 && errno != EEXIST) return failed("mkdir(box) in the slot's cgroup");
-  box_fd = openat(slots[0], "box", O_DIRECTORY | O_CLOEXEC);
-  if (box_fd < 0) return failed("open(box) in the slot's cgroup");
-  if (privileged && fchownat(slots[0], "cgroup.procs", BOX_ROOT_ID, (gid_t)-1, 0) != 0) return failed("chown(cgroup.procs)");
-  return 0;
+  if (mkdirat(slots[0], "box", 0755) != 0 || (box_fd = openat(slots[0], "box", O_CLOEXEC)) < 0) return failed("mkdir(box) in a cgroup");
+  return allow_forks(slots[0]);
 }
 
-int cgroup_start(enum cgroup_version which, char **folders, bool may_chown) {
-  memset(files, -1, sizeof files);
-  memset(joins, -1, sizeof joins);
+int cgroup_start(enum cgroup_version which, char **folders, bool has_ids) {
   version = which;
-  privileged = may_chown;
-  for (trees = 0; trees < (which == CGROUP_V1 ? TREES_MAX : which == CGROUP_V2 ? 1 : 0); trees++) {
-    slots[trees] = open(folders[trees], O_DIRECTORY | O_CLOEXEC);
-    if (slots[trees] < 0) return failed("open(\"%s\")", folders[trees]);
-  }
-  if (version == CGROUP_NONE || (version == CGROUP_V2 && make_box_leaf() != 0)) return version == CGROUP_NONE ? 0 : -1;
-  return make_run();
+  may_chown = has_ids;
+  if (version == CGROUP_NONE) return 0;
+  for (; trees < (version == CGROUP_V1 ? TREES_MAX : 1); trees++)
+    if ((slots[trees] = open(folders[trees], O_DIRECTORY | O_CLOEXEC)) < 0) return failed("open(\"%s\")", folders[trees]);
+  return version == CGROUP_V2 && make_box_leaf() != 0 ? -1 : make_run();
 }
 
 void cgroup_stop(char **folders) {
-  close_all(files, FILES);
-  close_all(joins, TREES_MAX);
   for (int i = 0; i < trees; i++) {
     remove_folder(slots[i], "run");
     if (box_fd >= 0) remove_folder(slots[i], "box");
@@ -128,40 +116,29 @@ static int set_memory_limit(int64_t bytes) {
   if (start.limit >= 0 && llabs(bytes - start.limit) < LIMIT_STEP_BYTES) return 0;
   if (version == CGROUP_V1 && put(SWAP_LIMIT, -1) != 0) return -1; // it may never be below the one for memory
   if (put(LIMIT, bytes) != 0 || (version == CGROUP_V1 && put(SWAP_LIMIT, bytes) != 0)) return -1;
-  start.limit = bytes;
-  return 0;
+  return start.limit = bytes, 0;
 }
 
-int cgroup_begin(const struct limits *limits, int *fds) {
+int cgroup_begin(int64_t memory_bytes, int64_t processes, int *fds) {
   if (version == CGROUP_NONE) return 0;
-  if ((version == CGROUP_V2 || number(CURRENT, NULL) > RESIDUE_BYTES_MAX) && make_run() != 0) return -1;
-  start.baseline = number(CURRENT, NULL);
-  if (set_memory_limit((limits->memory_bytes + start.baseline) & ~4095LL) != 0) return -1;
-  if (start.pids != limits->processes && put(PIDS, limits->processes) != 0) return -1;
-  start.pids = limits->processes;
+  if ((version == CGROUP_V2 || get(CURRENT, NULL) > RESIDUE_BYTES_MAX) && make_run() != 0) return -1;
+  start.baseline = get(CURRENT, NULL);
+  if (set_memory_limit((memory_bytes + start.baseline) & ~4095LL) != 0) return -1;
+  if (start.processes != processes && put(PIDS, processes) != 0) return -1;
   if (version == CGROUP_V1 && put(PEAK, 0) != 0) return -1;
+  start.processes = processes;
   start.cpu_ns = cpu_total_ns();
-  start.oom_kills = number(EVENTS, "oom_kill");
+  start.oom_kills = get(EVENTS, "oom_kill");
   memcpy(fds, joins, sizeof(int) * (size_t)trees);
   return trees;
 }
 
 int64_t cgroup_cpu_ns(void) { return version == CGROUP_NONE ? 0 : cpu_total_ns() - start.cpu_ns; }
 
-// The kernel kills for the run's own limit, or because the machine as a whole is out of memory: then the run was below its limit.
-static bool killed(bool for_own_limit) {
-  if (version == CGROUP_NONE || number(EVENTS, "oom_kill") <= start.oom_kills) return false;
-  bool own = version == CGROUP_V1 ? number(PEAK, NULL) + LIMIT_STEP_BYTES >= start.limit : number(EVENTS, "oom") > 0;
-  return own == for_own_limit;
-}
-
-bool cgroup_out_of_memory(void) { return killed(true); }
-
 int64_t cgroup_waited_ns(void) {
-  int fd = version == CGROUP_NONE ? -1 : openat(slots[0], version == CGROUP_V1 ? "run/tasks" : "run/cgroup.threads", O_RDONLY | O_CLOEXEC);
+  int task, fd = openat(slots[0], version == CGROUP_V1 ? "run/tasks" : "run/cgroup.threads", O_RDONLY | O_CLOEXEC);
   FILE *tasks = fd < 0 ? NULL : fdopen(fd, "r");
   int64_t longest = 0;
-  int task;
   for (int i = 0; i < TASKS_READ_MAX && tasks != NULL && fscanf(tasks, "%d", &task) == 1; i++) {
     int64_t waited = task_waited_ns(task);
     if (waited > longest) longest = waited;
@@ -170,10 +147,12 @@ int64_t cgroup_waited_ns(void) {
   return longest;
 }
 
-void cgroup_end(struct usage *usage) {
+void cgroup_usage(struct usage *usage) {
   if (version == CGROUP_NONE) return;
   usage->cpu_ns = cgroup_cpu_ns();
-  if (files[PEAK] >= 0) usage->memory_bytes = number(PEAK, NULL) - start.baseline; // v2 before Linux 5.19 has none: what wait said
-  usage->out_of_memory = killed(true);
-  usage->killed_by_machine = killed(false);
+  if (files[PEAK] >= 0) usage->memory_bytes = get(PEAK, NULL) - start.baseline;
+  if (get(EVENTS, "oom_kill") == start.oom_kills) return;
+  // For the run's own limit, or because the machine as a whole is out of memory: then the run was below its limit.
+  usage->out_of_memory = version == CGROUP_V1 ? get(PEAK, NULL) + LIMIT_STEP_BYTES >= start.limit : get(EVENTS, "oom") > 0;
+  usage->killed_by_machine = !usage->out_of_memory;
 }

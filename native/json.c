@@ -80,11 +80,11 @@ char **json_list(const struct json *json, const char *key, int *count) {
   return value->items == NULL ? empty : value->items;
 }
 
-void json_print(FILE *out, const char *text) {
-  fputc('"', out);
+void json_print(const char *text) {
+  putchar('"');
   for (; *text != 0; text++)
-    if (*text == '"' || *text == '\\') fprintf(out, "\\%c", *text);
-    else if ((unsigned char)*text < 0x20) fprintf(out, "\\u%04x", (unsigned)*text);
-    else fputc(*text, out);
-  fputc('"', out);
+    if (*text == '"' || *text == '\\') printf("\\%c", *text);
+    else if ((unsigned char)*text < 0x20) printf("\\u%04x", (unsigned)*text);
+    else putchar(*text);
+  putchar('"');
 }

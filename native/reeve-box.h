@@ -14,74 +14,56 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-  LINE_BYTES_MAX = 256 * 1024, // one command
-  STRINGS_BYTES_MAX = 128 * 1024, // argv and env of one run
-  WORDS_MAX = 1024, // strings in all lists of one command
-  FIELDS_MAX = 32,
-  BINDS_MAX = 64,
-  PASSED_FDS_MAX = 8,
-};
+enum { LINE_BYTES_MAX = 128 * 1024, FIELDS_MAX = 32, WORDS_MAX = 1024, BINDS_MAX = 64, PASSED_FDS_MAX = 8 };
 
-// trouble.c: the first call that failed while a command was obeyed. It travels beside the program's own outcome, so that a failure
-// of the sandbox is never taken for one of the program.
+// The first call that failed while a command was obeyed. It travels beside the program's own outcome, so that a failure of the
+// sandbox is never taken for one of the program.
 struct trouble {
   int err; // 0: none
   char call[256];
 };
 extern struct trouble trouble;
 int failed(const char *format, ...) __attribute__((format(printf, 1, 2))); // with errno; always -1
-const char *error_name(int err);
 int64_t now_ns(void);
 int64_t task_waited_ns(int task); // for a core
 
 // json.c
-struct json_value {
-  char *key, *text; // text: NULL where it is no string
-  int64_t number; // also 0 and 1 for false and true
-  char **items; // ended by NULL
-  int count;
-};
 struct json {
   int count, word_count;
-  struct json_value values[FIELDS_MAX];
-  char *words[WORDS_MAX];
+  struct json_value {
+    char *key, *text; // text: NULL where it is no string
+    int64_t number; // false and true are 0 and 1
+    char **items; // ended by NULL
+    int count;
+  } values[FIELDS_MAX];
+  char *words[WORDS_MAX]; // of all lists
 };
-bool json_parse(char *line, struct json *json);
+bool json_parse(char *line, struct json *json); // in place
 const char *json_text(const struct json *json, const char *key);
 int64_t json_number(const struct json *json, const char *key);
 char **json_list(const struct json *json, const char *key, int *count);
-void json_print(FILE *out, const char *text);
+void json_print(const char *text);
 
 // cgroup.c
-struct limits {
-  int64_t cpu_ms, wall_ms, memory_bytes, processes, output_bytes, file_bytes, stack_bytes;
-};
+enum cgroup_version { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
 struct usage {
   int64_t cpu_ns, memory_bytes;
   bool out_of_memory; // by the run's own limit
   bool killed_by_machine; // which was out of memory as a whole
 };
-enum cgroup_version { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
 int cgroup_start(enum cgroup_version version, char **folders, bool may_chown);
+void cgroup_stop(char **folders);
 enum cgroup_version cgroup_version(void);
 int cgroup_box_fd(void); // v2: where the first process of a box is born, else -1
-int cgroup_begin(const struct limits *limits, int *fds); // how many fds the run joins by, or -1
+int cgroup_begin(int64_t memory_bytes, int64_t processes, int *fds); // how many fds the run joins by, or -1
 int64_t cgroup_cpu_ns(void);
-bool cgroup_out_of_memory(void);
 int64_t cgroup_waited_ns(void); // the longest that one of its tasks has waited for a core
-void cgroup_end(struct usage *usage);
-void cgroup_stop(char **folders);
+void cgroup_usage(struct usage *usage);
 
 // box.c
 enum { BOX_ROOT_ID = 65533, BOX_USER_ID = 65534 }; // on the host, where there is the right to use them
 struct box {
   int pid, socket; // -1: none
-};
-struct run_message { // to the box, with fds 0-2 and those of the cgroup; argv and env follow as strings
-  struct limits limits;
-  enum cgroup_version cgroup;
-  int argc, envc, cgroup_fds;
 };
 struct box_message { // from the box; with BOX_STARTED comes a pidfd
   enum { BOX_READY, BOX_STARTED, BOX_ENDED } what;
@@ -92,12 +74,13 @@ struct box_message { // from the box; with BOX_STARTED comes a pidfd
 int box_start(void);
 bool box_privileged(void); // with the right to two ids: one for the box's own process, one for programs
 int box_open(struct box *box, const struct json *command);
-int box_send(struct box *box, const struct run_message *message, char **argv, char **env, const int *fds);
+int box_run(struct box *box, const char *command, const int *fds, int fd_count);
 bool box_receive(struct box *box, struct box_message *message, int *pidfd); // false: the box is gone
 void box_close(struct box *box);
 int open_input(const char *path); // in a way that the program cannot change the file
 
 // seccomp.c
+void seccomp_prepare(void);
 int seccomp_install(void);
 
 #endif

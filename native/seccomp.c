@@ -83,36 +83,38 @@ static const struct rule {
 #define JUMP(test, value, yes, no) BPF_JUMP(BPF_JMP | (test) | BPF_K, (unsigned)(value), yes, no)
 #define ANSWER(action) BPF_STMT(BPF_RET | BPF_K, action)
 
-int seccomp_install(void) {
-  static struct sock_filter code[16 + 2 * (COUNT(absent) + COUNT(denied)) + 6 * COUNT(rules)];
-  static unsigned short length;
-  if (length == 0) { // built once, by the first process of the box
-    unsigned short n = 0;
-    code[n++] = (struct sock_filter)LOAD(offsetof(struct seccomp_data, arch));
-    code[n++] = (struct sock_filter)JUMP(BPF_JEQ, NATIVE_ARCH, 1, 0);
-    code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_KILL_PROCESS);
-    code[n++] = (struct sock_filter)LOAD(offsetof(struct seccomp_data, nr));
-    code[n++] = (struct sock_filter)JUMP(BPF_JGT, NEWEST_CALL, 0, 3);
-    code[n++] = (struct sock_filter)JUMP(BPF_JGE, X32_BIT, 0, 1);
-    code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_KILL_PROCESS);
-    code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | ENOSYS);
-    for (size_t i = 0; i < COUNT(absent) + COUNT(denied); i++) {
-      int call = i < COUNT(absent) ? absent[i] : denied[i - COUNT(absent)];
-      code[n++] = (struct sock_filter)JUMP(BPF_JEQ, call, 0, 1);
-      code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | (i < COUNT(absent) ? ENOSYS : EPERM));
-    }
-    for (const struct rule *rule = rules; rule < rules + COUNT(rules); rule++) {
-      code[n++] = (struct sock_filter)JUMP(BPF_JEQ, rule->call, 0, 4);
-      code[n++] = (struct sock_filter)LOAD(offsetof(struct seccomp_data, args) + 8 * (size_t)rule->argument);
-      code[n++] = (struct sock_filter)JUMP(rule->when == HAS ? BPF_JSET : BPF_JEQ, rule->value, rule->when == IS_NOT, rule->when != IS_NOT);
-      code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | EPERM);
-      code[n++] = (struct sock_filter)LOAD(offsetof(struct seccomp_data, nr));
-    }
-    code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ALLOW);
-    length = n;
+static struct sock_filter code[16 + 2 * (COUNT(absent) + COUNT(denied)) + 5 * COUNT(rules)];
+static unsigned short length;
+
+static void add(struct sock_filter instruction) { code[length++] = instruction; }
+
+void seccomp_prepare(void) {
+  length = 0;
+  add((struct sock_filter)LOAD(offsetof(struct seccomp_data, arch)));
+  add((struct sock_filter)JUMP(BPF_JEQ, NATIVE_ARCH, 1, 0));
+  add((struct sock_filter)ANSWER(SECCOMP_RET_KILL_PROCESS));
+  add((struct sock_filter)LOAD(offsetof(struct seccomp_data, nr)));
+  add((struct sock_filter)JUMP(BPF_JGT, NEWEST_CALL, 0, 3));
+  add((struct sock_filter)JUMP(BPF_JGE, X32_BIT, 0, 1));
+  add((struct sock_filter)ANSWER(SECCOMP_RET_KILL_PROCESS));
+  add((struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | ENOSYS));
+  for (size_t i = 0; i < COUNT(absent) + COUNT(denied); i++) {
+    add((struct sock_filter)JUMP(BPF_JEQ, i < COUNT(absent) ? absent[i] : denied[i - COUNT(absent)], 0, 1));
+    add((struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | (i < COUNT(absent) ? ENOSYS : EPERM)));
   }
-  struct sock_fprog program = {.len = length, .filter = code};
+  for (const struct rule *rule = rules; rule < rules + COUNT(rules); rule++) {
+    bool hit_skips = rule->when == IS_NOT;
+    add((struct sock_filter)JUMP(BPF_JEQ, rule->call, 0, 4));
+    add((struct sock_filter)LOAD(offsetof(struct seccomp_data, args) + 8 * (size_t)rule->argument));
+    add((struct sock_filter)JUMP(rule->when == HAS ? BPF_JSET : BPF_JEQ, rule->value, hit_skips, !hit_skips));
+    add((struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | EPERM));
+    add((struct sock_filter)LOAD(offsetof(struct seccomp_data, nr)));
+  }
+  add((struct sock_filter)ANSWER(SECCOMP_RET_ALLOW));
+}
+
+int seccomp_install(void) {
+  struct sock_fprog program = {length, code};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed("prctl(PR_SET_NO_NEW_PRIVS)");
-  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return failed("prctl(PR_SET_SECCOMP)");
-  return 0;
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0 ? 0 : failed("prctl(PR_SET_SECCOMP)");
 }

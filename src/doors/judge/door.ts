@@ -36,7 +36,7 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
   name: 'judge',
   about: 'Programs in, verdicts out: compiled, run in a sandbox and compared, test by test.',
   settings: JUDGE_SETTINGS,
-  paths: ['/submit', '/submit/', '/status/', '/submissions', '/submissions/', '/problems', '/problems/'],
+  paths: ['/submit', '/submit/', '/status', '/status/', '/submissions', '/submissions/', '/problems', '/problems/'],
   errorBody,
   migrations: new URL('migrations/', import.meta.url),
 

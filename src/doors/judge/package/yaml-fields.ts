@@ -16,7 +16,7 @@ export function parseYaml(file: string, text: string): Fields {
 
 function parseOrExplain(file: string, text: string): unknown {
   try {
-    return parse(text, { maxAliasCount: ALIASES_MAX, logLevel: 'silent' })
+    return parse(text, { maxAliasCount: ALIASES_MAX, logLevel: 'error' })
   } catch (error) {
     const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : ''
     throw new PackageError(`${file} is not YAML: ${why}`)

@@ -57,6 +57,9 @@ export function findHierarchy(
   return { version: 2, trees: [{ mount: unified.point, base: base.replace(/^\/+/, '') }] }
 }
 
+/** By this process, whichever of its sandboxes asked: a folder's name must not come twice. */
+let slotsMade = 0
+
 /** Makes the base and sweeps what dead processes have left. Rejects with the system's error, which names call and path. */
 export async function openCgroups({ version, trees }: Hierarchy): Promise<Cgroups> {
   const bases = trees.map(({ mount, base }) => join(mount, base))
@@ -64,12 +67,11 @@ export async function openCgroups({ version, trees }: Hierarchy): Promise<Cgroup
   for (const base of bases.toReversed()) await sweep(base)
 
   const owner = `slot-${identity(process.pid)}`
-  let made = 0
   return {
     version,
     async newSlot() {
-      made += 1
-      const folders = bases.map((base) => join(base, `${owner}-${made}`))
+      slotsMade += 1
+      const folders = bases.map((base) => join(base, `${owner}-${slotsMade}`))
       for (const [index, folder] of folders.entries()) {
         await mkdir(folder).catch(async (error: unknown) => {
           const tree = trees[index]

@@ -4,7 +4,8 @@ import { ProtocolError, SandboxError } from './sandbox-error.ts'
 
 /** How long a helper that was told to stop may take to kill what runs and to remove its cgroups. */
 const END_WAIT_MS = 10_000
-const KILL_COMMAND = '{"cmd":"kill"}\n' // the helper looks for these very bytes while a program runs
+/** As the helper reads them. */
+const COMMAND_BYTES_MAX = 128 * 1024 - 2
 
 export interface HelperOptions {
   program: string
@@ -76,14 +77,17 @@ class HelperProcess implements Helper {
   ask(command: object): Promise<unknown> {
     if (this.waiting !== null) return Promise.reject(new SandboxError('The helper is busy.'))
     if (!this.isAlive) return Promise.reject(new ProtocolError('no_answer', 'the helper has ended'))
+    const line = `${JSON.stringify(command)}\n`
+    if (Buffer.byteLength(line) > COMMAND_BYTES_MAX)
+      return Promise.reject(new SandboxError(`A command has more than ${COMMAND_BYTES_MAX} bytes.`))
     const answer = this.firstLine()
     this.stderr = ''
-    this.child.stdin.write(`${JSON.stringify(command)}\n`)
+    this.child.stdin.write(line)
     return answer
   }
 
   interrupt(): void {
-    if (this.isAlive) this.child.stdin.write(KILL_COMMAND)
+    if (this.isAlive) this.child.kill('SIGUSR1')
   }
 
   async end(): Promise<void> {

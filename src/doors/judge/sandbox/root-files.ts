@@ -16,6 +16,14 @@ const SHOWN = [
 ]
 const DEVICES = ['/dev/null', '/dev/zero', '/dev/full', '/dev/random', '/dev/urandom']
 
+const LINKS = [
+  ['/proc/self/fd', '/dev/fd'],
+  ['/proc/self/fd/0', '/dev/stdin'],
+  ['/proc/self/fd/1', '/dev/stdout'],
+  ['/proc/self/fd/2', '/dev/stderr'],
+  ['/tmp', '/dev/shm'],
+].flat()
+
 /** The host's own list of users is none of a program's business, and some libraries want to find the user's name. */
 const PASSWD = 'nobody:x:65534:65534:nobody:/tmp:/bin/sh\n'
 const GROUP = 'nogroup:x:65534:\n'
@@ -31,7 +39,7 @@ export interface RootFiles {
 /** Looks once at what this machine has. */
 export async function describeRoot(folder: string): Promise<RootFiles> {
   const readOnly: string[] = []
-  const links = ['/proc/self/fd', '/dev/fd', '/tmp', '/dev/shm']
+  const links = [...LINKS]
   for (const path of SHOWN) {
     const found = await lstat(path).catch(() => null)
     if (found?.isSymbolicLink() === true) links.push(await readlink(path), path)
