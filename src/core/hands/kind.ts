@@ -7,6 +7,8 @@ export interface Kind {
   name: string
   /** Does the work in a process that works. Absent: its hands are elsewhere (a remote worker, a person, two players). */
   run?: (job: Acquired, context: RunContext) => Promise<Done | Waiting>
+  /** Before the first job, in a process that works. If it throws, the kind is left to other processes, and the log says why. */
+  prepare?: () => Promise<void>
   /** At most so many at a time in one process. Default: WORK_CONCURRENCY. */
   slots?: number
   /** Committed with the death of a job, whichever way it died. */
