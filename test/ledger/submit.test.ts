@@ -267,7 +267,7 @@ describe('a guarded submit', () => {
       const ledger = openTestLedger({ database, bus, announceByOutbox, onReady: (kinds) => ready.push(...kinds) })
       const asked = [1, 2, 3].map((seat) => ({ job: { kind: 'echo', payload: { seat } }, more: { seat } }))
 
-      const answers = await ledger.submitGuarded(GUARD, asked)
+      const answers = await ledger.openGuarded(GUARD)(asked)
 
       assert.deepEqual(answers, [
         { seat: 1, taken: true },

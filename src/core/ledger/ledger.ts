@@ -39,14 +39,14 @@ import {
   type PreparedJob,
   type Submitted,
 } from './submit.ts'
-import { submitGuarded, type Guard, type Guarded } from './submit-guarded.ts'
+import { openGuarded, type Guard, type Guarded } from './submit-guarded.ts'
 
 export interface Ledger {
   submit(job: NewJob): Promise<Submitted>
   /** All or none of them, in one transaction. */
   submitMany(jobs: readonly NewJob[]): Promise<Submitted[]>
   /** Jobs that rows of the door's own decide about, in one statement with them. */
-  submitGuarded<Answer extends object>(guard: Guard, asked: readonly Guarded<NewJob>[]): Promise<Answer[]>
+  openGuarded<Answer extends object>(guard: Guard): (asked: readonly Guarded<NewJob>[]) => Promise<Answer[]>
   /** Within a transaction of the door's own. The caller calls `announce` after its commit. */
   submitIn(tx: Tx, jobs: readonly NewJob[]): Promise<Submitted[]>
   /** Lets a key name a job that the door found or made by itself: `duplicate` if it named one before, and which. */
@@ -147,12 +147,15 @@ function submitting(options: LedgerOptions) {
   return {
     submit: (job: NewJob) => submitOne(prepared(job)),
     submitMany: (jobs: readonly NewJob[]) => submitAll(jobs.map(prepared)),
-    async submitGuarded<Answer extends object>(guard: Guard, asked: readonly Guarded<NewJob>[]) {
-      const jobs = asked.map(({ job, more }) => ({ job: prepared(job), more }))
-      const answers = await submitGuarded<Answer>(database.hot, guard, jobs, { ...options, outboxGraceMs: 0 })
-      onReady([...new Set(jobs.map(({ job }) => job.kind))])
-      if (options.announceByOutbox) options.onEffects()
-      return answers
+    openGuarded<Answer extends object>(guard: Guard) {
+      const submitGuarded = openGuarded<Answer>(guard, { ...options, outboxGraceMs: 0 })
+      return async (asked: readonly Guarded<NewJob>[]) => {
+        const jobs = asked.map(({ job, more }) => ({ job: prepared(job), more }))
+        const answers = await submitGuarded(database.hot, jobs)
+        onReady([...new Set(jobs.map(({ job }) => job.kind))])
+        if (options.announceByOutbox) options.onEffects()
+        return answers
+      }
     },
     submitIn: (tx: Tx, jobs: readonly NewJob[]) => submitIn(tx, jobs.map(prepared), { ...options, outboxGraceMs: 0 }),
     nameIn,

@@ -17,17 +17,16 @@ export interface Guarded<Job> {
 }
 
 /** Makes the jobs that the guard accepts, and returns what it answers. */
-export function submitGuarded<Answer extends object>(
-  on: Queryable,
+export function openGuarded<Answer extends object>(
   { tables, answer }: Guard,
-  asked: readonly Guarded<PreparedJob>[],
-  options: SubmitOptions,
-): Promise<Answer[]> {
+  { ageingSec, announceByOutbox, outboxGraceMs = 0 }: SubmitOptions,
+): (on: Queryable, asked: readonly Guarded<PreparedJob>[]) => Promise<Answer[]> {
   const insert = `${INSERT_JOBS} join accepted using (job_id)`
-  const params = [JSON.stringify(asked.map(({ job, more }) => ({ ...jobRow(job), ...more }))), options.ageingSec]
-  if (!options.announceByOutbox) return on.query(`with ${tables}, job as (${insert}) ${answer}`, params)
-  return on.query(
-    `with ${tables}, job as (${insert} returning ${ANNOUNCED}), announced as (${INSERT_ANNOUNCEMENTS}) ${answer}`,
-    [...params, options.outboxGraceMs ?? 0],
-  )
+  const inserts = announceByOutbox
+    ? `job as (${insert} returning ${ANNOUNCED}), announced as (${INSERT_ANNOUNCEMENTS})`
+    : `job as (${insert})`
+  const sql = `with ${tables}, ${inserts} ${answer}`
+  const further = announceByOutbox ? [ageingSec, outboxGraceMs] : [ageingSec]
+  return (on, asked) =>
+    on.query<Answer>(sql, [JSON.stringify(asked.map(({ job, more }) => ({ ...jobRow(job), ...more }))), ...further])
 }

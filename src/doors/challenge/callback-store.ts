@@ -3,17 +3,18 @@
 import { batched } from '../../core/batch.ts'
 import type { Database, Tx } from '../../core/database.ts'
 import { opaque } from '../../core/ledger/refusal.ts'
-import { judgeNonces, nonceRow, type Nonce, type Verdict } from './nonces.ts'
+import { burnNonces, IS_BURNT, nonceRows, verdictOf, type Nonce, type Verdict } from './nonces.ts'
 
 // Two callbacks of one challenge are judged one after the other: which was first decides which is final. The lock is a
 // statement of its own, so that the next one sees what the one before us has committed.
 const burnAndLock = (skewSec: number): string => `
-  with ${judgeNonces('challenger', skewSec, 'challenge_id text')},
+  with ${burnNonces('challenger', skewSec, 'challenge_id text')},
   locked as materialized (
-    select c.challenge_id from judged join challenges c on c.challenge_id = judged.challenge_id
-     where verdict = 'burnt' order by c.challenge_id for update of c
+    select c.challenge_id from asked join burnt on ${IS_BURNT} join challenges c on c.challenge_id = asked.challenge_id
+     order by c.challenge_id for update of c
   )
-  select place, verdict, (select count(*) from locked) as locked from judged order by place`
+  select ${verdictOf('challenger')}, (select count(*) from locked) as locked
+    from asked left join burnt on ${IS_BURNT} order by place`
 
 const RECORD = `
   with asked as materialized (
@@ -89,11 +90,11 @@ export function openRecording(database: Database, skewSec: number): (recording: 
     keyOf: ({ result }) => result.challengeId,
     run: (asked) =>
       database.hot.transaction(async (tx) => {
-        const nonces = asked.map(({ nonce, result }, place) => ({
-          ...nonceRow(nonce, place),
-          challenge_id: result.challengeId,
+        const rows = nonceRows(asked.map(({ nonce }) => nonce)).map((row, place) => ({
+          ...row,
+          challenge_id: asked[place]?.result.challengeId,
         }))
-        const judged = await tx.query<{ verdict: Verdict }>(judge, [JSON.stringify(nonces)])
+        const judged = await tx.query<{ verdict: Verdict }>(judge, [JSON.stringify(rows)])
         const outcomes = await record(tx, asked, (place) => judged[place]?.verdict === 'burnt')
         return judged.map(({ verdict }, place) => ({ verdict, outcome: outcomes.get(place) ?? null }))
       }),

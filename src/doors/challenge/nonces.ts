@@ -6,31 +6,38 @@ import type { Database, Queryable } from '../../core/database.ts'
 import type { Loop } from '../../core/loop.ts'
 
 /**
- * Common table expressions over the rows `$1`, each a nonce and what is to be done with it: `judged` has their columns and
- * the verdict. Of two rows with one nonce the first has it. What was seen before is named before what is stale. (Looked up
- * by `select true`: an `exists` may be planned as a walk over all nonces.)
+ * Common table expressions over the rows `$1`, each a nonce and what is to be done with it: `asked` has their columns,
+ * `burnt` the nonces that were burnt. Of two rows with one nonce the first has it.
  */
-export const judgeNonces = (side: Side, skewSec: number, columns: string): string => `
+export const burnNonces = (side: Side, skewSec: number, columns: string): string => `
   asked as materialized (
-    select r.*, row_number() over (partition by nonce order by place) = 1 as is_first,
-           abs(date_part('epoch', clock_timestamp()) - ts) <= ${skewSec}
-             and coalesce(date_part('epoch', clock_timestamp()) * 1000 <= not_after_ms, true) as is_fresh
-      from json_to_recordset($1) as r (place integer, nonce text, ts bigint, not_after_ms float8, ${columns})
+    select r.*, abs(date_part('epoch', clock_timestamp()) - ts) <= ${skewSec}
+                  and coalesce(date_part('epoch', clock_timestamp()) * 1000 <= not_after_ms, true) as is_fresh
+      from json_to_recordset($1) as r (place integer, is_first boolean, nonce text, ts bigint, not_after_ms float8,
+           ${columns})
   ), burnt as (
     insert into challenge_nonces (side, nonce)
     select '${side}', nonce from asked where is_fresh and is_first order by nonce
         on conflict do nothing
     returning nonce as burnt
-  ), judged as materialized (
-    select asked.*, case
-             when is_fresh then case when is_first and burnt is not null then 'burnt' else 'seen' end
-             when (select true from challenge_nonces as k where k.side = '${side}' and k.nonce = asked.nonce) then 'seen'
-             else 'stale' end as verdict
-      from asked left join burnt on burnt = nonce
   )`
 
-const burnOnly = (side: Side, skewSec: number): string =>
-  `with ${judgeNonces(side, skewSec, 'unused text')} select verdict from judged`
+/** Joins `asked` and `burnt`. */
+export const IS_BURNT = 'burnt.burnt = asked.nonce and asked.is_first'
+
+/**
+ * A column of `asked left join burnt`. What was seen before is named before what is stale. (It is looked up by `select true`:
+ * an `exists` may be planned as a walk over all nonces.)
+ */
+export const verdictOf = (side: Side): string => `
+  case when burnt.burnt is not null then 'burnt'
+       when is_fresh then 'seen'
+       when (select true from challenge_nonces as k where k.side = '${side}' and k.nonce = asked.nonce) then 'seen'
+       else 'stale' end as verdict`
+
+const burnOnly = (side: Side, skewSec: number): string => `
+  with ${burnNonces(side, skewSec, 'unused text')}
+  select ${verdictOf(side)} from asked left join burnt on ${IS_BURNT}`
 
 const FIND_SEEN = `
   select asked.nonce from unnest($2::text[]) as asked (nonce)
@@ -59,19 +66,23 @@ export interface Nonce {
   notAfterMs: number | null
 }
 
-/** What `judgeNonces` reads of each. */
-export const nonceRow = ({ nonce, ts, notAfterMs }: Nonce, place: number) => ({
-  place,
-  nonce,
-  ts,
-  not_after_ms: notAfterMs,
-})
+/** What `burnNonces` reads of each. */
+export function nonceRows(nonces: readonly Nonce[]) {
+  const first = new Map(nonces.map(({ nonce }, place) => [nonce, place] as const).toReversed())
+  return nonces.map(({ nonce, ts, notAfterMs }, place) => ({
+    place,
+    is_first: first.get(nonce) === place,
+    nonce,
+    ts,
+    not_after_ms: notAfterMs,
+  }))
+}
 
 /** A request that is refused burns its nonce as well. */
 export function openBurning(side: Side, skewSec: number): (on: Queryable, nonce: Nonce) => Promise<Verdict> {
   const sql = burnOnly(side, skewSec)
   return async (on, nonce) => {
-    const [row] = await on.query<{ verdict: Verdict }>(sql, [JSON.stringify([nonceRow(nonce, 0)])])
+    const [row] = await on.query<{ verdict: Verdict }>(sql, [JSON.stringify(nonceRows([nonce]))])
     if (row === undefined) throw new Error('A nonce got no verdict.')
     return row.verdict
   }

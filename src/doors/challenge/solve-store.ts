@@ -3,22 +3,22 @@ import { batched } from '../../core/batch.ts'
 import type { Ledger } from '../../core/ledger/ledger.ts'
 import { newJobId } from '../../core/random.ts'
 import type { Constraints } from './constraints.ts'
-import { judgeNonces, nonceRow, type Nonce, type Verdict } from './nonces.ts'
+import { burnNonces, IS_BURNT, nonceRows, verdictOf, type Nonce, type Verdict } from './nonces.ts'
 
 // Sorted, so that two servers that accept the same challenges never wait for each other in a circle. A challenge that is
 // asked for twice at once is inserted once.
 const guardTables = (skewSec: number): string => `
-  ${judgeNonces('solver', skewSec, 'job_id uuid, challenge_id text, callback_url text')},
+  ${burnNonces('solver', skewSec, 'job_id uuid, challenge_id text, callback_url text')},
   accepted as (
     insert into solve_requests (challenge_id, job_id, callback_url)
-    select challenge_id, job_id, callback_url from judged where verdict = 'burnt' order by challenge_id, place
+    select challenge_id, job_id, callback_url from asked join burnt on ${IS_BURNT} order by challenge_id, place
         on conflict (challenge_id) do nothing
     returning job_id
   )`
 
 const ANSWER = `
-  select place, verdict, accepted.job_id is not null as is_new
-    from judged left join accepted using (job_id) order by place`
+  select ${verdictOf('solver')}, accepted.job_id is not null as is_new
+    from asked left join burnt on ${IS_BURNT} left join accepted using (job_id) order by place`
 
 const ROWS_MAX = 250 // the parts of the statement are joined by nested loops
 
@@ -52,20 +52,24 @@ export interface SolveStore {
 export const solverJobId = (challengeId: string): string => `solver_job_${challengeId}`
 
 export function openSolveStore({ ledger }: { ledger: Ledger }, skewSec: number): SolveStore {
-  const guard = { tables: guardTables(skewSec), answer: ANSWER }
+  const submit = ledger.openGuarded<{ verdict: Verdict; is_new: boolean }>({
+    tables: guardTables(skewSec),
+    answer: ANSWER,
+  })
   return {
     accept: batched<Acceptance, Accepted>({
       rowsMax: ROWS_MAX,
       async run(asked) {
-        const jobs = asked.map(({ nonce, payload, traceId }, place) => ({
+        const nonces = nonceRows(asked.map(({ nonce }) => nonce))
+        const jobs = asked.map(({ payload, traceId }, place) => ({
           job: { kind: SOLVE_KIND, jobId: newJobId(), payload, traceId },
           more: {
-            ...nonceRow(nonce, place),
+            ...nonces[place],
             challenge_id: payload.challenge_id,
             callback_url: payload.callback_url,
           },
         }))
-        const rows = await ledger.submitGuarded<{ verdict: Verdict; is_new: boolean }>(guard, jobs)
+        const rows = await submit(jobs)
         return rows.map((row) => ({ verdict: row.verdict, isNew: row.is_new }))
       },
     }),
