@@ -17,6 +17,9 @@ if (only.length === 0) {
   check('types of tests', 'npx', ['tsc', '-p', 'test'])
 }
 needProgram('redis-server', 'redis-server')
+if (only.length === 0 || only.some((start) => start.startsWith('test/browser'))) {
+  wantProgram('chromium', 'chromium', 'the tests in a browser are skipped')
+}
 process.exitCode = await runTests()
 
 async function runTests(): Promise<number> {
@@ -59,10 +62,20 @@ function check(what: string, command: string, options: string[]): void {
   process.exit(1)
 }
 
-/** Installs a Debian package where that is allowed; otherwise says in one line what is missing. */
 function needProgram(program: string, debianPackage: string): void {
+  if (isInstalled(program, debianPackage)) return
+  console.error(`The tests need ${program}. Install it first: sudo apt-get install ${debianPackage}`)
+  process.exit(1)
+}
+
+function wantProgram(program: string, debianPackage: string, otherwise: string): void {
+  if (!isInstalled(program, debianPackage)) console.log(`${program} is missing: ${otherwise}`)
+}
+
+/** Installs a Debian package where that is allowed. */
+function isInstalled(program: string, debianPackage: string): boolean {
   const isThere = () => spawnSync(program, ['--version'], { stdio: 'ignore' }).error === undefined
-  if (isThere()) return
+  if (isThere()) return true
   console.log(`${program} is missing: trying apt-get install ${debianPackage}`)
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   spawnSync('apt-get', ['update', '-qq'], { stdio: 'ignore', env })
@@ -71,7 +84,5 @@ function needProgram(program: string, debianPackage: string): void {
     stdio: 'ignore',
     env: { ...env, RUNLEVEL: '1' },
   })
-  if (isThere()) return
-  console.error(`The tests need ${program}. Install it first: sudo apt-get install ${debianPackage}`)
-  process.exit(1)
+  return isThere()
 }

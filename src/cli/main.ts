@@ -5,6 +5,7 @@ import { StartError } from '../core/start-error.ts'
 import { VERSION } from '../core/version.ts'
 import { addChallengeCommands } from './challenge-command.ts'
 import { showConfig } from './config-command.ts'
+import { addDeskCommands } from './desk-command.ts'
 import { runDoctor } from './doctor-command.ts'
 import { CommandFailed } from './failure.ts'
 import { addJobCommands } from './job-command.ts'
@@ -51,6 +52,7 @@ function program(): Command {
   addSubmitCommand(reeve)
   addProblemCommands(reeve)
   addChallengeCommands(reeve)
+  addDeskCommands(reeve)
   addVerifyCommand(reeve)
   return reeve
 }

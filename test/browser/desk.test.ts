@@ -1,0 +1,207 @@
+// The solver frame in a real browser: a page of a stranger beside the console, and nothing passes between them.
+import assert from 'node:assert/strict'
+import type http from 'node:http'
+import { describe, test, type TestContext } from 'node:test'
+import type { Frame, Page } from 'playwright-core'
+import { staffed } from '../contract/desk/setup.ts'
+import { startSite } from '../contract/desk/site.ts'
+import { NO_BROWSER, openBrowser } from '../support/browser.ts'
+import { until } from '../support/until.ts'
+
+const TASKS = '/api/v1/captcha/tasks'
+const CONSOLE_COOKIE = 'console-secret-1f3a'
+const PAGE_COOKIE = 'page-secret-77b2'
+
+// What a hostile page would try. Each attempt leaves what came of it in `window.tried`.
+const HOSTILE = (console: string) => `<!doctype html><title>Shop</title><h1>Shop</h1>
+<img id="picture" src="/picture.png"><a id="next" href="/next">next</a>
+<form id="form" action="/form" method="post"><input name="field" value="typed"><button>go</button></form>
+<iframe src="/inner"></iframe>
+<script>
+window.tried = {}
+const attempt = async (name, work) => {
+  try { window.tried[name] = 'yes: ' + String(await work()) } catch (error) { window.tried[name] = 'no: ' + error.name }
+}
+window.done = (async () => {
+  await attempt('read cookies', () => document.cookie)
+  await attempt('write a cookie', () => { document.cookie = 'x=${PAGE_COOKIE}; path=/'; return 'written' })
+  await attempt('storage', () => localStorage.setItem('x', '1'))
+  await attempt('the console’s document', () => parent.document.title)
+  await attempt('the console’s address', () => parent.location.href)
+  await attempt('the API of the console', async () => (await fetch('${console}${TASKS}', { credentials: 'include' })).status)
+  await attempt('the API, blindly', async () => (await fetch('${console}${TASKS}', { credentials: 'include', mode: 'no-cors', method: 'POST', body: '{}' })).type)
+  await attempt('the API at the frame’s host', async () => (await fetch(location.origin === 'null' ? new URL('${TASKS}', location.href) : '${TASKS}')).status)
+  await attempt('a socket', () => new Promise((resolve, reject) => {
+    const socket = new WebSocket('${console.replace('http', 'ws')}/ws/captcha')
+    socket.onopen = () => resolve('open'); socket.onerror = () => reject(new Error('refused'))
+  }))
+  await attempt('a beacon', () => navigator.sendBeacon('${console}/auth/logout', 'x'))
+  await attempt('leave the frame', () => { top.location = 'http://127.0.0.1:1/'; return 'left' })
+  await attempt('a window', () => { if (window.open('${console}/') === null) throw new Error('none'); return 'opened' })
+  return 'done'
+})()
+</script>`
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+async function setup(t: TestContext) {
+  const browser = await openBrowser(t)
+  if (browser === null) return null
+  const desk = await staffed(t)
+  const { port } = new URL(desk.url)
+  const console = `http://localhost:${port}`
+  const answer: http.RequestListener = (request, response) => {
+    response.setHeader('set-cookie', `page=${PAGE_COOKIE}; Path=/`)
+    if (request.url === '/picture.png') return response.setHeader('content-type', 'image/png').end(PNG)
+    response.setHeader('content-type', 'text/html').setHeader('x-frame-options', 'DENY')
+    response.setHeader('content-security-policy', `default-src 'none'`)
+    if (request.url === '/inner') return response.end('<p>inner page</p>')
+    if (request.url === '/next' || request.url === '/form') return response.end(`<p>came to ${request.url}</p>`)
+    return response.end(HOSTILE(console))
+  }
+  const site = await startSite(t, answer)
+  await desk.admin.post('/api/v1/captcha/domains', { domain: site.domain, reason: 'a test' })
+
+  const context = await browser.newContext()
+  await context.addCookies([{ name: 'console', value: CONSOLE_COOKIE, domain: 'localhost', path: '/' }])
+  /** A page of the console that holds the frame, and the frame once it is there. */
+  const show = async (url: string, at = console) => {
+    const page = await context.newPage()
+    const body = `<!doctype html><title>Console</title><iframe id="frame" width=800 height=600 src="${url}"></iframe>`
+    await page.route(`${at}/holder`, (route) => route.fulfill({ contentType: 'text/html', body }))
+    await page.goto(`${at}/holder`)
+    return { page, frame: await frameOf(page) }
+  }
+  const open = async (more: object) => {
+    const { uuid } = await desk.create(more)
+    await desk.assign(uuid)
+    return (await desk.operator.post(`${TASKS}/${uuid}/frame`)).body.url
+  }
+  return { ...desk, context, console, site, show, open }
+}
+
+async function frameOf(page: Page): Promise<Frame> {
+  const handle = await page.waitForSelector('#frame')
+  const frame = await handle.contentFrame()
+  assert(frame !== null)
+  return frame
+}
+
+describe('the solver frame in Chromium', () => {
+  test('shows the page with its pictures, links, forms and inner frames', async (t) => {
+    const world = await setup(t)
+    if (world === null) return t.skip(NO_BROWSER)
+    const { open, show, site } = world
+
+    const { page, frame } = await show(await open({ url: `http://${site.domain}/` }))
+    await frame.waitForSelector('h1')
+    const width = await frame.evaluate(`new Promise((resolve) => {
+      const image = document.getElementById('picture')
+      if (image.complete) resolve(image.naturalWidth)
+      else image.onload = () => resolve(image.naturalWidth)
+    })`)
+    await until('the inner frame is there', () => page.frames().some((one) => one.url().includes('/inner')))
+    const inner = page.frames().find((one) => one.url().includes('/inner'))
+    const innerText = await inner?.textContent('p')
+    await frame.evaluate('window.done')
+    await frame.click('#form button')
+    await frame.waitForSelector('text=came to /form')
+
+    assert.equal(width, 1)
+    assert.equal(innerText, 'inner page')
+    assert.equal(site.requests.find(({ url }) => url === '/form')?.body, 'field=typed')
+    return undefined
+  })
+
+  test('the console’s cookies never reach the page, and the page’s never reach the console', async (t) => {
+    const world = await setup(t)
+    if (world === null) return t.skip(NO_BROWSER)
+    const { open, show, site, context } = world
+
+    const { page, frame } = await show(await open({ url: `http://${site.domain}/` }))
+    await frame.waitForSelector('h1')
+    await frame.evaluate('window.done')
+    await frame.click('#next')
+    await frame.waitForSelector('text=came to /next')
+
+    assert(site.requests.length >= 3)
+    assert(!JSON.stringify(site.requests).includes(CONSOLE_COOKIE))
+    assert(site.requests.some(({ headers }) => headers.cookie?.includes(PAGE_COOKIE) === true)) // kept here, for the site
+    const cookies = await context.cookies()
+    assert.deepEqual(
+      cookies.map(({ name, value, domain }) => [name, value, domain]),
+      [['console', CONSOLE_COOKIE, 'localhost']],
+    )
+    assert.equal(await page.evaluate('document.cookie'), `console=${CONSOLE_COOKIE}`)
+    return undefined
+  })
+
+  test('a script in it cannot call the console’s API, read it, leave the frame or keep anything', async (t) => {
+    const world = await setup(t)
+    if (world === null) return t.skip(NO_BROWSER)
+    const { open, show, site, lines, console } = world
+
+    const { page, frame } = await show(await open({ url: `http://${site.domain}/` }))
+    await frame.waitForSelector('h1')
+    assert.equal(await frame.evaluate('window.done'), 'done')
+    const tried: Record<string, string> = await frame.evaluate('window.tried')
+
+    assert.equal(Object.keys(tried).length, 12)
+    for (const [what, came] of Object.entries(tried)) {
+      // A beacon says that it was sent before the policy stops it; what matters is that it did not arrive.
+      if (what !== 'a beacon') assert(came.startsWith('no: '), `${what}: ${came}`)
+    }
+    assert.equal(page.url(), `${console}/holder`)
+    const arrived = lines.filter((line) => line.includes('"msg":"request"') && line.includes('/auth/logout'))
+    assert.deepEqual(arrived, [])
+    const answered = lines.filter(
+      (line) => line.includes('"route":"/api/v1/captcha/tasks"') && line.includes('"status":200'),
+    )
+    assert.deepEqual(answered, [])
+    return undefined
+  })
+
+  test('stored script in any field of a task is shown as text', async (t) => {
+    const world = await setup(t)
+    if (world === null) return t.skip(NO_BROWSER)
+    const { open, show } = world
+    const script = `<script>window.pwned=1</script><img src=x onerror="window.pwned=1">"'><svg onload=window.pwned=1>`
+
+    const { page, frame } = await show(
+      await open({
+        url: `https://shop.example/${encodeURIComponent(script)}`,
+        challenge_type: script.slice(0, 100),
+        error_message: script,
+        request_id: script,
+        user_agent: script,
+        metadata: { [script]: script },
+        form: { question: script },
+      }),
+    )
+    await frame.waitForSelector('dl')
+    const text = (await frame.textContent('dl')) ?? ''
+
+    assert.equal(await frame.evaluate('window.pwned'), undefined)
+    assert.equal(await page.evaluate('window.pwned'), undefined)
+    assert.equal(text.split('<script>window.pwned=1</script>').length - 1, 7)
+    assert.equal(await frame.locator('script, img, svg').count(), 0)
+    return undefined
+  })
+
+  test('no other site can show it', async (t) => {
+    const world = await setup(t)
+    if (world === null) return t.skip(NO_BROWSER)
+    const { open, show, site } = world
+    const other = await startSite(t, (_request, response) => response.end(''))
+
+    const { page, frame } = await show(await open({ url: `http://${site.domain}/` }), `http://127.0.0.1:${other.port}`)
+    await page.waitForLoadState('networkidle')
+
+    assert.match(frame.url(), /^chrome-error:/)
+    assert(!(await frame.content()).includes('Shop'))
+    return undefined
+  })
+})
