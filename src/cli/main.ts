@@ -13,6 +13,7 @@ import { runServer } from './server-command.ts'
 import { say, styled } from './terminal.ts'
 import { addUserCommands } from './user-command.ts'
 import { addVerifyCommand } from './verify-command.ts'
+import { addWorkerCommands } from './worker-command.ts'
 
 function program(): Command {
   const reeve = new Command('reeve')
@@ -48,6 +49,7 @@ function program(): Command {
   addJobCommands(reeve)
   addChallengeCommands(reeve)
   addVerifyCommand(reeve)
+  addWorkerCommands(reeve)
   return reeve
 }
 
