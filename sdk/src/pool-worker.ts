@@ -11,6 +11,8 @@ const POLL_PAUSE_MS = 1000 // after a poll that found nothing sooner than it was
 const RETRY_MS = { first: 500, most: 15_000 }
 const SUBMIT_TRIES_MAX = 20
 const LEASE_MS_DEFAULT = 30_000
+const LEASE_MS_MIN = 600
+const DATE_MS = 1000
 const HEARTBEATS_PER_LEASE = 3
 
 export interface HandlerContext {
@@ -65,6 +67,9 @@ interface Assignment {
   text: string
   nonce: string
   costHint: number
+  /** By the server's clock; NaN where it does not say. */
+  leaseUntil: number
+  /** How long that is from now, at least. */
   leaseMs: number
 }
 
@@ -147,27 +152,37 @@ class PoolWorker {
   }
 
   /** Heartbeats until it is done. A lease that could not be renewed in time is lost. */
-  async #keep({ assignmentId, leaseMs }: Assignment, done: AbortSignal, drop: () => void): Promise<void> {
-    let leasedUntil = performance.now() + leaseMs
+  async #keep(
+    { assignmentId, leaseMs: guess, leaseUntil }: Assignment,
+    done: AbortSignal,
+    drop: () => void,
+  ): Promise<void> {
+    const started = performance.now()
+    let leaseMs = guess
+    let leasedUntil = started + leaseMs
     while (!done.aborted) {
-      await sleep(leaseMs / HEARTBEATS_PER_LEASE, undefined, { signal: done }).catch(() => {})
+      await pause(leaseMs / HEARTBEATS_PER_LEASE, done)
       if (done.aborted) return
       const asked = performance.now()
       try {
-        const body = { worker_id: this.#options.workerId }
-        const signal = AbortSignal.any([done, AbortSignal.timeout(Math.max(1, leasedUntil - asked))])
-        const beat = await this.#client.request<{ cancelled?: number[] }>('POST', '/workers/heartbeat', {
-          body,
-          signal,
-        })
+        const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(leasedUntil - asked)))
+        const beat = await this.#beat(AbortSignal.any([done, timeout]))
         if (beat.cancelled?.includes(assignmentId) === true) return drop()
+        // Both by the server's clock: the lease as it is, in place of the guess.
+        if (leaseMs === guess) leaseMs = leaseUntil - Date.parse(beat.last_seen_at) + (asked - started) || guess
         leasedUntil = asked + leaseMs
       } catch (error) {
         if (done.aborted) return
+        this.#tell({ type: 'trouble', message: messageOf(error) })
         if (error instanceof ReeveError && error.status === 401) await this.#relogin(error).catch(() => {})
         if (performance.now() >= leasedUntil) return drop()
       }
     }
+  }
+
+  #beat(signal: AbortSignal): Promise<{ last_seen_at: string; cancelled?: number[] }> {
+    const body = { worker_id: this.#options.workerId }
+    return this.#client.request('POST', '/workers/heartbeat', { body, signal })
   }
 
   /** Null: refused, or no longer wanted. */
@@ -223,13 +238,16 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 function assignmentFrom({ text, date }: { text: string; date: Date }): Assignment {
   const fields: { assignment_id: number; nonce: string; cost_hint_tokens: number; lease_expires_at?: string } =
     JSON.parse(text)
-  const untilMs = Date.parse(fields.lease_expires_at ?? '') - date.getTime()
+  // The server's Date has no fractions: up to a second of what seems to be left is not.
+  const leaseUntil = Date.parse(fields.lease_expires_at ?? '')
+  const untilMs = leaseUntil - date.getTime() - DATE_MS
   return {
     assignmentId: fields.assignment_id,
     text: memberTexts(text).get('job') ?? 'null',
     nonce: fields.nonce,
     costHint: fields.cost_hint_tokens,
-    leaseMs: untilMs > 0 ? untilMs : LEASE_MS_DEFAULT,
+    leaseUntil,
+    leaseMs: Number.isNaN(untilMs) ? LEASE_MS_DEFAULT : Math.max(LEASE_MS_MIN, untilMs),
   }
 }
 

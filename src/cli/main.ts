@@ -16,6 +16,7 @@ import { addSubmitCommand } from './submit-command.ts'
 import { say, styled } from './terminal.ts'
 import { addUserCommands } from './user-command.ts'
 import { addVerifyCommand } from './verify-command.ts'
+import { addWorkerCommands } from './worker-command.ts'
 
 function program(): Command {
   const reeve = new Command('reeve')
@@ -54,6 +55,7 @@ function program(): Command {
   addChallengeCommands(reeve)
   addDeskCommands(reeve)
   addVerifyCommand(reeve)
+  addWorkerCommands(reeve)
   return reeve
 }
 

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""A worker of the pool in Python, with nothing but the standard library.
+
+    WORKER_ID=7 WORKER_KEY=worker.key WORKER_API_KEY=reeve_... SERVER=http://127.0.0.1:8080 python3 examples/worker.py
+
+The key file is the one that `reeve worker keygen` writes. Ed25519 is written out below, from RFC 8032, so that there is
+nothing to install; it is not constant-time. With the package cryptography it is two lines:
+Ed25519PrivateKey.from_private_bytes(seed).sign(message).
+"""
+import base64
+import hashlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+
+SERVER = os.environ.get("SERVER", "http://127.0.0.1:8080")
+WORKER_ID = int(os.environ["WORKER_ID"])
+API_KEY = os.environ["WORKER_API_KEY"]
+WAIT_SEC = int(os.environ.get("WAIT", "50"))
+HEARTBEAT_SEC = float(os.environ.get("HEARTBEAT", "10"))
+
+# --- Ed25519 (RFC 8032, 5.1 and 6) ---
+
+P = 2**255 - 19
+ORDER = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+
+
+def add(a, b):
+    """Points are (X, Y, Z, T) with x = X/Z, y = Y/Z, xy = T/Z."""
+    u = (a[1] - a[0]) * (b[1] - b[0]) % P
+    v = (a[1] + a[0]) * (b[1] + b[0]) % P
+    c = 2 * a[3] * b[3] * D % P
+    d = 2 * a[2] * b[2] % P
+    e, f, g, h = v - u, d - c, d + c, v + u
+    return (e * f % P, g * h % P, f * g % P, e * h % P)
+
+
+def times(factor, point):
+    result = (0, 1, 1, 0)
+    while factor > 0:
+        if factor & 1:
+            result = add(result, point)
+        point = add(point, point)
+        factor >>= 1
+    return result
+
+
+def base_point():
+    y = 4 * pow(5, P - 2, P) % P
+    square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if (x * x - square) % P != 0:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if x & 1:
+        x = P - x
+    return (x, y, 1, x * y % P)
+
+
+BASE = base_point()
+
+
+def encode(point):
+    inverse = pow(point[2], P - 2, P)
+    x, y = point[0] * inverse % P, point[1] * inverse % P
+    return (y | ((x & 1) << 255)).to_bytes(32, "little")
+
+
+def number(data):
+    return int.from_bytes(data, "little")
+
+
+def sign(seed, message):
+    digest = hashlib.sha512(seed).digest()
+    secret = (number(digest[:32]) & ((1 << 254) - 8)) | (1 << 254)
+    public = encode(times(secret, BASE))
+    r = number(hashlib.sha512(digest[32:] + message).digest()) % ORDER
+    commitment = encode(times(r, BASE))
+    h = number(hashlib.sha512(commitment + public + message).digest()) % ORDER
+    return commitment + ((r + h * secret) % ORDER).to_bytes(32, "little")
+
+
+# --- the protocol ---
+
+
+def canonical_json(value):
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+
+
+def sha256_hex(value):
+    return hashlib.sha256(canonical_json(value)).hexdigest()
+
+
+def read_seed(file):
+    if os.stat(file).st_mode & 0o077:
+        sys.exit(f"Others can read {file}: chmod 600 {file}")
+    with open(file, encoding="utf-8") as opened:
+        seed = json.load(opened)["d"]
+    return base64.urlsafe_b64decode(seed + "=" * (-len(seed) % 4))
+
+
+def post(path, body, headers=None):
+    request = urllib.request.Request(
+        SERVER + path,
+        data=json.dumps(body).encode("utf-8"),
+        headers={"Content-Type": "application/json", "X-API-Key": API_KEY, **(headers or {})},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=WAIT_SEC + 30) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read() or b"{}")
+
+
+def work(job):
+    """What this worker does: put your own here."""
+    return {"answer": str(job["prompt"]).upper(), "words": len(str(job["prompt"]).split())}
+
+
+def keep_alive(done):
+    while not done.wait(HEARTBEAT_SEC):
+        try:
+            post("/workers/heartbeat", {"worker_id": WORKER_ID})
+        except OSError:
+            pass  # the next one may get through
+
+
+def handle(seed, assigned):
+    done = threading.Event()
+    threading.Thread(target=keep_alive, args=(done,), daemon=True).start()
+    output, error = None, None
+    try:
+        output = work(assigned["job"])
+    except Exception as problem:  # the server is told, and the job has failed
+        error = f"{type(problem).__name__}: {problem}"
+    finally:
+        done.set()
+    signed = {
+        "assignment_id": assigned["assignment_id"],
+        "nonce": assigned["nonce"],
+        "output_hash": None if output is None else sha256_hex(output),
+    }
+    signature = base64.urlsafe_b64encode(sign(seed, canonical_json(signed))).decode().rstrip("=")
+    result = {"worker_id": WORKER_ID, "signature": signature, "output": output, "error_message": error, **signed}
+    status, answer = post("/jobs/submit", result)
+    print(assigned["assignment_id"], status, answer.get("status") or answer.get("detail"), flush=True)
+
+
+def main():
+    seed = read_seed(os.environ.get("WORKER_KEY", "worker.key"))
+    stopping = threading.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: stopping.set())
+    print(f"worker {WORKER_ID} polls {SERVER}", flush=True)
+    while not stopping.is_set():
+        try:
+            status, answer = post("/jobs/poll", {"worker_id": WORKER_ID}, {"Prefer": f"wait={WAIT_SEC}"})
+            if status == 200:
+                handle(seed, answer)
+            elif status != 404 or answer.get("detail") != "No assignment available":
+                print(status, answer.get("detail"), file=sys.stderr, flush=True)
+                time.sleep(1)
+        except OSError as problem:
+            print(problem, file=sys.stderr, flush=True)
+            time.sleep(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+// `reeve worker`: a worker of the pool on this machine. It needs no database, only the server's address and its owner's
+// credentials.
+import { readFileSync } from 'node:fs'
+import { ReeveClient, ReeveError } from '@reeve/sdk'
+import { runWorker, type Handler, type WorkerEvent } from '@reeve/sdk/pool'
+import type { Command } from 'commander'
+import { environment } from '../core/config.ts'
+import { positiveInteger } from './arguments.ts'
+import { CommandFailed } from './failure.ts'
+import { isTerminal, plain, print, printJson, say, styled } from './terminal.ts'
+import { execHandler, judgeHandler, moduleHandler } from './worker-handlers.ts'
+import { readKey, writeKey } from './worker-key.ts'
+
+const KEY_FILE = 'worker.key'
+const SAME_SIGNAL_MS = 1000 // a runner passes on the Ctrl-C that the terminal has sent already
+
+interface Access {
+  url: string
+  apiKeyFile?: string
+  username?: string
+  passwordFile?: string
+}
+
+export function addWorkerCommands(program: Command): void {
+  const worker = program.command('worker').description('work for a pool')
+  const command = (name: string, about: string) =>
+    worker
+      .command(name)
+      .description(about)
+      .option('--key <file>', 'the key file', KEY_FILE)
+      .option('--url <url>', 'the server', 'http://127.0.0.1:8080')
+      .option('--api-key-file <file>', 'a file with an API key of the owner; default: WORKER_API_KEY')
+      .option('--username <name>', 'the owner, in place of an API key')
+      .option('--password-file <file>', 'a file with the owner’s password')
+
+  worker
+    .command('keygen')
+    .description('make a key, in a file that only you can read')
+    .option('--key <file>', 'where to', KEY_FILE)
+    .option('--json', 'for programs')
+    .action(keygen)
+
+  command('register', 'register a worker with the key, and print its id')
+    .requiredOption('--name <name>', 'its name, which nobody else has')
+    .option('--region <region>', 'where it is')
+    .option('--specs <json>', 'what it has, as a JSON object')
+    .option('--json', 'for programs')
+    .action(register)
+
+  command('run', 'poll for jobs, do them, sign the results; SIGTERM finishes the job in hand')
+    .requiredOption('--worker <id>', 'the id that register printed', positiveInteger)
+    .option('--exec <command>', 'a shell command: the job on standard input, a JSON object on standard output')
+    .option('--module <file>', 'a JavaScript module that exports handle(job, context)')
+    .option('--judge', 'the judge’s sandbox')
+    .option('--wait <seconds>', 'how long a poll waits, at most 50', positiveInteger, 50)
+    .option('--json', 'one line of JSON for each event')
+    .action(run)
+}
+
+function keygen({ key, json }: { key: string; json?: boolean }): void {
+  const { x } = writeKey(key)
+  if (json === true) return printJson({ key_file: key, public_key: x })
+  say(`The private key is in ${plain(key)}: whoever has it can sign as this worker. Its public key:`)
+  print(x)
+}
+
+interface RegisterOptions extends Access {
+  key: string
+  name: string
+  region?: string
+  specs?: string
+  json?: boolean
+}
+
+async function register({ key, name, region, specs, json, ...access }: RegisterOptions): Promise<void> {
+  const { x } = readKey(key)
+  const client = await clientFor(access)
+  const made = await answered(access, () =>
+    client.pool.register({
+      name,
+      public_key: x,
+      ...(region === undefined ? {} : { region }),
+      ...(specs === undefined ? {} : { specs_json: parseSpecs(specs) }),
+    }),
+  )
+  if (json === true) printJson(made)
+  else print(String(made.id))
+}
+
+function parseSpecs(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  } catch {
+    // said below
+  }
+  throw new CommandFailed('--specs is not a JSON object.', 2)
+}
+
+interface RunOptions extends Access {
+  key: string
+  worker: number
+  exec?: string
+  module?: string
+  judge?: boolean
+  wait: number
+  json?: boolean
+}
+
+async function run({ key, worker, wait, json, exec, module, judge, ...access }: RunOptions): Promise<void> {
+  const handler = await handlerFor({ exec, module, judge })
+  const login = () => clientFor(access)
+  const { drain, abandon } = askedToStop()
+  await answered(access, async () =>
+    runWorker({
+      client: await login(),
+      ...(access.username === undefined ? {} : { login }),
+      workerId: worker,
+      key: readKey(key),
+      handler,
+      signal: drain,
+      abandon,
+      waitSec: Math.min(50, wait),
+      onEvent: json === true ? (event) => printJson(event) : showEvent,
+    }),
+  )
+  if (json !== true) say('Stopped.')
+}
+
+type Chosen = { [Name in 'exec' | 'module']: string | undefined } & { judge: boolean | undefined }
+
+function handlerFor({ exec, module, judge }: Chosen): Handler | Promise<Handler> {
+  const chosen = [exec, module, judge === true ? 'judge' : undefined].filter((one) => one !== undefined)
+  if (chosen.length !== 1) throw new CommandFailed('Say how to do the jobs: one of --exec, --module, --judge.', 2)
+  if (exec !== undefined) return execHandler(exec)
+  return module !== undefined ? moduleHandler(module) : judgeHandler()
+}
+
+async function clientFor({ url, apiKeyFile, username, passwordFile }: Access): Promise<ReeveClient> {
+  if (username !== undefined) {
+    if (passwordFile === undefined) throw new CommandFailed('--username needs --password-file.', 2)
+    return ReeveClient.login({ url, username, password: firstLine(passwordFile) })
+  }
+  const apiKey = apiKeyFile === undefined ? environment()['WORKER_API_KEY'] : firstLine(apiKeyFile)
+  if (apiKey === undefined || apiKey === '') {
+    throw new CommandFailed('Name the owner: --api-key-file, WORKER_API_KEY, or --username with --password-file.', 2)
+  }
+  return new ReeveClient({ url, apiKey })
+}
+
+function firstLine(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').split(/\r?\n/)[0] ?? ''
+  } catch {
+    throw new CommandFailed(`Cannot read ${plain(file)}.`)
+  }
+}
+
+async function answered<T>({ url }: Access, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof ReeveError) throw new CommandFailed(plain(error.message))
+    if (error instanceof TypeError) throw new CommandFailed(`No answer from ${plain(url)}: is the server running?`)
+    throw error
+  }
+}
+
+/** The first signal drains; another one, later, drops the job in hand. */
+function askedToStop(): { drain: AbortSignal; abandon: AbortSignal } {
+  const [drain, abandon] = [new AbortController(), new AbortController()]
+  let first: number | null = null
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (first !== null && performance.now() - first > SAME_SIGNAL_MS) abandon.abort()
+      first ??= performance.now()
+      drain.abort()
+    })
+  }
+  return { drain: drain.signal, abandon: abandon.signal }
+}
+
+function showEvent(event: WorkerEvent): void {
+  switch (event.type) {
+    case 'polling':
+      if (isTerminal) say(styled('gray', 'waiting for a job'))
+      return
+    case 'assigned':
+      return say(`${event.assignmentId}  ${styled('cyan', 'assigned')}`)
+    case 'submitted':
+      return say(`${event.assignmentId}  ${styled('green', event.status)} after ${(event.ms / 1000).toFixed(1)} s`)
+    case 'refused':
+      return say(`${event.assignmentId}  ${styled('red', 'refused')}: ${plain(event.message)}`)
+    case 'cancelled':
+      return say(`${event.assignmentId}  ${styled('yellow', 'cancelled')}`)
+    case 'trouble':
+      return say(styled('yellow', plain(event.message)))
+  }
+}
