@@ -108,6 +108,7 @@ for (const bus of ['PostgreSQL', 'Redis'] as const) {
 
     test('a server that stops gives its match back: the other one goes on with it, from where it was', async (t) => {
       const { first, second, ann, bob, annLine, bobLine, sessionId } = await apart(t, { SESSION_TICKS: '60' })
+      await bobLine.event('session.created')
       annLine.send('session.input', { sessionId, sequence: 1, targetTick: 9, delta: 3 })
       bobLine.send('session.input', { sessionId, sequence: 1, targetTick: 9, delta: 1 })
       await bobLine.next(({ event, p }) => event === 'session.state' && p.tick >= 11)
