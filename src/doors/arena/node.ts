@@ -36,9 +36,12 @@ import { Watching } from './sockets/watching.ts'
 
 const SHOW_EVERY_MS = 3000
 
+/** What a node stands on: no HTTP, and nobody's account. */
+export type NodeDeps = Pick<Deps, 'bus' | 'clock' | 'config' | 'database' | 'ledger' | 'log' | 'metrics' | 'wakeOutbox'>
+
 export type ArenaNode = ReturnType<typeof openNode>
 
-export function openNode(deps: Deps, settings: ArenaSettings) {
+export function openNode(deps: NodeDeps, settings: ArenaSettings) {
   const stage = openStage(deps, settings)
   const { ledger, log, mail, presence, runner, sessions, wheel } = stage
   const keeper = openKeeper(stage)
@@ -87,7 +90,7 @@ export function openNode(deps: Deps, settings: ArenaSettings) {
 }
 
 /** All that is on a node, before anything on it moves. */
-function openStage(deps: Deps, settings: ArenaSettings) {
+function openStage(deps: NodeDeps, settings: ArenaSettings) {
   const { ledger, bus, config, clock } = deps
   const { hot: pool } = deps.database
   const node = newSecret().slice(0, 16)

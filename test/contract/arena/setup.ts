@@ -111,7 +111,9 @@ export class Line {
       this.#wake()
     })
     socket.on('error', () => {})
-    this.closed = once(socket, 'close').then(([code, reason]) => ({ code, reason: String(reason) }))
+    this.closed = new Promise((resolve) => {
+      socket.once('close', (code, reason) => resolve({ code, reason: String(reason) }))
+    })
   }
 
   /** The first message that fits and that has not been taken before. */

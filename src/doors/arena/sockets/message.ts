@@ -16,7 +16,7 @@ export function parseMessage(text: string): Parsed {
   if (value === undefined) return { ok: false, seq: 0, code: 'invalid_json' }
   if (!isRecord(value)) return { ok: false, seq: 0, code: 'bad_request' }
   const { t, seq = 0, event, p = null } = value
-  if (typeof seq !== 'number') return { ok: false, seq: 0, code: 'bad_request' }
+  if (typeof seq !== 'number' || !Number.isFinite(seq)) return { ok: false, seq: 0, code: 'bad_request' }
   if (t !== 'event' || typeof event !== 'string') return { ok: false, seq, code: 'bad_request' }
   if (p !== null && !isRecord(p)) return { ok: false, seq, code: 'bad_request' }
   return { ok: true, message: { seq, event, p: p ?? {} } }

@@ -1,0 +1,159 @@
+// Clients that mean harm, or are broken: they get an answer or are cut off, and nobody else notices.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { until } from '../../support/until.ts'
+import { rawClient } from './raw-client.ts'
+import { ask, connect, join, matched, player, startServer, type Line } from './setup.ts'
+
+const metricsOf = async (url: string) => (await fetch(`${url}/metrics`, { headers: { accept: 'text/plain' } })).text()
+
+const ticksOf = (line: Line) =>
+  line.messages.filter(({ event }) => event === 'session.state').map(({ p }) => Number(p.tick))
+
+describe('arena: backpressure', () => {
+  test('arena backpressure: a queue over its limit is closed with 1008 backpressure_exceeded', async (t) => {
+    const { url } = await startServer(t)
+    const ann = await player(url, 'ann')
+    const line = await connect(t, url, ann)
+    await line.event('auth_state')
+
+    line.socket.pause()
+    const text = 'x'.repeat(60_000)
+    let sent = 0
+    const flood = setInterval(() => {
+      for (let n = 0; n < 5 && line.socket.readyState === line.socket.OPEN; n += 1) {
+        line.send('echo', { message: text })
+        sent += 1
+      }
+    }, 10)
+    t.after(() => clearInterval(flood))
+    await until('the server has closed it', async () =>
+      (await metricsOf(url)).includes('closed_total{reason="queue"} 1'),
+    )
+    clearInterval(flood)
+    line.socket.resume()
+
+    assert.deepEqual(await line.closed, { code: 1008, reason: 'backpressure_exceeded' })
+    assert(sent > 8)
+  })
+
+  test('a player who stops reading is closed while the kernel still takes everything, and the match goes on for the other', async (t) => {
+    const { url } = await startServer(t, { env: { SESSION_TICKS: '160' } })
+    const ann = await player(url, 'ann')
+    const bob = await player(url, 'bob')
+    const stalled = await rawClient(t, url, ann.token)
+    const bobLine = await connect(t, url, bob)
+    await join(url, ann)
+    await join(url, bob)
+    const { sessionId } = (await bobLine.event('session.created')).p
+
+    stalled.socket.pause() // a few hundred bytes a tick: the kernel has room for minutes of them
+    const began = performance.now()
+    await until('the stalled player is cut off', async () =>
+      (await metricsOf(url)).includes('closed_total{reason="ping"} 1'),
+    )
+    const ms = performance.now() - began
+    const ticksThen = ticksOf(bobLine).length
+    stalled.socket.resume()
+    const closed = await stalled.closed
+    const ended = await bobLine.event('session.ended')
+
+    assert.deepEqual(closed, { code: 1008, reason: 'backpressure_exceeded' })
+    assert(ms >= 4000, `only ${ms} ms: it may have been closed for something else`)
+    assert.deepEqual(
+      ticksOf(bobLine),
+      Array.from({ length: 160 }, (_, index) => index + 1),
+    )
+    assert(ticksThen > 20 && ticksThen < 160)
+    assert.equal(ended.p.sessionId, sessionId)
+    assert.equal(ended.p.reason, 'completed')
+  })
+
+  test('a client that answers its pings is not closed, and the ping carries the tick', async (t) => {
+    const { url } = await startServer(t, { env: { SESSION_TICKS: '70' } })
+    const { annLine, bobLine } = await matched(t, url)
+    const pings: string[] = []
+    annLine.socket.on('ping', (data) => pings.push(String(data)))
+
+    await annLine.event('session.ended')
+    await bobLine.event('session.ended')
+
+    assert(pings.length >= 1)
+    assert(
+      pings.some((tick) => Number(tick) > 0 && Number(tick) <= 70),
+      JSON.stringify(pings),
+    )
+  })
+})
+
+describe('arena: hostile clients', () => {
+  test('a flood of inputs counts eight a tick, is read at its pace, and does not slow the other player', async (t) => {
+    const { url } = await startServer(t)
+    const { ann, annLine, bobLine, sessionId } = await matched(t, url)
+
+    for (let n = 1; n <= 1000; n += 1)
+      annLine.send('session.input', { sessionId, sequence: n, targetTick: 5, delta: 3 }, n)
+    const last = await annLine.next(({ t, seq }) => t === 'error' && seq === 1000)
+    const ended = await bobLine.event('session.ended')
+
+    assert.equal(last.p.code, 'input_invalid')
+    assert.deepEqual(
+      ticksOf(bobLine),
+      Array.from({ length: 50 }, (_, index) => index + 1),
+    )
+    const match = await ask(url, `/api/matches/${sessionId}`, { token: ann.token })
+    assert.equal(match.body.data.players[0].position, 24)
+    assert.equal(ended.p.result.winnerUserId, ann.userId)
+    annLine.send('echo', { message: 'still here' })
+    await annLine.event('echo')
+  })
+
+  test('binary messages are refused; giant ones, broken UTF-8 and frames that are none end the connection', async (t) => {
+    const { url } = await startServer(t)
+    const { annLine, bobLine } = await matched(t, url)
+    const eve = await player(url, 'eve')
+    const line = await connect(t, url, eve)
+    const broken = async (bytes: (frame: (opcode: number, payload: Buffer | string) => Buffer) => Buffer) => {
+      const client = await rawClient(t, url, eve.token)
+      client.socket.write(bytes(client.frame))
+      return (await client.closed).code
+    }
+
+    line.socket.send(Buffer.from('{"t":"event","seq":1,"event":"echo","p":{"message":"x"}}'))
+    const binary = await line.error()
+    line.socket.send('x'.repeat(65 * 1024))
+
+    assert.equal(binary.p.code, 'bad_request')
+    assert.equal((await line.closed).code, 1009)
+    assert.equal(await broken((frame) => frame(1, Buffer.from([0xff, 0xfe, 0xfd]))), 1007)
+    assert.equal(await broken((frame) => frame(3, 'reserved')), 1002)
+    assert.equal(await broken(() => Buffer.from([0xc1, 0x80, 0, 0, 0, 0])), 1002) // compressed, which nobody agreed to
+    assert.equal(await broken(() => Buffer.from([0x81, 0x05, 1, 2, 3, 4, 5])), 1002) // not masked
+    assert.equal(await broken((frame) => frame(9, 'x'.repeat(126))), 1002) // a control frame that is too long
+    await annLine.event('session.ended')
+    assert.deepEqual(ticksOf(bobLine).length, 50)
+  })
+
+  test('deep and strange JSON is answered, and the server goes on', async (t) => {
+    const { url } = await startServer(t)
+    const line = await connect(t, url, await player(url, 'eve'))
+    const texts = [
+      '['.repeat(30_000),
+      `${'['.repeat(10_000)}${']'.repeat(10_000)}`,
+      `{"t":"event","seq":1e999,"event":"echo","p":{"message":"x"}}`,
+      `{"t":"event","seq":1,"event":"session.input","p":{"sessionId":"${'a'.repeat(60_000)}"}}`,
+      `{"t":"event","seq":1,"event":"constructor","p":{"__proto__":{"x":1}}}`,
+      `{"t":"event","seq":1,"event":"session.watch","p":{"sessionId":"'; drop table players; --"}}`,
+      `{"t":"event","seq":1,"event":"resync_request","p":{"resumeToken":"\\u0000"}}`,
+    ]
+
+    for (const text of texts) {
+      line.socket.send(text)
+      await line.next(({ t, event }) => t === 'error' || event === 'echo')
+    }
+    line.send('echo', { message: '\u0000 \ud800' }, 5)
+
+    assert.equal((await line.next(({ seq, event }) => event === 'echo' && seq === 5)).p.message.length, 3)
+    assert.equal((await ask(url, '/api/health')).status, 200)
+  })
+})

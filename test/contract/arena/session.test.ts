@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { replayBytes, replayInputs, unpackInputs } from '@reeve/sdk/arena-replay'
+import { ask, connect, join, matched, player, QUICK, startServer, type Line } from './setup.ts'
+
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+const input = (line: Line, p: object, seq?: number) => line.send('session.input', p, seq)
+
+describe('arena: a session', () => {
+  test('arena session events: created, started, states and ended, in that order, word for word, for both', async (t) => {
+    const { url } = await startServer(t, { env: QUICK })
+    const { ann, bob, annLine, bobLine, created, started, sessionId } = await matched(t, url)
+    const state = await annLine.event('session.state')
+    const ended = await annLine.event('session.ended')
+    await bobLine.event('session.ended')
+
+    assert.match(sessionId, UUID)
+    assert.match(created.p.createdAt, ISO)
+    assert.deepEqual(created, {
+      t: 'event',
+      seq: 0,
+      event: 'session.created',
+      p: {
+        sessionId,
+        createdAt: created.p.createdAt,
+        participants: [
+          { userId: ann.userId, username: 'ann' },
+          { userId: bob.userId, username: 'bob' },
+        ],
+      },
+    })
+    const atRest = [ann, bob].map(({ userId }) => ({ userId, position: 0, lastSequence: 0 }))
+    assert.deepEqual(started, {
+      t: 'event',
+      seq: 0,
+      event: 'session.started',
+      p: { sessionId, tick: 0, tickIntervalMs: 20, state: { players: atRest, tick: 0 } },
+    })
+    assert.match(state.p.issuedAt, ISO)
+    assert.deepEqual(state, {
+      t: 'event',
+      seq: 0,
+      event: 'session.state',
+      p: { sessionId, tick: 1, players: atRest, issuedAt: state.p.issuedAt },
+    })
+    assert.deepEqual(ended, {
+      t: 'event',
+      seq: 0,
+      event: 'session.ended',
+      p: { sessionId, reason: 'completed', result: { winnerUserId: null, ticks: 10 } },
+    })
+    const names = bobLine.messages.map(({ event }) => event)
+    assert.deepEqual(names.slice(0, 3), ['auth_state', 'session.created', 'session.started'])
+    const ticks = bobLine.messages.filter(({ event }) => event === 'session.state').map(({ p }) => p.tick)
+    assert.deepEqual(
+      ticks,
+      Array.from({ length: 10 }, (_, index) => index + 1),
+    )
+  })
+
+  test('arena session.input: the delta counts at its tick; the higher position wins', async (t) => {
+    const { url } = await startServer(t, { env: { SESSION_TICKS: '12', SESSION_TICK_INTERVAL_MS: '50' } })
+    const { ann, bob, annLine, bobLine, sessionId } = await matched(t, url)
+
+    input(annLine, { sessionId, sequence: 1, targetTick: 2, delta: -3 })
+    input(bobLine, { sessionId, sequence: 10, targetTick: 4, delta: 3 })
+    input(bobLine, { sessionId, sequence: 11, targetTick: 4, delta: 2 })
+    const at = async (tick: number) =>
+      (await annLine.next(({ event, p }) => event === 'session.state' && p.tick === tick)).p.players
+    const second = await at(2)
+    const third = await at(3)
+    const fifth = await at(5)
+    const ended = await annLine.event('session.ended')
+
+    assert.deepEqual([second[0].position, second[0].lastSequence], [0, 1])
+    assert.deepEqual([third[0].position, third[1].position], [-3, 0])
+    assert.deepEqual([fifth[0].position, fifth[1].position, fifth[1].lastSequence], [-3, 5, 11])
+    assert.deepEqual(ended.p.result, { winnerUserId: bob.userId, ticks: 12 })
+    assert.notEqual(ended.p.result.winnerUserId, ann.userId)
+  })
+
+  test('arena input_invalid: a delta, a tick or a sequence that cannot be changes nothing', async (t) => {
+    const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '2000', SESSION_TICKS: '6000' } })
+    const { annLine, sessionId } = await matched(t, url)
+    const good = { sessionId, sequence: 3, targetTick: 1, delta: 1 }
+    const refused = async (p: object) => {
+      input(annLine, p, 5)
+      return annLine.error()
+    }
+
+    input(annLine, good)
+    const bad = [
+      { ...good, sequence: 4, delta: 4 },
+      { ...good, sequence: 4, delta: -4 },
+      { ...good, sequence: 4, delta: 0.5 },
+      { ...good, sequence: 4, delta: '1' },
+      { ...good, sequence: 4, delta: null },
+      { ...good, sequence: 3 },
+      { ...good, sequence: 2 },
+      { ...good, sequence: -1 },
+      { ...good, sequence: 4.5 },
+      { ...good, sequence: 4_294_967_296 },
+      { ...good, sequence: 4, targetTick: -1 },
+      { ...good, sequence: 4, targetTick: 30 },
+      { ...good, sequence: 4, targetTick: 1e300 },
+      { ...good, sequence: 4, targetTick: '1' },
+      { sessionId },
+      { ...good, sessionId: 7, sequence: 4 },
+    ]
+
+    for (const p of bad) {
+      const { seq, p: error } = await refused(p)
+      assert.deepEqual([seq, error.code], [5, 'input_invalid'], JSON.stringify(p))
+    }
+    for (let n = 4; n <= 10; n += 1) input(annLine, { ...good, sequence: n })
+    assert.equal((await refused({ ...good, sequence: 11 })).p.code, 'input_invalid', 'a ninth input for one tick')
+    const state = await annLine.next(({ event, p }) => event === 'session.state' && p.tick === 2)
+    assert.deepEqual([state.p.players[0].position, state.p.players[0].lastSequence], [8, 10])
+  })
+
+  test('arena session_not_found and not_participant: an unknown session, and one of others', async (t) => {
+    const { url } = await startServer(t)
+    const { sessionId } = await matched(t, url)
+    const eve = await player(url, 'eve')
+    const line = await connect(t, url, eve)
+    const refused = async (id: unknown) => {
+      input(line, { sessionId: id, sequence: 1, targetTick: 1, delta: 1 }, 2)
+      const { seq, p } = await line.error()
+      return [seq, p.code]
+    }
+
+    assert.deepEqual(await refused('00000000-0000-7000-8000-000000000000'), [2, 'session_not_found'])
+    assert.deepEqual(await refused('not a session'), [2, 'session_not_found'])
+    assert.deepEqual(await refused(sessionId), [2, 'not_participant'])
+    input(line, { sessionId, delta: 99 }, 3)
+    assert.equal((await line.error()).p.code, 'not_participant')
+  })
+
+  test('a match keeps its inputs: GET /api/matches/{id} returns them, and a replay gives the same result', async (t) => {
+    const { url } = await startServer(t, { env: { SESSION_TICKS: '20', SESSION_TICK_INTERVAL_MS: '20' } })
+    const { ann, bob, annLine, bobLine, sessionId } = await matched(t, url)
+    let sequence = 0
+    for (const [line, sign] of [
+      [annLine, 1],
+      [bobLine, -1],
+    ] as const) {
+      line.socket.on('message', (data) => {
+        const { event, p } = JSON.parse(String(data))
+        if (event !== 'session.state') return
+        sequence += 1
+        input(line, { sessionId, sequence, targetTick: p.tick + (sequence % 11), delta: sign * (sequence % 4) })
+      })
+    }
+    const ended = await annLine.event('session.ended')
+
+    const { status, body } = await ask(url, `/api/matches/${sessionId}`, { token: bob.token })
+    const { replay, players, result } = body.data
+    const replayed = replayInputs(unpackInputs(replayBytes(replay.inputs)), body.data.ticks)
+
+    assert.equal(status, 200)
+    assert.equal(replay.format, 'reeve-arena-1')
+    assert.deepEqual(replayed.positions, [players[0].position, players[1].position])
+    assert.deepEqual(result, ended.p.result)
+    assert.equal(replayed.winner === null ? null : players[replayed.winner].userId, result.winnerUserId)
+    assert.equal(players[0].userId, ann.userId)
+    assert(unpackInputs(replayBytes(replay.inputs)).length > 10)
+    for (const id of ['00000000-0000-7000-8000-000000000000', 'nonsense']) {
+      const none = await ask(url, `/api/matches/${id}`, { token: bob.token })
+      assert.deepEqual([none.status, none.body.error.code], [404, 'not_found'])
+    }
+  })
+
+  test('histories: matches newest first, ratings as a chain, page by page', async (t) => {
+    const { url } = await startServer(t, { env: { SESSION_TICKS: '2', SESSION_TICK_INTERVAL_MS: '10' } })
+    const { ann, bob, annLine } = await matched(t, url)
+    await annLine.event('session.ended')
+    for (let n = 0; n < 2; n += 1) {
+      await Promise.all([join(url, ann), join(url, bob)])
+      await annLine.event('session.ended')
+    }
+    const get = async (path: string) => (await ask(url, path, { token: ann.token })).body.data
+
+    const all = await get('/api/matches')
+    const firstPage = await get('/api/matches?size=2')
+    const rest = await get(`/api/matches?size=2&before=${firstPage.nextBefore}`)
+    const { ratings } = await get('/api/profile/ratings')
+    const his = await get(`/api/profile/ratings?userId=${bob.userId}&size=1`)
+
+    assert.equal(all.matches.length, 3)
+    assert.deepEqual([...firstPage.matches, ...rest.matches], all.matches)
+    assert.equal(rest.nextBefore, null)
+    assert.deepEqual(
+      ratings.map(({ game }: { game: number }) => game),
+      [3, 2, 1],
+    )
+    assert.equal(ratings[0].ratingBefore, ratings[1].ratingAfter)
+    assert.equal(ratings[2].ratingBefore, 1500)
+    assert.deepEqual([his.ratings.length, his.ratings[0].score, his.nextBefore], [1, 0.5, 3])
+    assert.equal((await ask(url, '/api/matches?size=0', { token: ann.token })).status, 400)
+    assert.equal((await ask(url, '/api/matches?before=x', { token: ann.token })).status, 400)
+    assert.equal((await ask(url, '/api/matches')).status, 401)
+  })
+
+  test('session.watch: others follow a match, read-only, and only so many', async (t) => {
+    const { url } = await startServer(t, { env: { SESSION_WATCHERS_MAX: '2' } })
+    const { ann, annLine, sessionId } = await matched(t, url)
+    const lines: Line[] = []
+    for (const name of ['eve', 'finn', 'gus']) lines.push(await connect(t, url, await player(url, name)))
+    const [eve, finn, gus] = lines
+    assert(eve !== undefined && finn !== undefined && gus !== undefined)
+
+    const listed = await ask(url, '/api/matches/live', { token: ann.token })
+    eve.send('session.watch', { sessionId }, 4)
+    const watching = await eve.event('session.watching')
+    await eve.event('session.state')
+    finn.send('session.watch', { sessionId }, 5)
+    await finn.event('session.watching')
+    gus.send('session.watch', { sessionId }, 6)
+    const full = await gus.error()
+    eve.send('session.input', { sessionId, sequence: 1, targetTick: 3, delta: 3 }, 7)
+    const refused = await eve.error()
+    finn.send('session.unwatch', { sessionId }, 8)
+    await finn.event('session.unwatched')
+    gus.send('session.watch', { sessionId }, 9)
+    await gus.event('session.watching')
+    gus.send('session.watch', { sessionId: '00000000-0000-7000-8000-000000000000' }, 10)
+    const unknown = await gus.error()
+    await eve.event('session.ended')
+    await annLine.event('session.ended')
+
+    assert.deepEqual(
+      listed.body.data.matches.map((match: { matchId: string }) => match.matchId),
+      [sessionId],
+    )
+    assert.deepEqual([watching.seq, watching.p.sessionId, watching.p.participants.length], [4, sessionId, 2])
+    assert.deepEqual([full.seq, full.p.code], [6, 'session_full'])
+    assert.deepEqual([refused.seq, refused.p.code], [7, 'not_participant'])
+    assert.deepEqual([unknown.seq, unknown.p.code], [10, 'session_not_found'])
+    assert(!finn.messages.some(({ event }) => event === 'session.ended'))
+  })
+
+  test('an admin who cancels a match voids it: session.ended says void, no rating moves, both may queue again', async (t) => {
+    const { url } = await startServer(t)
+    const { ann, bob, annLine, bobLine, sessionId } = await matched(t, url)
+    const admin = await ask(url, '/auth/login', { body: { username: 'admin', password: 'admin password' } })
+
+    const cancelled = await ask(url, `/admin/jobs/${sessionId}/cancel`, { token: admin.body.access_token, body: {} })
+    const ended = await annLine.event('session.ended')
+    await bobLine.event('session.ended')
+
+    assert.equal(cancelled.status, 200)
+    assert.deepEqual(ended.p, { sessionId, reason: 'void', result: null })
+    const profile = await ask(url, '/api/profile', { token: ann.token })
+    assert.deepEqual([profile.body.data.rating, profile.body.data.matches], [1500, 0])
+    const match = await ask(url, `/api/matches/${sessionId}`, { token: bob.token })
+    assert.deepEqual([match.body.data.reason, match.body.data.result], ['void', null])
+    assert.equal((await join(url, ann)).status, 200)
+  })
+})
