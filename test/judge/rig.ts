@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
-import type { Box, BoxOptions, Run, RunReport } from '../../src/doors/judge/sandbox/box.ts'
+import type { Box, BoxOptions, Run, RunReport, Slot } from '../../src/doors/judge/sandbox/box.ts'
 import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/doors/judge/sandbox/sandbox.ts'
 import { atEnd } from '../support/cleanup.ts'
 
@@ -95,6 +95,7 @@ export interface Ran {
 
 export interface Rig {
   work: string
+  slot: Slot
   box: Box
   /** Runs in the box, with files beside the work folder for its output. */
   run(argv: readonly string[], changes?: Partial<Run>): Promise<Ran>
@@ -132,7 +133,7 @@ export async function setup(
     })
     return { report, stdout: readStart(stdoutPath), stderr: readStart(stderrPath) }
   }
-  return { work, box, run }
+  return { work, slot, box, run }
 }
 
 /** The attacks of attacks.c, compiled once per file. */

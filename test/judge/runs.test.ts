@@ -6,9 +6,9 @@ import { closeSync, constants, existsSync, openSync, readFileSync, writeFileSync
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { atEnd } from '../support/cleanup.ts'
-import { attackFolder, cannotTest, MB, sandbox, setup, workFolder } from './rig.ts'
+import { until } from '../support/until.ts'
+import { attackFolder, boxedProcesses, cannotTest, MB, setup, workFolder, type Rig } from './rig.ts'
 
 const SAFETY = { skip: cannotTest, timeout: 120_000 }
 
@@ -146,62 +146,45 @@ describe('a run', SAFETY, () => {
 })
 
 describe('killing', SAFETY, () => {
-  const endless = ['/bin/sh', '-c', 'sleep 1000 & echo started; wait']
+  const startEndless = ({ run }: Rig) => run(['/bin/sh', '-c', 'sleep 1000 & wait'], { wallMs: 100_000 })
 
   test('a signal ends the run with its reason, and the next box works', async (t) => {
     const aborter = new AbortController()
-    const { run, box } = await setup(t, { signal: aborter.signal })
+    const rig = await setup(t, { signal: aborter.signal })
+    const ended = startEndless(rig)
+    await until('the program runs', () => boxedProcesses().some(({ name }) => name === 'sleep'))
 
-    const ended = run(endless)
-    await sleep(20)
     aborter.abort(new Error('the lease is lost'))
 
     await assert.rejects(ended, /the lease is lost/)
-    await assert.rejects(run(['/bin/true']), /the lease is lost/)
-    await box.close()
-    await box.close()
+    await assert.rejects(rig.run(['/bin/true']), /the lease is lost/)
+    await rig.box.close()
+    await rig.box.close()
     const next = await setup(t)
     assert.equal((await next.run(['/bin/true'])).report.verdict, 'OK')
   })
 
-  test('closing a box kills what runs in it', async (t) => {
-    const { run, box } = await setup(t)
+  test('closing a box kills what runs in it, as often as one likes', async (t) => {
+    const rig = await setup(t)
+    const ended = startEndless(rig)
+    await until('the program runs', () => boxedProcesses().some(({ name }) => name === 'sleep'))
 
-    const ended = run(endless)
-    await sleep(20)
-    await Promise.all([box.close(), box.close()])
+    await Promise.all([rig.box.close(), rig.box.close()])
 
     assert.match((await ended).report.sandboxError, /killed on request/)
-    await assert.rejects(run(['/bin/true']), /closed/)
+    await assert.rejects(rig.run(['/bin/true']), /closed/)
   })
 
-  test('closing a slot does, too, as often as one likes', async (t) => {
-    const work = workFolder(t)
-    const slot = (await sandbox()).openSlot()
-    const box = await slot.open({ workFolder: work, writable: false, readOnlyPaths: [] })
-    const ended = box.run({
-      jobId: 'j',
-      attemptId: 1,
-      argv: endless,
-      env: {},
-      stdinPath: null,
-      stdoutPath: null,
-      stderrPath: null,
-      cpuMs: 1000,
-      wallMs: 60_000,
-      memoryBytes: 64 * MB,
-      processesMax: 8,
-      outputBytesMax: MB,
-      fileBytesMax: MB,
-      stackBytes: MB,
-    })
+  test('closing a slot does, too', async (t) => {
+    const rig = await setup(t)
+    const ended = startEndless(rig)
+    await until('the program runs', () => boxedProcesses().some(({ name }) => name === 'sleep'))
 
-    await sleep(20)
-    await Promise.all([slot.close(), slot.close()])
+    await Promise.all([rig.slot.close(), rig.slot.close()])
 
-    assert.match((await ended).sandboxError, /killed on request/)
-    await box.close()
-    await assert.rejects(slot.open({ workFolder: work, writable: false, readOnlyPaths: [] }), /closed/)
+    assert.match((await ended).report.sandboxError, /killed on request/)
+    await rig.box.close()
+    await assert.rejects(rig.slot.open({ workFolder: rig.work, writable: false, readOnlyPaths: [] }), /closed/)
   })
 })
 
