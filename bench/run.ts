@@ -2,11 +2,12 @@
 
 import { arenaSuite } from './arena/suite.ts'
 import { challengeSuite } from './challenge/suite.ts'
+import { deskSuite } from './desk/suite.ts'
 import { ledgerSuite } from './ledger/suite.ts'
 import type { Suite } from './suite.ts'
 import { createTeardown } from './teardown.ts'
 
-const SUITES: readonly Suite[] = [ledgerSuite, challengeSuite, arenaSuite]
+const SUITES: readonly Suite[] = [ledgerSuite, challengeSuite, arenaSuite, deskSuite]
 
 await main(process.argv.slice(2))
 

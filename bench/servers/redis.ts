@@ -1,12 +1,11 @@
 // Redis without persistence: BullMQ's fastest setting, and the one that Reeve's Redis feed needs (there Redis only
 // carries hints). `noeviction` is what BullMQ's guide to production asks for.
 
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import type { Teardown } from '../teardown.ts'
 import { spawnBound } from './bound-process.ts'
+import { freePort } from './free-port.ts'
 
 const SETTINGS = ['--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction', '--bind', '127.0.0.1']
 
@@ -38,14 +37,4 @@ export async function startRedis(folder: string, teardown: Teardown): Promise<Re
   const info = await client.info('server')
   const version = /redis_version:(\S+)/.exec(info)?.[1] ?? 'unknown'
   return { host, port, path, version, flush: async () => void (await client.flushall()) }
-}
-
-async function freePort(host: string): Promise<number> {
-  const probe = createServer().listen(0, host)
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  await once(probe, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no free port')
-  return address.port
 }

@@ -129,7 +129,11 @@ test('desk /ws/captcha: the token comes as a header or a subprotocol, never in t
 
 test('desk /ws/captcha: a client that stops reading is closed, and delays nobody', async (t) => {
   const env = { WS_QUEUE_LIMIT_MESSAGES: '2', WS_QUEUE_LIMIT_BYTES: '1024' }
-  const { listen, operator, create, database } = await staffed(t, { env })
+  const { listen, operator, create, database, url } = await staffed(t, { env })
+  const metricsText = async () => {
+    const answer = await fetch(`${url}/metrics`, { headers: { accept: 'application/json' } })
+    return JSON.stringify(await answer.json())
+  }
   const slow = await listen(operator)
   const quick = await listen(operator)
   slow.socket.pause()
@@ -142,6 +146,7 @@ test('desk /ws/captcha: a client that stops reading is closed, and delays nobody
   await create({ url: 'https://two.example/' })
 
   await quick.untilType('task_created', 302)
+  await until('the server has let go of the slow one', async () => (await metricsText()).includes('"websocket":1}'))
   slow.socket.resume()
   await until('the slow one is closed', () => slow.socket.readyState === WebSocket.CLOSED)
   assert.equal(quick.socket.readyState, WebSocket.OPEN)
