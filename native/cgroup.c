@@ -5,13 +5,13 @@
 //   box   v2: the first processes of boxes, which fork runs into `run`
 //
 // A run's process joins by itself before it executes the program (v1: writes 0 to tasks, which takes no global lock) or is born
-// there (v2: CLONE_INTO_CGROUP), so that all of the program's memory is charged and nothing else. A v1 cgroup is used again, its
-// peak reset, while little is left charged to it; otherwise, and always with v2, a run gets a new one.
+// there (v2: CLONE_INTO_CGROUP), so that all of the program's memory is charged and nothing else: there is no baseline to take off.
+// A v1 cgroup is used again, its peak reset, while little is left charged to it; otherwise, and always with v2, a run gets a new one.
 #include "reeve-box.h"
 
 #include <sys/stat.h>
 
-enum { TREES_MAX = 3, RESIDUE_BYTES_MAX = 512 * 1024, LIMIT_STEP_BYTES = 64 * 1024, REMOVE_TRIES = 1000, TASKS_READ_MAX = 64 };
+enum { TREES_MAX = 3, RESIDUE_BYTES_MAX = 512 * 1024, REMOVE_TRIES = 1000, TASKS_READ_MAX = 64 };
 
 enum file { LIMIT, SWAP_LIMIT, PEAK, CURRENT, EVENTS, CPU, PIDS, FILES };
 static const struct {
@@ -30,7 +30,7 @@ static const struct {
 static enum cgroup_version version;
 static bool may_chown;
 static int trees, slots[TREES_MAX], joins[TREES_MAX], files[FILES], box_fd = -1;
-static struct { int64_t limit, processes, baseline, cpu_ns, oom_kills; } start; // of the run
+static struct { int64_t limit, processes, cpu_ns, oom_kills; } start; // of the run
 
 enum cgroup_version cgroup_version(void) { return version; }
 int cgroup_box_fd(void) { return box_fd; }
@@ -112,21 +112,21 @@ void cgroup_stop(char **folders) {
   }
 }
 
-static int set_memory_limit(int64_t bytes) {
-  if (start.limit >= 0 && llabs(bytes - start.limit) < LIMIT_STEP_BYTES) return 0;
-  if (version == CGROUP_V1 && put(SWAP_LIMIT, -1) != 0) return -1; // it may never be below the one for memory
-  if (put(LIMIT, bytes) != 0 || (version == CGROUP_V1 && put(SWAP_LIMIT, bytes) != 0)) return -1;
-  return start.limit = bytes, 0;
+static int set_limits(int64_t bytes, int64_t processes) {
+  if (start.limit != bytes) {
+    if (version == CGROUP_V1 && put(SWAP_LIMIT, -1) != 0) return -1; // it may never be below the one for memory
+    if (put(LIMIT, bytes) != 0 || (version == CGROUP_V1 && put(SWAP_LIMIT, bytes) != 0)) return -1;
+  }
+  if (start.processes != processes && put(PIDS, processes) != 0) return -1;
+  start.limit = bytes;
+  start.processes = processes;
+  return 0;
 }
 
 int cgroup_begin(int64_t memory_bytes, int64_t processes, int *fds) {
   if (version == CGROUP_NONE) return 0;
   if ((version == CGROUP_V2 || get(CURRENT, NULL) > RESIDUE_BYTES_MAX) && make_run() != 0) return -1;
-  start.baseline = get(CURRENT, NULL);
-  if (set_memory_limit((memory_bytes + start.baseline) & ~4095LL) != 0) return -1;
-  if (start.processes != processes && put(PIDS, processes) != 0) return -1;
-  if (version == CGROUP_V1 && put(PEAK, 0) != 0) return -1;
-  start.processes = processes;
+  if (set_limits(memory_bytes & ~4095LL, processes) != 0 || (version == CGROUP_V1 && put(PEAK, 0) != 0)) return -1;
   start.cpu_ns = cpu_total_ns();
   start.oom_kills = get(EVENTS, "oom_kill");
   memcpy(fds, joins, sizeof(int) * (size_t)trees);
@@ -150,9 +150,9 @@ int64_t cgroup_waited_ns(void) {
 void cgroup_usage(struct usage *usage) {
   if (version == CGROUP_NONE) return;
   usage->cpu_ns = cgroup_cpu_ns();
-  if (files[PEAK] >= 0) usage->memory_bytes = get(PEAK, NULL) - start.baseline;
+  if (files[PEAK] >= 0) usage->memory_bytes = get(PEAK, NULL);
   if (get(EVENTS, "oom_kill") == start.oom_kills) return;
   // For the run's own limit, or because the machine as a whole is out of memory: then the run was below its limit.
-  usage->out_of_memory = version == CGROUP_V1 ? get(PEAK, NULL) + LIMIT_STEP_BYTES >= start.limit : get(EVENTS, "oom") > 0;
+  usage->out_of_memory = version == CGROUP_V1 ? get(PEAK, NULL) >= start.limit - RESIDUE_BYTES_MAX : get(EVENTS, "oom") > 0;
   usage->killed_by_machine = !usage->out_of_memory;
 }

@@ -36,7 +36,6 @@
 enum {
   TICK_MS = 50, // how often output and memory are looked at
   STEP_US = 300, // and CPU time, close to its limit
-  PEER_WAIT_MS = 10000, // for the other end of a FIFO
   KILL_WAIT_MS = 5000, // for a killed run to be gone
   PATIENCE = 3, // times the limit of wall-clock time, for a program that waits for a core
 };
@@ -104,43 +103,28 @@ static mode_t type_of(int fd, int64_t *size) {
   return stat.st_mode & S_IFMT;
 }
 
-static int open_output(const char *path) { // a FIFO that nobody reads yet: -1, and no trouble
-  if (path == NULL) path = "/dev/null";
-  int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-  if (fd < 0 && errno != ENXIO) failed("open(\"%s\")", path);
+// A FIFO is opened without waiting for its other end: whoever connects two programs holds both ends until both have started.
+static int open_output(const char *path) {
+  const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  int fd = open(path, flags, 0600);
+  if (fd < 0 && errno == ENXIO) { // nobody reads it any more: the program will hear by SIGPIPE
+    int reader = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    fd = open(path, flags, 0600);
+    close(reader);
+  }
+  if (fd < 0) return failed("open(\"%s\")", path);
   if (type_of(fd, NULL) == S_IFREG && ftruncate(fd, 0) != 0) failed("ftruncate(\"%s\")", path);
   return fd;
 }
 
-static bool has_writer(int fifo) { // now or before; nothing is taken out of it
-  struct pollfd end = {.fd = fifo, .events = POLLIN};
-  int scratch[2];
-  if (poll(&end, 1, 0) > 0) return true;
-  if (pipe2(scratch, O_CLOEXEC) != 0) return false;
-  bool found = tee(fifo, scratch[1], 1, SPLICE_F_NONBLOCK) < 0 && errno == EAGAIN;
-  close(scratch[0]);
-  close(scratch[1]);
-  return found;
-}
-
-// A program starts when its FIFOs are open at both ends, or it would see an end of file or SIGPIPE. Nothing here blocks, and everyone
-// opens the end for reading first, so that two runs that talk to each other do not wait in a circle.
 static int open_files(const struct json *command, int *fds) {
-  const char *in = json_text(command, "stdin"), *out = json_text(command, "stdout");
-  int64_t deadline = now_ns() + PEER_WAIT_MS * MS;
-  fds[0] = in == NULL ? open("/dev/null", O_RDONLY | O_CLOEXEC) : open_input(in);
-  fds[2] = open_output(json_text(command, "stderr"));
-  if (fds[0] < 0 || fds[2] < 0) return failed("open the files of the run");
-  bool waits = type_of(fds[0], NULL) == S_IFIFO;
-  while (trouble.err == 0) {
-    if (fds[1] < 0) fds[1] = open_output(out);
-    if (fds[1] >= 0 && (!waits || has_writer(fds[0]))) break;
-    if (kill_requested || now_ns() > deadline) errno = ETIMEDOUT, failed("open the other end of %s", fds[1] < 0 ? out : in);
-    usleep(STEP_US);
+  static const char *const names[] = {"stdin", "stdout", "stderr"};
+  for (int i = 0; i < 3; i++) {
+    const char *path = json_text(command, names[i]);
+    fds[i] = path == NULL ? open("/dev/null", O_RDWR | O_CLOEXEC) : i == 0 ? open_input(path) : open_output(path);
+    if (fds[i] < 0 || fcntl(fds[i], F_SETFL, fcntl(fds[i], F_GETFL) & ~O_NONBLOCK) != 0) return failed("open %s", names[i]);
   }
-  for (int i = 0; trouble.err == 0 && i < 3; i++)
-    if (fcntl(fds[i], F_SETFL, fcntl(fds[i], F_GETFL) & ~O_NONBLOCK) != 0) failed("fcntl(F_SETFL)");
-  return trouble.err == 0 ? 0 : -1;
+  return 0;
 }
 
 // ---- watching a run
@@ -273,7 +257,10 @@ static void run_command(const struct json *command, const char *line) {
   else if (trouble.err == 0 && open_files(command, watch.fds) == 0 &&
            (fds = cgroup_begin(memory_bytes, watch.processes, watch.fds + 3)) >= 0) {
     watch.began = now_ns();
-    if (box_run(&box, line, watch.fds, 3 + fds) == 0) wait_for_end(&watch);
+    bool sent = box_run(&box, line, watch.fds, 3 + fds) == 0;
+    for (int i = 0; i < 3; i++)
+      if (type_of(watch.fds[i], NULL) != S_IFREG) close(watch.fds[i]), watch.fds[i] = -1; // or a FIFO would never end
+    if (sent) wait_for_end(&watch);
     watch.usage = (struct usage){.cpu_ns = watch.ended.cpu_ns, .memory_bytes = watch.ended.rss_bytes};
     cgroup_usage(&watch.usage);
     watch.usage.memory_bytes = without_output(&watch);

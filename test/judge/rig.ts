@@ -2,11 +2,20 @@
 // leave behind.
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
-import type { Box, BoxOptions, Run, RunReport } from '../../src/doors/judge/sandbox/box.ts'
+import type { Box, BoxOptions, Run, RunReport, Slot } from '../../src/doors/judge/sandbox/box.ts'
 import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/doors/judge/sandbox/sandbox.ts'
 import { atEnd } from '../support/cleanup.ts'
 
@@ -57,6 +66,7 @@ export function sandbox(mode: 'agent' | 'exec' = 'agent'): Promise<Sandbox> {
 /** A folder of its own, and in it the compiled attacks (compiled once). */
 export function workFolder(t: TestContext, sources: Readonly<Record<string, string>> = {}): string {
   const work = mkdtempSync(join(folder, 'work-'))
+  chmodSync(work, 0o755)
   atEnd(t, () => rmSync(work, { recursive: true, force: true }))
   for (const [name, text] of Object.entries(sources)) writeFileSync(join(work, name), text)
   return work
@@ -85,6 +95,7 @@ export interface Ran {
 
 export interface Rig {
   work: string
+  slot: Slot
   box: Box
   /** Runs in the box, with files beside the work folder for its output. */
   run(argv: readonly string[], changes?: Partial<Run>): Promise<Ran>
@@ -122,7 +133,7 @@ export async function setup(
     })
     return { report, stdout: readStart(stdoutPath), stderr: readStart(stderrPath) }
   }
-  return { work, box, run }
+  return { work, slot, box, run }
 }
 
 /** The attacks of attacks.c, compiled once per file. */
@@ -163,26 +174,40 @@ export function ownCgroups(): string[] {
   })
 }
 
-/** Helpers of this process, and processes in pid namespaces that they made. */
-export function boxedProcesses(): string[] {
-  const parents = new Map<number, number>()
-  const names = new Map<number, string>()
-  for (const entry of readdirSync('/proc')) {
-    const pid = Number(entry)
-    if (!Number.isInteger(pid)) continue
-    try {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      const rest = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-      if (rest[0] === 'Z' || rest[0] === 'X') continue
-      parents.set(pid, Number(rest[1]))
-      names.set(pid, stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')))
-    } catch {
-      // it has ended
-    }
-  }
-  const isMine = (pid: number): boolean => {
+/** What this process has below it of the sandbox: helpers, first processes of boxes, and whatever runs in them. */
+export function boxedProcesses(): { pid: number; parent: number; name: string }[] {
+  const all = readdirSync('/proc').flatMap((entry) => (/^\d+$/.test(entry) ? readProcess(Number(entry)) : []))
+  const parents = new Map(all.map(({ pid, parent }) => [pid, parent]))
+  const isBelow = (pid: number, ancestor: number): boolean => {
     const parent = parents.get(pid)
-    return parent === process.pid || (parent !== undefined && parent > 1 && isMine(parent))
+    return parent !== undefined && (parent === ancestor || isBelow(parent, ancestor))
   }
-  return [...names].filter(([pid, name]) => name.startsWith('reeve-box') && isMine(pid)).map(([, name]) => name)
+  const helpers = all.filter(({ name, parent }) => name.startsWith('reeve-box') && parent === process.pid)
+  return [...helpers, ...all.filter(({ pid }) => helpers.some((helper) => isBelow(pid, helper.pid)))]
+}
+
+function readProcess(pid: number): { pid: number; parent: number; name: string }[] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    if (state === 'Z' || state === 'X') return []
+    return [{ pid, parent: Number(parent), name: stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')) }]
+  } catch {
+    return [] // it has ended
+  }
+}
+
+/** Every process of a pid namespace, its first one included: they are there even when their parents are gone. */
+export const processesIn = (namespace: string): number[] =>
+  readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number)
+    .filter((pid) => readProcess(pid).length > 0 && namespaceOf(pid) === namespace)
+
+export function namespaceOf(pid: number): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`)
+  } catch {
+    return null
+  }
 }

@@ -15,7 +15,10 @@ export interface BoxOptions {
    */
   workFolder: string
   writable: boolean
-  /** Further read-only host paths that a language needs beyond the minimal root (for example a JDK). They keep their names. */
+  /**
+   * Further read-only host paths that a language needs beyond the minimal root (for example a JDK). They keep their names, so none can be
+   * below /tmp, /work, /dev or /proc.
+   */
   readOnlyPaths: readonly string[]
   /** The same for what gets another name in the box, whatever the host calls it. */
   mounts?: readonly Mount[]
@@ -46,7 +49,8 @@ export interface Run {
   env: Readonly<Record<string, string>>
   /**
    * Host paths, opened by the helper outside the box: a regular file, or a FIFO for interactive problems. null is /dev/null. Files for
-   * output are created or emptied. A run starts when its FIFOs have been opened at the other end (10 s at most).
+   * output are created or emptied. A FIFO is opened without waiting for its other end: whoever connects two programs holds both ends
+   * until both have started.
    */
   stdinPath: string | null
   stdoutPath: string | null

@@ -9,6 +9,10 @@ import { codeOf } from '../../../core/embedded/error-code.ts'
 
 const V1_CONTROLLERS = ['memory', 'cpuacct', 'pids'] as const
 const CONTROLLERS = '+memory +pids'
+/** Where processes are put that stand in the way. */
+const LEAF = 'reeve-main'
+const OWN_LEAF = /(^|\/)reeve-main$/
+const MAKE_TRIES = 10
 const REMOVE_TRIES = 1000
 const REMOVE_WAIT_MS = 5
 
@@ -54,39 +58,45 @@ export function findHierarchy(
   if (named !== '' || options.isRoot) return { version: 2, trees: [{ mount: unified.point, base: named || 'reeve' }] }
   const own = /^0::(.*)$/m.exec(membership)?.[1] ?? '/'
   const base = unified.root !== '/' && own.startsWith(unified.root) ? own.slice(unified.root.length) : own
-  return { version: 2, trees: [{ mount: unified.point, base: base.replace(/^\/+/, '') }] }
+  return { version: 2, trees: [{ mount: unified.point, base: base.replace(/^\/+/, '').replace(OWN_LEAF, '') }] }
 }
 
 /** By this process, whichever of its sandboxes asked: a folder's name must not come twice. */
 let slotsMade = 0
 
-/** Makes the base and sweeps what dead processes have left. Rejects with the system's error, which names call and path. */
-export async function openCgroups({ version, trees }: Hierarchy): Promise<Cgroups> {
-  const bases = trees.map(({ mount, base }) => join(mount, base))
+/** Makes the base, sweeps what dead processes have left, and tries. Rejects with the system's error, which names call and path. */
+export async function openCgroups(hierarchy: Hierarchy): Promise<Cgroups> {
+  const { version, trees } = hierarchy
   for (const tree of trees) await makeBase(version, tree)
-  for (const base of bases.toReversed()) await sweep(base)
+  for (const { mount, base } of trees.toReversed()) await sweep(join(mount, base))
 
   const owner = `slot-${identity(process.pid)}`
-  return {
-    version,
-    async newSlot() {
-      slotsMade += 1
-      const folders = bases.map((base) => join(base, `${owner}-${slotsMade}`))
-      for (const [index, folder] of folders.entries()) {
-        await mkdir(folder).catch(async (error: unknown) => {
-          const tree = trees[index]
-          if (codeOf(error) !== 'ENOENT' || tree === undefined) throw error
-          await makeBase(version, tree) // another process has removed the empty base
-          await mkdir(folder)
-        })
-      }
-      const remove = async () => {
-        for (const folder of folders.toReversed()) await removeSlot(folder)
-        for (const base of bases) await rmdir(base).catch(() => {}) // unless it is still of use
-      }
-      return { args: [`v${version}`, ...folders], remove }
-    },
+  const newSlot = () => {
+    slotsMade += 1
+    return makeSlot(hierarchy, `${owner}-${slotsMade}`)
   }
+  await (await newSlot()).remove() // the base may be there and somebody else's
+  return { version, newSlot }
+}
+
+async function makeSlot({ version, trees }: Hierarchy, name: string): Promise<SlotFolders> {
+  const folders = trees.map(({ mount, base }) => join(mount, base, name))
+  for (const [index, tree] of trees.entries()) {
+    for (let tries = 0; ; tries += 1) {
+      const error = await mkdir(folders[index] ?? '').then(
+        () => null,
+        (error: unknown) => error,
+      )
+      if (error === null) break
+      if (codeOf(error) !== 'ENOENT' || tries === MAKE_TRIES) throw error
+      await makeBase(version, tree).catch(ignoreMissing) // another process has removed the empty base
+    }
+  }
+  const remove = async () => {
+    for (const folder of folders.toReversed()) await removeSlot(folder)
+    for (const { mount, base } of trees) await rmdir(join(mount, base)).catch(() => {}) // unless it is still of use
+  }
+  return { args: [`v${version}`, ...folders], remove }
 }
 
 interface Mount {
@@ -133,7 +143,7 @@ async function handDown(folder: string): Promise<void> {
   } catch (error) {
     if (codeOf(error) !== 'EBUSY') throw error
   }
-  const leaf = join(folder, 'reeve-main')
+  const leaf = join(folder, LEAF)
   await mkdir(leaf, { recursive: true })
   for (const pid of await membersOf(folder)) await writeFile(join(leaf, 'cgroup.procs'), pid).catch(() => {}) // it may have ended
   await enable()
@@ -141,7 +151,7 @@ async function handDown(folder: string): Promise<void> {
 
 /** The processes that made them are gone, so nobody else will. Only of this pid namespace: others cannot be seen from here. */
 async function sweep(base: string): Promise<void> {
-  for (const name of await readdir(base)) {
+  for (const name of await readdir(base).catch(() => [])) {
     const [, owner, pid] = /^slot-((?:\d+)-(\d+)-(?:\d+))-\d+$/.exec(name) ?? []
     if (owner === undefined || !owner.startsWith(`${pidNamespace()}-`) || owner === identity(Number(pid))) continue
     await removeSlot(join(base, name))
@@ -170,6 +180,10 @@ function kill(pid: number): void {
   } catch (error) {
     if (codeOf(error) !== 'ESRCH') throw error
   }
+}
+
+function ignoreMissing(error: unknown): void {
+  if (codeOf(error) !== 'ENOENT') throw error
 }
 
 const pidNamespace = () => readlinkSync('/proc/self/ns/pid').replace(/\D/g, '')

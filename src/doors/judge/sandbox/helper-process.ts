@@ -2,7 +2,8 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { ProtocolError, SandboxError } from './sandbox-error.ts'
 
-/** How long a helper that was told to stop may take to kill what runs and to remove its cgroups. */
+/** How long a helper may take to start, to make a box, or, told to stop, to kill what runs and remove its cgroups. */
+const ANSWER_WAIT_MS = 30_000
 const END_WAIT_MS = 10_000
 /** As the helper reads them. */
 const COMMAND_BYTES_MAX = 128 * 1024 - 2
@@ -13,15 +14,16 @@ export interface HelperOptions {
   stdoutLimitBytes: number
   stderrLimitBytes: number
   onTruncated(stream: 'stdout' | 'stderr'): void
+  /** Removes what the process may have left. */
+  onEnded(): Promise<void>
 }
 
 export interface Helper {
-  /** The answer to one command; one at a time. */
-  ask(command: object): Promise<unknown>
+  /** The answer to one command; one at a time. A helper that takes longer is killed. */
+  ask(command: object, withinMs?: number): Promise<unknown>
   /** Ends the run in progress; its answer still comes. */
   interrupt(): void
   readonly isAlive: boolean
-  readonly pid: number
   /** Resolves when the process is gone, and with it everything that it ran. Idempotent. */
   end(): Promise<void>
 }
@@ -29,6 +31,7 @@ export interface Helper {
 interface Waiting {
   resolve(answer: unknown): void
   reject(error: Error): void
+  timer: NodeJS.Timeout
 }
 
 /** Starts the process and waits for its first line, which says that it may do what it needs to, or which call was refused. */
@@ -41,7 +44,7 @@ export async function startHelper(options: HelperOptions): Promise<{ helper: Hel
     env: {},
   })
   const helper = new HelperProcess(child, options)
-  const hello = await helper.firstLine()
+  const hello = await helper.nextLine(ANSWER_WAIT_MS)
   return { helper, hello }
 }
 
@@ -66,21 +69,18 @@ class HelperProcess implements Helper {
     child.stderr.on('data', (chunk: Buffer) => this.complained(chunk))
   }
 
-  get pid(): number {
-    return this.child.pid ?? 0
+  nextLine(withinMs: number): Promise<unknown> {
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), withinMs)
+    return new Promise((resolve, reject) => (this.waiting = { resolve, reject, timer }))
   }
 
-  firstLine(): Promise<unknown> {
-    return new Promise((resolve, reject) => (this.waiting = { resolve, reject }))
-  }
-
-  ask(command: object): Promise<unknown> {
+  ask(command: object, withinMs = ANSWER_WAIT_MS): Promise<unknown> {
     if (this.waiting !== null) return Promise.reject(new SandboxError('The helper is busy.'))
     if (!this.isAlive) return Promise.reject(new ProtocolError('no_answer', 'the helper has ended'))
     const line = `${JSON.stringify(command)}\n`
     if (Buffer.byteLength(line) > COMMAND_BYTES_MAX)
       return Promise.reject(new SandboxError(`A command has more than ${COMMAND_BYTES_MAX} bytes.`))
-    const answer = this.firstLine()
+    const answer = this.nextLine(withinMs)
     this.stderr = ''
     this.child.stdin.write(line)
     return answer
@@ -95,12 +95,15 @@ class HelperProcess implements Helper {
     const timer = setTimeout(() => this.child.kill('SIGKILL'), END_WAIT_MS)
     if (this.isAlive) await this.exited
     clearTimeout(timer)
+    await this.options.onEnded()
   }
 
   private settle(settle: (waiting: Waiting) => void): void {
     const { waiting } = this
+    if (waiting === null) return
     this.waiting = null
-    if (waiting !== null) settle(waiting)
+    clearTimeout(waiting.timer)
+    settle(waiting)
   }
 
   private gone(how: string): void {

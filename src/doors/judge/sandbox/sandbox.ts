@@ -72,30 +72,22 @@ interface Means {
 function createSandbox(options: SandboxOptions, { programs, root, cgroups }: Means): Sandbox {
   const launch = async (): Promise<Helper> => {
     const slot = await cgroups?.newSlot()
-    const { helper, hello } = await startHelper({
-      program: programs.box,
-      args: slot?.args ?? ['degraded'],
-      stdoutLimitBytes: options.stdoutLimitBytes,
-      stderrLimitBytes: options.stderrLimitBytes,
-      onTruncated: (stream) => options.onTruncated(stream),
-    })
-    const end = async () => {
+    try {
+      const { helper, hello } = await startHelper({
+        program: programs.box,
+        args: slot?.args ?? ['degraded'],
+        stdoutLimitBytes: options.stdoutLimitBytes,
+        stderrLimitBytes: options.stderrLimitBytes,
+        onTruncated: (stream) => options.onTruncated(stream),
+        onEnded: async () => slot?.remove(),
+      })
+      const failure = failureIn(hello)
+      if (failure === null) return helper
       await helper.end()
-      await slot?.remove()
-    }
-    const failure = failureIn(hello)
-    if (failure !== null) {
-      await end()
       throw new StartError(`The judge's sandbox cannot be set up: ${failure}`)
-    }
-    return {
-      ask: (command) => helper.ask(command),
-      interrupt: () => helper.interrupt(),
-      get isAlive() {
-        return helper.isAlive
-      },
-      pid: helper.pid,
-      end,
+    } catch (error) {
+      await slot?.remove()
+      throw error
     }
   }
   return {

@@ -11,6 +11,11 @@ import { staticBytes } from './static-size.ts'
 
 /** After so many helpers in a row that broke, a slot runs each program with a helper of its own. */
 const BROKEN_MAX = 3
+/** The helper ends a run after three times its wall-clock limit: one that does not is broken. */
+const PATIENCE = 3
+const PATIENCE_EXTRA_MS = 60_000
+/** What a box has there is its own. */
+const TAKEN = /^\/(tmp|work|dev|proc)(\/|$)|^(?!\/.)/
 
 export interface SlotOptions {
   mode: 'agent' | 'exec'
@@ -110,6 +115,7 @@ class OpenBox implements Box {
   private readonly options: BoxOptions
   private readonly session: Session
   private readonly sizes = new Map<string, number>()
+  private inFlight: { interrupt(): void; ended: Promise<unknown> } | null = null
   private isClosed = false
 
   constructor(options: BoxOptions, command: object, session: Session) {
@@ -141,19 +147,27 @@ class OpenBox implements Box {
 
   async close(): Promise<void> {
     this.isClosed = true
+    this.inFlight?.interrupt()
+    await this.inFlight?.ended.catch(() => {}) // whoever runs it is told
     await this.session.closeBox(this)
   }
 
   private async runIn(helper: Helper, run: Run, size: number): Promise<RunReport> {
     const { signal } = this.options
     const interrupt = () => helper.interrupt()
+    const ended = helper.ask(runCommand(run, size), PATIENCE * run.wallMs + PATIENCE_EXTRA_MS)
+    this.inFlight = { interrupt, ended }
     signal?.addEventListener('abort', interrupt)
     try {
-      const report = parseReport(await helper.ask(runCommand(run, size)), run)
+      const answer = await ended
+      const failure = failureIn(answer)
+      if (failure !== null) throw new SandboxError(`The helper did not take the command: ${failure}`)
+      const report = parseReport(answer, run)
       if (report.verdict === 'SE') this.session.forget(this)
       signal?.throwIfAborted()
       return report
     } finally {
+      this.inFlight = null
       signal?.removeEventListener('abort', interrupt)
     }
   }
@@ -167,18 +181,20 @@ class OpenBox implements Box {
   }
 }
 
-const openCommand = (box: BoxOptions, root: RootFiles) => ({
-  cmd: 'open',
-  work: box.workFolder,
-  writable: box.writable,
-  read_only: [
-    ...root.read_only,
-    ...box.readOnlyPaths.flatMap((path) => [path, path]),
-    ...(box.mounts ?? []).flatMap(({ from, to }) => [from, to]),
-  ],
-  devices: root.devices,
-  links: root.links,
-})
+function openCommand(box: BoxOptions, root: RootFiles) {
+  const shown = [...box.readOnlyPaths.map((path) => ({ from: path, to: path })), ...(box.mounts ?? [])]
+  const hidden = shown.find(({ to }) => TAKEN.test(to))
+  if (hidden !== undefined)
+    throw new SandboxError(`A box cannot show ${hidden.from} as ${hidden.to}: that place is taken.`)
+  return {
+    cmd: 'open',
+    work: box.workFolder,
+    writable: box.writable,
+    read_only: [...root.read_only, ...shown.flatMap(({ from, to }) => [from, to])],
+    devices: root.devices,
+    links: root.links,
+  }
+}
 
 const runCommand = (run: Run, size: number) => ({
   cmd: 'run',
@@ -189,22 +205,22 @@ const runCommand = (run: Run, size: number) => ({
   stdin: run.stdinPath,
   stdout: run.stdoutPath,
   stderr: run.stderrPath,
-  cpu_ms: run.cpuMs,
-  wall_ms: run.wallMs,
-  memory_bytes: run.memoryBytes,
+  cpu_ms: Math.ceil(run.cpuMs),
+  wall_ms: Math.ceil(run.wallMs),
+  memory_bytes: Math.ceil(run.memoryBytes),
   static_bytes: size,
-  processes: run.processesMax,
-  output_bytes: run.outputBytesMax,
-  file_bytes: run.fileBytesMax,
-  stack_bytes: run.stackBytes,
+  processes: Math.ceil(run.processesMax),
+  output_bytes: Math.ceil(run.outputBytesMax),
+  file_bytes: Math.ceil(run.fileBytesMax),
+  stack_bytes: Math.ceil(run.stackBytes),
 })
 
-/** `{"failed":{"call","error"}}` or `{"refused":…}` in place of what was hoped for. */
+/** `{"failed":{"call","error"}}` in place of what was hoped for. */
 export function failureIn(answer: unknown): string | null {
-  const fields: Record<string, unknown> = typeof answer === 'object' ? { ...answer } : {}
-  const failed = fields['failed'] ?? fields['refused']
-  if (typeof failed !== 'object' || failed === null) return null
-  const { call, error }: Record<string, unknown> = { ...failed }
-  const failure = `${String(call)}: ${String(error)}`
-  return [failure, remedyFor(failure)].filter((part) => part !== null).join('. ')
+  if (typeof answer !== 'object' || answer === null || !('failed' in answer)) return null
+  const { failed } = answer
+  if (typeof failed !== 'object' || failed === null || !('call' in failed) || !('error' in failed)) return 'no reason'
+  const failure = `${failed.call}: ${failed.error}`
+  const remedy = remedyFor(failure)
+  return remedy === null ? failure : `${failure}. ${remedy}`
 }
