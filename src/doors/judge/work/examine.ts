@@ -1,6 +1,6 @@
 // One test: the program runs on the input, and what it wrote is judged. In the order of verdicts, a run that broke a limit
 // or crashed needs no judge; a run that ended well is compared with the answer, or shown to the validator.
-import { lstat, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, lstat, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { compareBytes, compareFiles } from '../compare/compare.ts'
 import { parseFlags } from '../compare/flags.ts'
@@ -202,7 +202,10 @@ async function shownOf(examination: Examination, test: Test): Promise<Shown> {
   }
 }
 
-/** What the last submission left must not be shown with this one. */
+/** What the last submission left must not be shown with this one. Made here, so that a validator may read what is in them. */
 export async function forgetOutputs(examination: Examination): Promise<void> {
-  for (const path of [outputOf(examination), errorsOf(examination)]) await rm(path, { force: true })
+  for (const path of [outputOf(examination), errorsOf(examination)]) {
+    await writeFile(path, '')
+    await chmod(path, 0o644)
+  }
 }
