@@ -5,6 +5,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { describe, test, type TestContext } from 'node:test'
 import { feedOf, FEEDS, type FeedName } from '../contract/judge/feeds.ts'
 import { account, ask, judged, openClient, putProblem, startServer, submit, TWICE } from '../contract/judge/setup.ts'
+import { cannotTest } from '../judge/rig.ts'
 import { until } from '../support/until.ts'
 import { packageFiles, packageOf } from '../support/zip.ts'
 import type { JudgeProcessOptions } from './judge-process.ts'
@@ -143,7 +144,7 @@ const STEPS = [
 ] as const
 
 for (const feed of FEEDS) {
-  describe(`a judge that is killed, with ${feed} as the feed`, () => {
+  describe(`a judge that is killed, with ${feed} as the feed`, { skip: cannotTest }, () => {
     for (const [step, attempts] of feed === 'PostgreSQL' ? STEPS : STEPS.slice(-1)) {
       test(`when it is at "${step}" leaves one verdict, no process and no cgroup`, TIMEOUT, async (t) => {
         const { worker, send, verdict, buryHolders, assertOnce, untilNoCgroup } = await setup(t, feed)
@@ -210,7 +211,7 @@ for (const feed of FEEDS) {
   })
 }
 
-describe('a judge whose parts die', () => {
+describe('a judge whose parts die', { skip: cannotTest }, () => {
   test('killed while it compiles, it leaves one verdict, no process and no cgroup', TIMEOUT, async (t) => {
     const { worker, send, verdict, buryHolders, assertOnce, untilNoCgroup } = await setup(t)
     const first = worker()

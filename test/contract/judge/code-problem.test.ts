@@ -1,6 +1,7 @@
 // The challenge door's `code` problems are judged here: the verdict is the answer.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { cannotTest } from '../../judge/rig.ts'
 import { until } from '../../support/until.ts'
 import { CHAL_KEY, postSigned, solveBody, SOLVER_KEY, startReceiver } from '../challenge/setup.ts'
 import { ask, setup, TWICE } from './setup.ts'
@@ -13,7 +14,7 @@ const ENV = {
   OUTBOUND_ALLOW_CIDRS: '127.0.0.1/32',
 }
 
-describe('challenge: a code problem', () => {
+describe('challenge: a code problem', { skip: cannotTest }, () => {
   test('is judged like a submission, and its verdict called back', async (t) => {
     const { url, ann } = await setup(t, { env: ENV })
     const receiver = await startReceiver(t)

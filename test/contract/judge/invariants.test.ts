@@ -2,6 +2,7 @@
 // refused.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
+import { cannotTest } from '../../judge/rig.ts'
 import { until } from '../../support/until.ts'
 import { packageFiles, packageOf } from '../../support/zip.ts'
 import { FEEDS, feedOf, metric, type FeedName } from './feeds.ts'
@@ -53,7 +54,7 @@ async function setup(t: TestContext, feed: FeedName, env: Record<string, string>
 const LEASE = { JOB_LEASE_SEC: '3', JOB_HEARTBEAT_SEC: '1' }
 
 for (const feed of FEEDS) {
-  describe(`judge, with ${feed} as the feed`, () => {
+  describe(`judge, with ${feed} as the feed`, { skip: cannotTest }, () => {
     test('judge C5: a result of an attempt that was taken over is refused as stale_attempt, and the newer one stays', async (t) => {
       const { url, at, folder, own, refusals, expireLease, rejected, finished } = await setup(t, feed)
 

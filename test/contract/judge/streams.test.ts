@@ -1,6 +1,7 @@
 // judge C1–C6 and D1, from the submission to the verdict, as another program on the same Redis sees it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { cannotTest } from '../../judge/rig.ts'
 import { until } from '../../support/until.ts'
 import { freePort } from '../../support/servers.ts'
 import { metric, redisFor, STREAM, GROUP } from './feeds.ts'
@@ -8,7 +9,7 @@ import { ask, judge, judged, login, openClient, setup, startServer, submit, TWIC
 
 const WITHOUT_GRACE = { JOB_LEASE_SEC: '3', JOB_HEARTBEAT_SEC: '1', JOB_RECLAIM_GRACE_SEC: '0' }
 
-describe('judge C1: a submission in the stream', () => {
+describe('judge C1: a submission in the stream', { skip: cannotTest }, () => {
   test('judge C1: POST /submit leads to an entry of deepoj:jobs with exactly the four fields', async (t) => {
     const { url: redisUrl, entries } = await redisFor(t)
     const { url, ann } = await setup(t, { role: 'serve', env: { REDIS_URL: redisUrl } })
@@ -72,7 +73,7 @@ describe('judge C1: a submission in the stream', () => {
   })
 })
 
-describe('judge C2: reading the stream', () => {
+describe('judge C2: reading the stream', { skip: cannotTest }, () => {
   test('judge C2: an entry is pending under the worker’s name while it is judged, and acknowledged after the verdict', async (t) => {
     const { url: redisUrl, pending, entries } = await redisFor(t)
     const { url, ann, at } = await setup(t, { env: { REDIS_URL: redisUrl, WORKER_ID: 'judge-1' } })
@@ -154,7 +155,7 @@ describe('judge C2: reading the stream', () => {
   })
 })
 
-describe('judge C4: what a dead worker left', () => {
+describe('judge C4: what a dead worker left', { skip: cannotTest }, () => {
   test('judge C4: an entry in a dead consumer’s pending list is claimed, judged and acknowledged', async (t) => {
     const { url: redisUrl, redis, pending, entries, letLie } = await redisFor(t)
     const env = { REDIS_URL: redisUrl, ...WITHOUT_GRACE }
@@ -175,7 +176,7 @@ describe('judge C4: what a dead worker left', () => {
   })
 })
 
-describe('judge C6: a stream that was trimmed or lost', () => {
+describe('judge C6: a stream that was trimmed or lost', { skip: cannotTest }, () => {
   for (const [what, lose] of [
     ['trimmed to nothing', (redis) => redis.xtrim(STREAM, 'MAXLEN', 0)],
     ['flushed with all of Redis', (redis) => redis.flushall()],
@@ -204,7 +205,7 @@ describe('judge C6: a stream that was trimmed or lost', () => {
   }
 })
 
-describe('judge D1: the outbox', () => {
+describe('judge D1: the outbox', { skip: cannotTest }, () => {
   test('judge D1: with Redis away a submission is accepted all the same, and judged once it is back', async (t) => {
     const port = await freePort()
     const first = await redisFor(t, { port })

@@ -1,6 +1,7 @@
 // judge: what may be submitted, by whom, and what is said to the rest.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { cannotTest } from '../../judge/rig.ts'
 import { account, ask, judged, login, openClient, putProblem, setup, startServer, submit, TWICE } from './setup.ts'
 import { packageFiles, packageOf } from '../../support/zip.ts'
 
@@ -155,7 +156,7 @@ describe('judge GET /status/{job_id}', () => {
   })
 })
 
-describe('judge GET /submissions', () => {
+describe('judge GET /submissions', { skip: cannotTest }, () => {
   test('lists one’s own, newest first, page by page; an admin may ask for all', async (t) => {
     const { url, ann } = await setup(t, { role: 'serve' })
     const bob = await account(url, 'bob')

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, test } from 'node:test'
+import { cannotTest } from '../../judge/rig.ts'
 import { packageFiles, packageOf } from '../../support/zip.ts'
 import { account, ask, dataFolder, judge, judged, putProblem, setup, startServer, submit, TWICE } from './setup.ts'
 
@@ -31,7 +32,7 @@ const ENDS: readonly [verdict: string, text: string, code: string][] = [
   ['CE', 'Compile Error', 'int main(void) { return nothing; }\n'],
 ]
 
-describe('judge verdicts', () => {
+describe('judge verdicts', { skip: cannotTest }, () => {
   test('every way a program can end has its verdict, in short and in words', { timeout: 120_000 }, async (t) => {
     const { url, ann } = await setup(t)
 
@@ -143,7 +144,7 @@ describe('judge verdicts', () => {
   })
 })
 
-describe('judge SE', () => {
+describe('judge SE', { skip: cannotTest }, () => {
   const GHOST = {
     ghost: {
       name: 'Ghost',
