@@ -11,7 +11,7 @@ const TESTS_MAX = 10_000
 const SCORE_MAX = 1e12
 const VERDICT_FLAGS = ['worst_error', 'first_error', 'always_accept'] as const
 const SCORE_FLAGS = ['sum', 'avg', 'min', 'max'] as const
-const CONFIG_FILES = ['testdata.yaml', 'test_group.yaml']
+const CONFIG_FILE = 'testdata.yaml'
 
 export interface TreeOptions {
   folder: string
@@ -54,11 +54,8 @@ async function readGroup(options: TreeOptions, name: string, above: Fields, test
 }
 
 async function readConfig(folder: string, name: string): Promise<Fields> {
-  for (const file of CONFIG_FILES) {
-    const text = await readSmallText(join(folder, file))
-    if (text !== null) return parseYaml(`data/${name}/${file}`, text)
-  }
-  return {}
+  const text = await readSmallText(join(folder, CONFIG_FILE))
+  return text === null ? {} : parseYaml(`data/${name}/${CONFIG_FILE}`, text)
 }
 
 function testFrom(folder: string, name: string, validatorFlags: readonly string[], files: ReadonlySet<string>): Test {
