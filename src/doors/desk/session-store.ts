@@ -7,12 +7,14 @@ import { groupBy } from '../../core/group-by.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
 import type { Sealer } from './seal.ts'
 
+// Of two that were solved at the same moment, and share a statement, one is as good as the other.
 const STORE = `
   insert into captcha_session (account_id, domain, variant, uuid, value, user_agent, proxy_id, proxy_shown, expires_at)
-  select account_id, domain, variant, uuid, value, user_agent, proxy_id, proxy_shown,
-         clock_timestamp() + ttl_sec * interval '1 second'
+  select distinct on (account_id, domain, variant) account_id, domain, variant, uuid, value, user_agent, proxy_id,
+         proxy_shown, clock_timestamp() + ttl_sec * interval '1 second'
     from json_to_recordset($1) as r (account_id bigint, domain text, variant text, uuid uuid, value text, user_agent text,
          proxy_id text, proxy_shown text, ttl_sec integer)
+   order by account_id, domain, variant
       on conflict (account_id, domain, variant) do update
      set uuid = excluded.uuid, value = excluded.value, expires_at = excluded.expires_at,
          created_at = clock_timestamp(), user_agent = excluded.user_agent`

@@ -2,23 +2,16 @@
 import { batched } from '../../core/batch.ts'
 import type { Database, Queryable } from '../../core/database.ts'
 import { parseJobId } from '../../core/ledger/job.ts'
-import { COLUMNS, STATUS, type TaskRow, type TaskStatus, type WholeTaskRow } from './task.ts'
+import { COLUMNS, OPEN_STATUSES, STATUS, type TaskRow, type TaskStatus, type WholeTaskRow } from './task.ts'
 
 const SELECT_MANY = `
   select ${COLUMNS}, t.solver_result, t.images from captcha_task t where t.uuid = any ($1::uuid[])`
 const SELECT_BY_ID = `select ${COLUMNS}, t.solver_result, t.images from captcha_task t where t.id = $1`
 const SELECT_BY_JOB = `select ${COLUMNS}, t.solver_result, t.images from captcha_task t where t.job_id = $1`
 
-// What is open has an index of its own, best first; the rest is history, newest first.
-const FILTER = `
-  ($1::bigint is null or t.account_id = $1) and ($2::text is null or ${STATUS} = $2) and ($3::text is null or t.domain = $3)
-  and ($4::text is null or t.assigned_to = $4) and ($5::text is null or t.challenge_type = $5)`
-const LIST = `select ${COLUMNS} from captcha_task t where ${FILTER} order by t.id desc limit $6 offset $7`
-const COUNT = `select count(*)::integer as total from captcha_task t where ${FILTER}`
-const LIST_OPEN = `
-  select ${COLUMNS} from captcha_task t where t.ended_at is null and ${FILTER}
-   order by t.priority desc, t.id limit $6 offset $7`
-const COUNT_OPEN = `select count(*)::integer as total from captcha_task t where t.ended_at is null and ${FILTER}`
+type Order = 'newest' | 'urgent'
+
+const ORDERS: Readonly<Record<Order, string>> = { newest: 't.id desc', urgent: 't.priority desc, t.id' }
 
 export interface TaskFilter {
   /** Only this account's. */
@@ -58,17 +51,32 @@ export function openTaskStore(database: Database): TaskStore {
     },
     findById: (id) => one(SELECT_BY_ID, id),
     findByJob: (jobId) => one(SELECT_BY_JOB, jobId),
-    list: (filter) => page(database, filter, { list: LIST, count: COUNT }),
-    listOpen: (filter) => page(database, filter, { list: LIST_OPEN, count: COUNT_OPEN }),
+    list: (filter) => page(database, filter, 'newest'),
+    listOpen: (filter) => page(database, filter, 'urgent'),
   }
 }
 
-async function page(on: Queryable, filter: TaskFilter, sql: { list: string; count: string }) {
+/** Written from the filters that are there, so that each can use its index: a few dozen statements in all. */
+async function page(on: Queryable, filter: TaskFilter, order: Order) {
   const { accountId, status, domain, assignedTo, challengeType, limit, offset } = filter
-  const params = [accountId, status, domain, assignedTo, challengeType]
+  const params: unknown[] = []
+  const is = (expression: string, value: unknown) => (value === null ? [] : [`${expression} = $${params.push(value)}`])
+  const isOpen = order === 'urgent' || OPEN_STATUSES.some((open) => open === status)
+  const conditions = [
+    ...(isOpen ? ['t.ended_at is null'] : []),
+    ...is(isOpen ? STATUS : 't.status', status), // an end stays what it is; a lock may have lapsed
+    ...is('t.account_id', accountId),
+    ...is('t.domain', domain),
+    ...is('t.assigned_to', assignedTo),
+    ...is('t.challenge_type', challengeType),
+  ]
+  const where = conditions.length === 0 ? 'true' : conditions.join(' and ')
+  const [limited, skipped] = [params.length + 1, params.length + 2]
+  const list = `
+    select ${COLUMNS} from captcha_task t where ${where} order by ${ORDERS[order]} limit $${limited} offset $${skipped}`
   const [tasks, counted] = await Promise.all([
-    on.query<TaskRow>(sql.list, [...params, limit, offset]),
-    on.query<{ total: number }>(sql.count, params),
+    on.query<TaskRow>(list, [...params, limit, offset]),
+    on.query<{ total: number }>(`select count(*)::integer as total from captcha_task t where ${where}`, params),
   ])
   return { tasks, total: counted[0]?.total ?? 0 }
 }
