@@ -16,6 +16,9 @@ const MAKE_TRIES = 10
 const REMOVE_TRIES = 1000
 const REMOVE_WAIT_MS = 5
 
+/** By this process, however many sandboxes it has opened. */
+let slotsMade = 0
+
 export interface Hierarchy {
   version: 1 | 2
   /** Where it is mounted and, below that, the base: one pair, or with version 1 one for each controller. */
@@ -67,11 +70,9 @@ export async function openCgroups(hierarchy: Hierarchy): Promise<Cgroups> {
   for (const tree of trees) await makeBase(version, tree)
   for (const { mount, base } of trees.toReversed()) await sweep(join(mount, base))
 
-  const owner = `slot-${identity(process.pid)}`
-  let made = 0
   const newSlot = () => {
-    made += 1
-    return makeSlot(hierarchy, `${owner}-${made}`)
+    slotsMade += 1
+    return makeSlot(hierarchy, `slot-${identity(process.pid)}-${slotsMade}`)
   }
   await (await newSlot()).remove() // the base may be there and somebody else's
   return { version, newSlot }
