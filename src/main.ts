@@ -15,6 +15,7 @@ import { openHttp, type Http } from './core/http/server.ts'
 import { openIdentity } from './core/identity/identity.ts'
 import { openMetrics } from './core/metrics.ts'
 import { migrate, type MigrationFolder } from './core/migrate.ts'
+import { Offers } from './core/offers.ts'
 import { openDispatcher } from './core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from './core/outbox/metrics.ts'
 import { StartError } from './core/start-error.ts'
@@ -73,7 +74,17 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   const { files, about: aboutFiles } = openFiles(config)
   const { created: firstAdmin } = await identity.ensureAdmin()
 
-  const deps: Deps = { ...engine, config, database, files, identity, metrics, log, clock: systemClock }
+  const deps: Deps = {
+    ...engine,
+    config,
+    database,
+    files,
+    identity,
+    metrics,
+    log,
+    clock: systemClock,
+    offers: new Offers(),
+  }
   const doors = await openDoors(deps, settings, undo)
   const kinds = [echo, ...doors.flatMap(({ opened }) => opened.kinds ?? [])]
   engine.kinds.add(kinds)

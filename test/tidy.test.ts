@@ -40,7 +40,7 @@ describe('walls', () => {
     const crossings = production.flatMap((file) =>
       importsOf(file)
         .filter((target) => doorOf(target) !== null && doorOf(target) !== doorOf(file))
-        .filter(() => file !== 'src/doors/doors.ts')
+        .filter(() => file !== 'src/doors/doors.ts' && !file.startsWith('src/cli/')) // commands stand above the doors
         .map((target) => `${file} imports ${target}`),
     )
     assert.deepEqual(crossings, [])

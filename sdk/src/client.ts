@@ -1,6 +1,7 @@
 import { ChallengesClient } from './challenges.ts'
 import { ReeveError } from './error.ts'
 import { JobsClient } from './jobs.ts'
+import { JudgeClient } from './judge.ts'
 
 export interface ClientOptions {
   /** Where the server is, for example http://127.0.0.1:8080. */
@@ -15,6 +16,8 @@ export interface ClientOptions {
 
 export interface RequestOptions {
   body?: unknown
+  /** In place of a JSON body. */
+  bytes?: Uint8Array<ArrayBuffer>
   query?: Record<string, string | number | undefined>
   headers?: Record<string, string>
   signal?: AbortSignal
@@ -24,12 +27,14 @@ export interface RequestOptions {
 export class ReeveClient {
   readonly jobs: JobsClient
   readonly challenges: ChallengesClient
+  readonly judge: JudgeClient
   readonly #options: ClientOptions
 
   constructor(options: ClientOptions) {
     this.#options = options
     this.jobs = new JobsClient(this)
     this.challenges = new ChallengesClient(this)
+    this.judge = new JudgeClient(this)
   }
 
   /** Logs in, and returns a client that speaks for the account. */
@@ -45,21 +50,27 @@ export class ReeveClient {
 
   /** Any request of the API. The answer is what the server's contract says; a refusal throws ReeveError. */
   async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
+    return parsed(await (await this.open(method, path, options)).text())
+  }
+
+  /** The same, for answers that are not JSON: a stream of events, a file. */
+  async open(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
+    const { body, bytes, query = {}, headers, signal } = options
     const url = new URL(path, this.#options.url)
-    for (const [name, value] of Object.entries(options.query ?? {})) {
+    for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.set(name, String(value))
     }
     const send = this.#options.fetch ?? fetch
+    const content = bytes ?? (body === undefined ? undefined : JSON.stringify(body))
     const response = await send(url, {
       method,
-      headers: { ...this.#credentials(), ...(options.body === undefined ? {} : JSON_BODY), ...options.headers },
-      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      headers: { ...this.#credentials(), ...(body === undefined ? {} : JSON_BODY), ...headers },
+      ...(content === undefined ? {} : { body: content }),
+      ...(signal === undefined ? {} : { signal }),
     })
+    if (response.ok) return response
     const text = await response.text()
-    const body = parsed(text)
-    if (!response.ok) throw new ReeveError(response.status, body ?? text, response.headers.get('x-request-id'))
-    return body
+    throw new ReeveError(response.status, parsed(text) ?? text, response.headers.get('x-request-id'))
   }
 
   #credentials(): Record<string, string> {

@@ -11,5 +11,17 @@ export {
   type ValidationRule,
 } from './challenges.ts'
 export { ReeveError, type ReeveErrorBody } from './error.ts'
+export {
+  JudgeClient,
+  type JudgeEvent,
+  type JudgeVerdict,
+  type NewSubmission,
+  type Problem,
+  type ProblemDetail,
+  type Submission,
+  type SubmissionGroup,
+  type SubmissionLine,
+  type SubmissionTest,
+} from './judge.ts'
 export { JobsClient, type ListJobs, type NewJob, type SubmittedJob } from './jobs.ts'
 export type { Job, JobDetail, JobHistoryEntry, JobPage, JobState } from './wire.ts'

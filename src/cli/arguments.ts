@@ -5,3 +5,9 @@ export function positiveInteger(raw: string): number {
   if (value >= 1) return value
   throw new InvalidArgumentError('expected a positive integer')
 }
+
+export function positiveNumber(raw: string): number {
+  const value = /^\d{1,9}(\.\d{1,6})?$/.test(raw) ? Number(raw) : NaN
+  if (value > 0) return value
+  throw new InvalidArgumentError('expected a positive number')
+}

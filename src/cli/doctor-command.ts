@@ -1,11 +1,10 @@
 // `reeve doctor`: tries what a server would use, and says what to do about what does not work.
-import { spawnSync } from 'node:child_process'
 import { environment, parseConfig, redisUrl, type Config } from '../core/config.ts'
 import { openFiles } from '../core/files/open-files.ts'
 import { openLog } from '../core/log.ts'
 import { openRedisBus } from '../core/events/redis-bus.ts'
 import { joinStorage } from '../core/storage.ts'
-import { doorChecks, doorSettings } from '../doors/doors.ts'
+import { doorChecks, doorSettings, doorTools } from '../doors/doors.ts'
 import { CommandFailed } from './failure.ts'
 import { print, printJson, styled } from './terminal.ts'
 
@@ -15,15 +14,6 @@ interface Check {
   detail: string
 }
 
-// What later doors run: named here so that a machine can be prepared before they are opened.
-const TOOLS = [
-  { what: 'C compiler', command: 'cc', for: 'the sandbox helper and C submissions', debian: 'gcc' },
-  { what: 'C++ compiler', command: 'c++', for: 'C++ submissions', debian: 'g++' },
-  { what: 'Python', command: 'python3', for: 'Python submissions', debian: 'python3' },
-  { what: 'Java compiler', command: 'javac', for: 'Java submissions', debian: 'default-jdk-headless' },
-  { what: 'Rust compiler', command: 'rustc', for: 'Rust submissions', debian: 'rustc' },
-] as const
-
 export async function runDoctor(options: { json?: boolean }): Promise<void> {
   const { core: config } = parseConfig(environment(), doorSettings())
   const checks = [
@@ -31,7 +21,7 @@ export async function runDoctor(options: { json?: boolean }): Promise<void> {
     await checkRedis(config),
     await checkFiles(config),
     ...(await Promise.all(doorChecks.map(({ what, check }) => checked(what, () => check(config, environment()))))),
-    ...TOOLS.map(checkTool),
+    ...(await doorTools(environment())).map(toolCheck),
   ]
 
   if (options.json === true) printJson(checks)
@@ -81,9 +71,8 @@ const checkFiles = (config: Config): Promise<Check> =>
     return about
   })
 
-function checkTool(tool: (typeof TOOLS)[number]): Check {
-  const { status, stdout, stderr } = spawnSync(tool.command, ['--version'], { encoding: 'utf8', timeout: 10_000 })
-  const version = (stdout || stderr || '').split('\n')[0] ?? ''
-  if (status === 0) return { what: tool.what, status: 'ok', detail: version }
-  return { what: tool.what, status: 'missing', detail: `needed for ${tool.for}: apt-get install ${tool.debian}` }
-}
+const toolCheck = ({ what, found, detail }: { what: string; found: boolean; detail: string }): Check => ({
+  what,
+  status: found ? 'ok' : 'missing',
+  detail,
+})

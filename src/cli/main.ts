@@ -9,7 +9,9 @@ import { runDoctor } from './doctor-command.ts'
 import { CommandFailed } from './failure.ts'
 import { addJobCommands } from './job-command.ts'
 import { migrateCommand } from './migrate-command.ts'
+import { addProblemCommands } from './problem-command.ts'
 import { runServer } from './server-command.ts'
+import { addSubmitCommand } from './submit-command.ts'
 import { say, styled } from './terminal.ts'
 import { addUserCommands } from './user-command.ts'
 import { addVerifyCommand } from './verify-command.ts'
@@ -46,6 +48,8 @@ function program(): Command {
   reeve.command('doctor').description('check what a server needs').option('--json', 'for programs').action(runDoctor)
   addUserCommands(reeve)
   addJobCommands(reeve)
+  addSubmitCommand(reeve)
+  addProblemCommands(reeve)
   addChallengeCommands(reeve)
   addVerifyCommand(reeve)
   return reeve

@@ -14,6 +14,7 @@ import type { Identity } from './identity/identity.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Loop } from './loop.ts'
 import type { Metrics } from './metrics.ts'
+import type { Offers } from './offers.ts'
 import type { Delivery } from './outbox/delivery.ts'
 import type { Settings, Values } from './settings.ts'
 
@@ -25,6 +26,8 @@ export interface Deps {
   bus: Bus
   files: FileStore
   identity: Identity
+  /** What doors do for each other. */
+  offers: Offers
   /** After a commit that wrote to the outbox outside the ledger's own transitions. */
   wakeOutbox(): void
   metrics: Metrics

@@ -3,9 +3,11 @@ import type { Door } from '../core/door.ts'
 import type { Config } from '../core/config.ts'
 import type { Settings } from '../core/settings.ts'
 import { challengeDoor } from './challenge/door.ts'
+import { judgeDoor } from './judge/door.ts'
+import { checkLanguages } from './judge/languages/check-languages.ts'
 import { checkSandbox } from './judge/sandbox/check-sandbox.ts'
 
-export const DOORS: readonly Door[] = [challengeDoor]
+export const DOORS: readonly Door[] = [judgeDoor, challengeDoor]
 
 /** The settings of all doors, open or not: a closed door's setting is not a mistake. */
 export const doorSettings = (): Settings => Object.assign({}, ...DOORS.map((door) => door.settings))
@@ -15,3 +17,6 @@ export const doorChecks: readonly {
   what: string
   check(config: Config, env: Readonly<Record<string, string | undefined>>): Promise<string>
 }[] = [{ what: 'sandbox', check: checkSandbox }]
+
+/** The same for what is of use where it is there, and no mistake where it is not. */
+export const doorTools = checkLanguages

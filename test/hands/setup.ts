@@ -9,6 +9,7 @@ import type { Kind } from '../../src/core/hands/kind.ts'
 import { openHandsMetrics } from '../../src/core/hands/metrics.ts'
 import type { Ledger } from '../../src/core/ledger/ledger.ts'
 import { Wake } from '../../src/core/loop.ts'
+import type { MigrationFolder } from '../../src/core/migrate.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { setupLedger } from '../support/ledger.ts'
 
@@ -16,13 +17,16 @@ export const LEASE_MS = 1500
 const HEARTBEAT_MS = 60
 const LONG_MS = 60_000
 
-export async function setupHands(t: TestContext) {
-  const world = await setupLedger(t)
+export async function setupHands(t: TestContext, doors: readonly MigrationFolder[] = []) {
+  const world = await setupLedger(t, doors)
   const said = new EventEmitter()
   const wake = new Wake()
   const feed: Feed = {
     hint: () => wake.ring(),
-    announce: async (jobs) => void said.emit('announced', jobs),
+    announce: async (jobs) => {
+      said.emit('announced', jobs)
+      wake.ring()
+    },
     async take({ kind, limit, signal }) {
       const jobs = await world.ledger.acquireNext({ kind, limit, owner: 'hands', leaseMs: LEASE_MS })
       if (jobs.length === 0) await wake.wait(LONG_MS, signal)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { newJobId } from '../../src/core/random.ts'
 import { setupLedger } from '../support/ledger.ts'
 import { note, notes } from './dump.ts'
 
@@ -151,5 +152,24 @@ describe('release', () => {
     await ledger.release({ ...held, effects: [note(held.jobId)] })
 
     assert.deepEqual(await notes(database), [held.jobId])
+  })
+
+  test('with a delay nobody gets it before, unless it is promoted; the history says why', async (t) => {
+    const { ledger, submit, acquire } = await setupLedger(t)
+    const held = await acquire(await submit({ priority: 7 }))
+    const { jobId } = held
+
+    await ledger.release({ ...held, delayMs: 3_600_000, note: 'waits for a reason' })
+    const early = await ledger.acquire({ jobId, owner: 'w2', leaseMs: 1000 })
+    const promoted = await ledger.promote([jobId, newJobId()])
+    const again = await ledger.promote([jobId])
+
+    assert.deepEqual(early, { ok: false, code: 'not_due' })
+    assert.deepEqual([promoted, again], [[{ jobId, kind: 'echo', priority: 7 }], []])
+    assert.equal((await acquire(jobId, 'w2')).attemptId, 2)
+    const job = await ledger.get(jobId)
+    assert(job !== null)
+    const released = (await ledger.history(job)).find(({ what }) => what === 'released')
+    assert.equal(released?.detail, 'waits for a reason')
   })
 })

@@ -6,11 +6,12 @@ import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
 import type { Acquired } from '../../src/core/ledger/job.ts'
 import { openLedger, type Ledger, type LedgerOptions } from '../../src/core/ledger/ledger.ts'
 import type { NewJob } from '../../src/core/ledger/submit.ts'
+import type { MigrationFolder } from '../../src/core/migrate.ts'
 import { atEnd } from './cleanup.ts'
 import { testDatabase } from './database.ts'
 
-export async function setupLedger(t: TestContext) {
-  const { database, at } = await testDatabase(t)
+export async function setupLedger(t: TestContext, doors: readonly MigrationFolder[] = []) {
+  const { database, at } = await testDatabase(t, doors)
   const bus = await openPostgresBus(database, (error) => assert.fail(String(error)))
   const ready: string[] = []
   const open = () => openTestLedger({ database, bus, onReady: (kinds) => ready.push(...kinds) })

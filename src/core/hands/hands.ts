@@ -2,18 +2,20 @@
 // hold with one statement every third of a lease. A lease that is lost aborts the work, and its result is thrown away.
 //
 //   take ──► run ──► finalize ──► acknowledge
-//             └─ throws ─► fail (again later, or dead) ─► acknowledge
+//             ├─ throws ─► fail (again later, or dead) ─► acknowledge
+//             └─ waits for another job ─► release (until that one has ended) ─► acknowledge
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runLoop, Wake } from '../loop.ts'
 import type { Feed, Taken } from '../feed/feed.ts'
 import type { Acquired } from '../ledger/job.ts'
 import { handIn, runAttempt, type AttemptDeps } from './attempt.ts'
 import { Interruption } from './interruption.ts'
+import { openWaitingRoom } from './waiting-room.ts'
 
 /** Where a process can die. Tests kill it there; otherwise nobody listens. */
 export type Step = 'acquired' | 'worked' | 'finalized' | 'acknowledged'
 
-export interface HandsOptions extends AttemptDeps {
+export interface HandsOptions extends Omit<AttemptDeps, 'onWaiting'> {
   slots: number
   feed: Feed
   leaseMs: number
@@ -46,6 +48,8 @@ export function openHands(options: HandsOptions): Hands {
   const ending = new AbortController()
   const inFlight = new Map<string, InFlight>()
   const slotFree = new Wake()
+  const waitingRoom = openWaitingRoom(options)
+  const deps: AttemptDeps = { ...options, onWaiting: waitingRoom.listen }
   let taking = Promise.resolve()
   let beating = Promise.resolve()
 
@@ -69,7 +73,7 @@ export function openHands(options: HandsOptions): Hands {
   const hold = async ({ job, acknowledge }: Taken) => {
     const mine = { job, interruption: new Interruption(log), leasedUntil: performance.now() + leaseMs, acknowledge }
     inFlight.set(job.jobId, mine)
-    await work(mine, options)
+    await work(mine, deps, options.onStep)
     if (inFlight.get(job.jobId) === mine) inFlight.delete(job.jobId)
     slotFree.ring()
   }
@@ -95,6 +99,7 @@ export function openHands(options: HandsOptions): Hands {
       const deadline = performance.now() + timeoutMs
       while (inFlight.size > 0 && performance.now() < deadline) await sleep(DRAIN_LOOK_MS)
       await Promise.all([...inFlight.values()].map((held) => giveBack(held, options)))
+      await waitingRoom.close()
       ending.abort()
       await beating
     },
@@ -102,13 +107,17 @@ export function openHands(options: HandsOptions): Hands {
 }
 
 /** One attempt, from its acquire to its acknowledge. It never rejects. */
-async function work({ job, interruption, acknowledge }: InFlight, options: HandsOptions): Promise<void> {
-  const { onStep, log } = options
+async function work(
+  { job, interruption, acknowledge }: InFlight,
+  deps: AttemptDeps,
+  onStep: HandsOptions['onStep'],
+): Promise<void> {
+  const { log } = deps
   try {
     if (onStep !== undefined) await onStep('acquired', job)
-    const outcome = await runAttempt(options, job, interruption)
+    const outcome = await runAttempt(deps, job, interruption)
     if (onStep !== undefined) await onStep('worked', job)
-    if (!(await handIn(options, job, outcome, interruption))) return
+    if (!(await handIn(deps, job, outcome, interruption))) return
     if (onStep !== undefined) await onStep('finalized', job)
     await acknowledge()
     if (onStep !== undefined) await onStep('acknowledged', job)

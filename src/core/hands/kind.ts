@@ -6,7 +6,9 @@ import type { Acquired, Job } from '../ledger/job.ts'
 export interface Kind {
   name: string
   /** Does the work in a process that works. Absent: its hands are elsewhere (a remote worker, a person, two players). */
-  run?: (job: Acquired, context: RunContext) => Promise<Done>
+  run?: (job: Acquired, context: RunContext) => Promise<Done | Waiting>
+  /** Before the first job, in a process that works. If it throws, the kind is left to other processes, and the log says why. */
+  prepare?: () => Promise<void>
   /** At most so many at a time in one process. Default: WORK_CONCURRENCY. */
   slots?: number
   /** Committed with the death of a job, whichever way it died. */
@@ -23,6 +25,18 @@ export interface RunContext {
 
 export interface Done {
   result: unknown
+  effects?: readonly Effect[]
+}
+
+/**
+ * Nothing can be done before another job has ended, which may take a person's time. The job is given back: it holds no
+ * slot and no lease, survives a restart, and the attempt does not count. `run` is called again when that job has ended, and
+ * after `lookAgainMs` at the latest, since nobody may be there to hear of the end.
+ */
+export interface Waiting {
+  waitsFor: string
+  lookAgainMs: number
+  /** Committed with the release. */
   effects?: readonly Effect[]
 }
 

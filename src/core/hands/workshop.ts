@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Engine } from '../engine.ts'
 import { runLoop, type Loop } from '../loop.ts'
-import { openHands, type HandsOptions } from './hands.ts'
+import { openHands, type Hands, type HandsOptions } from './hands.ts'
 import type { Kind } from './kind.ts'
 
 export interface WorkshopDeps {
@@ -28,8 +28,9 @@ export function openWorkshop({ config, engine, kinds, loops, log, onStep }: Work
   setMaxListeners(0, stopping.signal) // every loop listens
   const running: Promise<void>[] = []
   const runnable = kinds.filter((kind) => kind.run !== undefined)
-  const hands = runnable.map((kind) =>
-    openHands({
+  const hands = runnable.map((kind) => ({
+    kind,
+    hands: openHands({
       kind,
       slots: kind.slots ?? config.WORK_CONCURRENCY,
       ledger: engine.ledger,
@@ -41,7 +42,17 @@ export function openWorkshop({ config, engine, kinds, loops, log, onStep }: Work
       log,
       onStep,
     }),
-  )
+  }))
+  const preparing: Promise<void>[] = []
+  let isStopping = false
+  const startHands = async ({ name, prepare }: Kind, hands: Hands) => {
+    try {
+      if (prepare !== undefined) await prepare()
+      if (!isStopping) hands.start()
+    } catch (error) {
+      log.error({ err: error, kind: name }, 'jobs of this kind are not done by this process')
+    }
+  }
   const feedLoops = engine.feed.loops(runnable.map((kind) => kind.name))
 
   return {
@@ -51,10 +62,12 @@ export function openWorkshop({ config, engine, kinds, loops, log, onStep }: Work
           runLoop(loop, stopping.signal, (error) => log.error({ err: error, loop: loop.name }, 'loop failed')),
         )
       }
-      for (const one of hands) one.start()
+      for (const one of hands) preparing.push(startHands(one.kind, one.hands))
     },
     async stop() {
-      await Promise.all(hands.map((one) => one.drain(config.DRAIN_TIMEOUT_SEC * 1000)))
+      isStopping = true
+      await Promise.all(preparing)
+      await Promise.all(hands.map((one) => one.hands.drain(config.DRAIN_TIMEOUT_SEC * 1000)))
       stopping.abort()
       await Promise.all(running)
     },

@@ -67,6 +67,7 @@ export interface Ledger {
   awaitEnd(jobId: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Job | null>
 
   promoteDue(limit: number): Promise<repair.Announced[]>
+  promote(jobIds: readonly string[]): Promise<repair.Announced[]>
   nextDueMs(): Promise<number | null>
   findAbandoned(filter: repair.AbandonedFilter): Promise<repair.Announced[]>
   findWaiting(filter: repair.WaitingFilter): Promise<{ jobs: repair.Announced[]; next: repair.Place | null }>
@@ -198,6 +199,7 @@ function reading(database: Database) {
 function repairing(hot: Pool) {
   return {
     promoteDue: (limit: number) => repair.promoteDue(hot, limit),
+    promote: (jobIds: readonly string[]) => repair.promote(hot, jobIds),
     nextDueMs: () => repair.nextDueMs(hot),
     findAbandoned: repair.openAbandonedFinder(hot),
     findWaiting: (filter: repair.WaitingFilter) => repair.findWaiting(hot, filter),

@@ -1,6 +1,7 @@
-// release: processing → pending, unharmed: the holder gives the job back (a drain, an operator who steps away). The attempt
-// is kept in the history and does not count towards max_attempts. The job keeps its place in the order.
-import type { Pool, Queryable } from '../database.ts'
+// release: processing → pending, unharmed: the holder gives the job back (a drain, an operator who steps away, work that
+// waits for other work). The attempt is kept in the history and does not count towards max_attempts. The job keeps its place
+// in the order.
+import { storableText, type Pool, type Queryable } from '../database.ts'
 import type { Ok, Refused } from '../outcome.ts'
 import { effectsIfOk, transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
@@ -8,22 +9,37 @@ import { FENCE, HELD_COLUMNS, heldRow, okOrRefused, sortedJson, type HeldRefusal
 
 const RELEASE = `
   with moved as (
-    update jobs set state = 'pending', lease_until = null, releases = jobs.releases + 1
-      from json_to_recordset($1) as asked (${HELD_COLUMNS})
+    update jobs
+       set state = 'pending', lease_until = null, releases = jobs.releases + 1,
+           due_at = case when asked.delay_ms > 0 then clock_timestamp() + asked.delay_ms * interval '1 ms' end
+      from json_to_recordset($1) as asked (${HELD_COLUMNS}, delay_ms bigint, note text)
      where ${FENCE}
-    returning jobs.job_id, jobs.attempt_id, jobs.lease_owner, jobs.started_at
+    returning jobs.job_id, jobs.attempt_id, jobs.lease_owner, jobs.started_at, asked.note
   ), ended as (
-    insert into attempts (job_id, attempt_id, owner, started_at, outcome)
-    select job_id, attempt_id, lease_owner, started_at, 'released' from moved
+    insert into attempts (job_id, attempt_id, owner, started_at, outcome, error)
+    select job_id, attempt_id, lease_owner, started_at, 'released', note from moved
   )
   select job_id from moved`
 
-export interface ReleaseRequest extends Held, WithEffects {}
+const NOTE_CHARS_MAX = 1000
+
+export interface ReleaseRequest extends Held, WithEffects {
+  /** Nobody may acquire it sooner, unless `promote` lets it in. Default: at once. */
+  delayMs?: number
+  /** For the history: why it was given back. */
+  note?: string
+}
 
 export type ReleaseAnswer = Ok | Refused<HeldRefusal>
 
 export const release = (pool: Pool, requests: readonly ReleaseRequest[]): Promise<ReleaseAnswer[]> =>
   transit(pool, requests, (on) => statement(on, requests), effectsIfOk)
 
-const statement = async (on: Queryable, requests: readonly ReleaseRequest[]): Promise<ReleaseAnswer[]> =>
-  okOrRefused(on, requests, await on.query<{ job_id: string }>(RELEASE, [sortedJson(requests.map(heldRow))]))
+async function statement(on: Queryable, requests: readonly ReleaseRequest[]): Promise<ReleaseAnswer[]> {
+  const asked = requests.map((request) => ({
+    ...heldRow(request),
+    delay_ms: request.delayMs ?? 0,
+    note: request.note === undefined ? null : storableText(request.note, NOTE_CHARS_MAX),
+  }))
+  return okOrRefused(on, requests, await on.query<{ job_id: string }>(RELEASE, [sortedJson(asked)]))
+}

@@ -1,6 +1,7 @@
 // repair: looks for what no hands will find by themselves. It moves nothing that a transition would move: it says which
 // jobs are abandoned (acquire takes them over, or bury ends them), and lets delayed jobs into the order when they are due.
 import type { Queryable } from '../database.ts'
+import { opaque } from './refusal.ts'
 
 // statement_timestamp(), where an index is to be read up to now: a clock that changes within the statement cannot say
 // where to stop, and the whole index would be walked.
@@ -12,6 +13,11 @@ const PROMOTE_DUE = `
   )
   update jobs set due_at = null from due where jobs.job_id = due.job_id
   returning jobs.job_id, jobs.kind, jobs.priority`
+
+const PROMOTE = `
+  update jobs set due_at = null
+   where job_id = any($1::uuid[]) and ${opaque('due_at is not null')}
+  returning job_id, kind, priority`
 
 const NEXT_DUE = `
   select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8 as in_ms
@@ -61,6 +67,10 @@ const announced = (row: Found): Announced => ({ jobId: row.job_id, kind: row.kin
 /** Delayed jobs whose time has come become ready. */
 export const promoteDue = async (on: Queryable, limit: number): Promise<Announced[]> =>
   (await on.query<Found>(PROMOTE_DUE, [limit])).map(announced)
+
+/** These become ready now, if they are delayed: what they waited for has come. */
+export const promote = async (on: Queryable, jobIds: readonly string[]): Promise<Announced[]> =>
+  (await on.query<Found>(PROMOTE, [jobIds])).map(announced)
 
 /** Milliseconds until the next delayed job is due, or null when there is none. */
 export async function nextDueMs(on: Queryable): Promise<number | null> {

@@ -46,7 +46,7 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
     const sending = { ...deps, outbound }
 
     return {
-      kinds: [solveKind({ database, threads })],
+      kinds: [solveKind({ ...deps, threads, waitMsMax: settings.SOLVER_WAIT_SECONDS * 1000 })],
       loops: [cleaningLoop(database, skewSec)],
       deliveries: [
         ...signedDeliveries(sending, { direction: 'callback', topic: CALLBACK_TOPIC, keys: keys.challenger }),

@@ -42,6 +42,12 @@ export const CHALLENGE_SETTINGS = {
     about: 'Where Solvers reach this Challenger, for example https://challenger.example.org. Empty: PUBLIC_URL.',
   }),
   SOLVER_URL: text({ or: '', about: 'The Solver that challenges are sent to unless the request names another.' }),
+  SOLVER_WAIT_SECONDS: integer({
+    min: 1,
+    max: 2_592_000,
+    or: 86_400,
+    about: 'How long a problem may wait for another door (captcha, code) unless it sets less.',
+  }),
   ALLOW_INSECURE_CALLBACKS: flag({ or: false, about: 'Take http callback URLs of the loopback host: for tests.' }),
   HTTPS_ONLY: flag({ or: false, about: 'Redirect this door to https. Behind a proxy it needs TRUST_PROXY.' }),
   CHALLENGE_CORS_ORIGIN: text({

@@ -1,16 +1,13 @@
 // The kind `solve`: the work behind POST /solve. Whatever comes of it, an answer, a problem that has none, or a job that
 // died, is told to the Challenger: the callback is queued in the transaction that ends the job.
-import type { Database } from '../../core/database.ts'
 import { JobFailed, type Kind } from '../../core/hands/kind.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
-import type { Threads } from './bounded/threads.ts'
 import { CALLBACK_TOPIC } from './delivery.ts'
 import { constraintsOf } from './constraints.ts'
 import { isObject } from './signed.ts'
-import { solveProblem, type Solution } from './solvers/solve-problem.ts'
+import type { Solution } from './solvers/solution.ts'
+import { solveProblem, type SolveContext } from './solvers/solve-problem.ts'
 import { SOLVE_KIND, solverJobId, type SolvePayload } from './solve-store.ts'
-
-const NOW = `select date_part('epoch', clock_timestamp()) * 1000 as now_ms`
 
 const FINISH = `
   update solve_requests
@@ -25,20 +22,21 @@ const QUEUE_CALLBACK = `
 
 const REPLACE_JOB = `
   update solve_requests
-     set job_id = r.new_job_id, status = 'pending', answer = null, error_code = null, finished_at = null
+     set job_id = r.new_job_id, status = 'pending', answer = null, error_code = null, finished_at = null,
+         waits_for = null
     from json_to_recordset($1) as r (job_id uuid, new_job_id uuid)
    where solve_requests.job_id = r.job_id`
 
 const ERROR_CHARS_MAX = 500
 
-export function solveKind({ database, threads }: { database: Database; threads: Threads }): Kind {
-  const nowMs = async () => (await database.query<{ now_ms: number }>(NOW))[0]?.now_ms ?? 0
+export function solveKind(context: SolveContext): Kind {
   return {
     name: SOLVE_KIND,
     async run(job) {
       const payload = payloadOf(job.payload)
       if (payload === null) throw new JobFailed('The payload names no challenge or no callback.', { final: true })
-      const solution = await solveProblem(payload, { threads, nowMs })
+      const solution = await solveProblem(job, payload, context)
+      if ('waitsFor' in solution) return solution
       return { result: solution, effects: effectsOf(job.jobId, payload, solution) }
     },
     effectsOfDeath: (job, reason) => {

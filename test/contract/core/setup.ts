@@ -14,6 +14,7 @@ import { openIdentity } from '../../../src/core/identity/identity.ts'
 import type { Role } from '../../../src/core/identity/role.ts'
 import { openLog } from '../../../src/core/log.ts'
 import { openMetrics } from '../../../src/core/metrics.ts'
+import { Offers } from '../../../src/core/offers.ts'
 import { atEnd } from '../../support/cleanup.ts'
 import { testDatabase } from '../../support/database.ts'
 import { temporaryFolder } from '../../support/servers.ts'
@@ -48,7 +49,17 @@ export async function setup(t: TestContext, options: SetupOptions = {}) {
   const identity = openIdentity({ database, config })
   const folder = openFolderStore(await temporaryFolder())
   const files = { ...folder, check: options.checks?.files ?? (() => folder.check()) }
-  const deps: Deps = { ...engine, config, database, files, identity, metrics, log, clock: systemClock }
+  const deps: Deps = {
+    ...engine,
+    config,
+    database,
+    files,
+    identity,
+    metrics,
+    log,
+    clock: systemClock,
+    offers: new Offers(),
+  }
   const http = await openHttp({
     ...deps,
     feed: { check: options.checks?.feed ?? (() => engine.feed.check()) },

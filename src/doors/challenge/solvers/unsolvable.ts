@@ -19,3 +19,5 @@ export class Unsolvable extends Error {
     this.code = code
   }
 }
+
+export const deadlinePassed = (): Unsolvable => new Unsolvable('DEADLINE_EXCEEDED', 'The deadline has passed.')

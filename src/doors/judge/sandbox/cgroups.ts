@@ -16,9 +16,6 @@ const MAKE_TRIES = 10
 const REMOVE_TRIES = 1000
 const REMOVE_WAIT_MS = 5
 
-/** By this process, however many sandboxes it has opened. */
-let slotsMade = 0
-
 export interface Hierarchy {
   version: 1 | 2
   /** Where it is mounted and, below that, the base: one pair, or with version 1 one for each controller. */
@@ -63,6 +60,9 @@ export function findHierarchy(
   const base = unified.root !== '/' && own.startsWith(unified.root) ? own.slice(unified.root.length) : own
   return { version: 2, trees: [{ mount: unified.point, base: base.replace(/^\/+/, '').replace(OWN_LEAF, '') }] }
 }
+
+/** By this process, whichever of its sandboxes asked: a folder's name must not come twice. */
+let slotsMade = 0
 
 /** Makes the base, sweeps what dead processes have left, and tries. Rejects with the system's error, which names call and path. */
 export async function openCgroups(hierarchy: Hierarchy): Promise<Cgroups> {

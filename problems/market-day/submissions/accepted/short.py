@@ -1,0 +1,3 @@
+input()
+paid = list(map(int, input().split()))
+print(sum(paid), max(paid))

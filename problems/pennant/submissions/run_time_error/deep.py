@@ -1,0 +1,6 @@
+def draw(row):
+    print("X")
+    draw(row + 1)
+
+
+draw(1)

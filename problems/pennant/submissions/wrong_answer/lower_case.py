@@ -1,0 +1,3 @@
+n = int(input())
+for row in [*range(1, n + 1), *range(n - 1, 0, -1)]:
+    print(" ".join("x" + "o" * (row - 1)))

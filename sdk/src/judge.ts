@@ -1,0 +1,199 @@
+import type { ReeveClient } from './client.ts'
+
+export type JudgeVerdict = 'AC' | 'WA' | 'TLE' | 'MLE' | 'OLE' | 'RE' | 'CE' | 'SE'
+
+export interface NewSubmission {
+  problem_id: string
+  language: string
+  code: string
+}
+
+export interface SubmissionTest {
+  name: string
+  verdict: JudgeVerdict
+  time_ms: number
+  mem_kb: number
+  message?: string
+  /** Of a sample only, as the three that follow. */
+  input?: string
+  expected?: string
+  output?: string
+  stderr?: string
+}
+
+export interface SubmissionGroup {
+  name: string
+  verdict: JudgeVerdict
+  score: number
+  max_score: number | null
+}
+
+export interface Submission {
+  job_id: string
+  status: 'PENDING' | 'DISPATCHED' | 'RUNNING' | 'FINISHED'
+  attempt_id: number
+  problem_id: string
+  language: string
+  submitted_at: string
+  finished_at: string | null
+  /** When finished, as all that follows. */
+  verdict?: JudgeVerdict
+  status_text?: string
+  time_ms?: number
+  mem_kb?: number
+  score?: number
+  groups?: SubmissionGroup[]
+  tests?: SubmissionTest[]
+  compile_output?: string
+  /** Why the verdict is SE. */
+  reason?: string
+  degraded?: boolean
+}
+
+export interface SubmissionLine {
+  job_id: string
+  account_id: number
+  problem_id: string
+  language: string
+  status: 'PENDING' | 'RUNNING' | 'FINISHED'
+  verdict: JudgeVerdict | null
+  status_text: string | null
+  score: number | null
+  time_ms: number | null
+  mem_kb: number | null
+  submitted_at: string
+  finished_at: string | null
+}
+
+export interface Problem {
+  problem_id: string
+  title: string
+  type: 'pass-fail' | 'scoring'
+  interactive: boolean
+  time_limit_ms: number
+  memory_mb: number
+  tests: number
+  updated_at: string
+}
+
+export interface ProblemDetail extends Problem {
+  output_mb: number
+  time_limits_ms: Record<string, number>
+  max_score: number | null
+  groups: { name: string; max_score: number | null }[]
+  languages: { id: string; name: string; version: string | null }[]
+  samples: { name: string; input: string; output: string }[]
+  statement: { language: string; format: string; text: string } | null
+}
+
+/** What is told of a submission while it is judged. A higher `attempt_id` begins anew. */
+export type JudgeEvent =
+  | { type: 'running'; attempt_id: number; tests: number }
+  | ({ type: 'test'; attempt_id: number } & SubmissionTest)
+  | {
+      type: 'finished'
+      attempt_id: number | null
+      verdict: JudgeVerdict
+      status_text: string
+      time_ms: number
+      mem_kb: number
+      score?: number
+      reason?: string
+    }
+
+const WAIT_SEC_MAX = 50
+const TRIES_MAX = 10
+
+/** Submissions and problems, as one account. */
+export class JudgeClient {
+  readonly #client: ReeveClient
+
+  constructor(client: ReeveClient) {
+    this.#client = client
+  }
+
+  /** With a key, the same submit may be repeated until it is answered: it names one submission. */
+  submit(
+    submission: NewSubmission,
+    options: { idempotencyKey?: string } = {},
+  ): Promise<{ job_id: string; status: 'PENDING' }> {
+    const { idempotencyKey } = options
+    const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
+    return this.#client.request('POST', '/submit', { body: submission, headers })
+  }
+
+  status(jobId: string): Promise<Submission> {
+    return this.#client.request('GET', pathOf(jobId))
+  }
+
+  /** The submission once it is judged, or as it is when the time is up. */
+  async wait(jobId: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Submission> {
+    const deadline = performance.now() + options.timeoutMs
+    const signal = options.signal === undefined ? {} : { signal: options.signal }
+    for (;;) {
+      const leftSec = Math.ceil((deadline - performance.now()) / 1000)
+      const headers = { prefer: `wait=${Math.max(1, Math.min(WAIT_SEC_MAX, leftSec))}` }
+      const submission = await this.#client.request<Submission>('GET', pathOf(jobId), { headers, ...signal })
+      if (submission.status === 'FINISHED' || performance.now() >= deadline) return submission
+    }
+  }
+
+  /** Every test as it is judged, and the verdict, after which it ends. A connection that breaks is opened again. */
+  async *watch(jobId: string, options: { signal?: AbortSignal } = {}): AsyncGenerator<JudgeEvent> {
+    let lastId = ''
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const headers: Record<string, string> = lastId === '' ? {} : { 'last-event-id': lastId }
+      const response = await this.#client.open('GET', `${pathOf(jobId)}/events`, { headers, ...options })
+      for await (const { id, event } of eventsOf(response)) {
+        if (id !== '') lastId = id
+        yield event
+        if (event.type === 'finished') return
+      }
+    }
+    throw new Error('The server ended the stream again and again.')
+  }
+
+  submissions(
+    filter: { problem_id?: string; verdict?: JudgeVerdict; before?: string; limit?: number } = {},
+  ): Promise<{ submissions: SubmissionLine[]; next_before: string | null }> {
+    return this.#client.request('GET', '/submissions', { query: { ...filter } })
+  }
+
+  problems(
+    filter: { after?: string; limit?: number } = {},
+  ): Promise<{ problems: Problem[]; next_after: string | null }> {
+    return this.#client.request('GET', '/problems', { query: { ...filter } })
+  }
+
+  problem(problemId: string): Promise<ProblemDetail> {
+    return this.#client.request('GET', `/problems/${encodeURIComponent(problemId)}`)
+  }
+
+  /** A package as a zip. Needs an account with the role ADMIN. */
+  putProblem(
+    problemId: string,
+    zip: Uint8Array<ArrayBuffer>,
+  ): Promise<{ problem_id: string; title: string; tests: number }> {
+    const headers = { 'content-type': 'application/zip' }
+    return this.#client.request('PUT', `/problems/${encodeURIComponent(problemId)}`, { bytes: zip, headers })
+  }
+}
+
+const pathOf = (jobId: string): string => `/status/${encodeURIComponent(jobId)}`
+
+/** Server-sent events: blocks of lines, with an empty line after each. */
+async function* eventsOf(response: Response): AsyncGenerator<{ id: string; event: JudgeEvent }> {
+  if (response.body === null) return
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of response.body) {
+    text += decoder.decode(chunk, { stream: true })
+    const blocks = text.split('\n\n')
+    text = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1] ?? ''
+      if (field('event') !== '')
+        yield { id: field('id'), event: { type: field('event'), ...JSON.parse(field('data')) } }
+    }
+  }
+}

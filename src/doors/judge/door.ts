@@ -1,0 +1,99 @@
+// The judge door: programs in, verdicts out.
+//
+//   POST /submit ── job of kind `judge` ──► compile ─► run on each test ─► compare ──► GET /status/{job_id}
+//                                            (boxes: nothing that a program does reaches this machine)
+//
+// Contestants: POST /submit, GET /status/{job_id}, GET /status/{job_id}/events, GET /submissions, GET /problems,
+//              GET /problems/{problem_id}.
+// Admins:      PUT /problems/{problem_id}.
+// Other doors: `code` problems.
+// Loops:       the languages of this process are told, the caches kept within bounds.
+import { join } from 'node:path'
+import { redisUrl, type Config } from '../../core/config.ts'
+import type { Deps, Door } from '../../core/door.ts'
+import { ownerName } from '../../core/log.ts'
+import { codeOffer } from './code-offer.ts'
+import { errorBody } from './errors.ts'
+import { packageKey, type ImportDeps } from './import-problem.ts'
+import { installSamples } from './install-samples.ts'
+import { judgeKind } from './judge-kind.ts'
+import { loadLanguages } from './languages/language.ts'
+import { submissionsRoute } from './list-submissions.ts'
+import { openJudgeMetrics } from './metrics.ts'
+import { openOfferedLanguages } from './offered-languages.ts'
+import { openProblemStore } from './problem-store.ts'
+import { putProblemRoute } from './put-problem.ts'
+import { problemsRoute } from './read-problems.ts'
+import { statusRoute } from './read-status.ts'
+import { JUDGE_SETTINGS, type JudgeSettings } from './settings.ts'
+import { announcedIn } from './submission-view.ts'
+import { submitRoute } from './submit.ts'
+import { watchRoute } from './watch-submission.ts'
+import { openJudging } from './work/judging.ts'
+import { slotsOf } from './work/workroom.ts'
+
+export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
+  name: 'judge',
+  about: 'Programs in, verdicts out: compiled, run in a sandbox and compared, test by test.',
+  settings: JUDGE_SETTINGS,
+  paths: ['/submit', '/submit/', '/status', '/status/', '/submissions', '/submissions/', '/problems', '/problems/'],
+  errorBody,
+  migrations: new URL('migrations/', import.meta.url),
+
+  async open(deps, settings) {
+    const { config, database, files, log } = deps
+    const languages = await loadLanguages(settings.JUDGE_LANGUAGES_FILE)
+    const problems = openProblemStore(database)
+    const importing = importingWith(deps, settings, problems)
+    const offered = openOfferedLanguages(database)
+    const checking = { problems, languages, offered }
+    deps.offers.provide('code', codeOffer(deps, checking))
+    const judging = openJudging({
+      folder: judgeFolder(config, settings),
+      languages,
+      settings,
+      metrics: openJudgeMetrics(deps.metrics),
+      fetch: (sha256) => files.get(packageKey(sha256)),
+      clock: deps.clock,
+      log,
+    })
+    const owner = ownerName(config)
+    if (settings.JUDGE_SAMPLE_PROBLEMS) {
+      const installed = await installSamples(importing)
+      if (installed.length > 0) log.info({ problems: installed }, 'sample problems installed')
+    }
+
+    return {
+      kinds: [judgeKind({ ...deps, slots: slotsOf(settings.JUDGE_SLOTS), workroom: judging.open })],
+      loops: [offered.loop(owner, judging.versions), judging.loop],
+      async close() {
+        await judging.close()
+        if (judging.versions() !== null) await offered.leave(owner)
+      },
+      async routes(app) {
+        await app.register(submitRoute({ ...deps, checking, settings }))
+        await app.register(statusRoute({ ...deps, isAnnounced: announcedIn(database, redisUrl(config) !== null) }))
+        await app.register(watchRoute(deps))
+        await app.register(submissionsRoute(deps))
+        await app.register(problemsRoute({ ...deps, ...checking }))
+        await app.register(putProblemRoute({ ...deps, importing }))
+      },
+    }
+  },
+}
+
+/** What this machine keeps for judging; it may be deleted while nothing runs. */
+export const judgeFolder = (config: Pick<Config, 'REEVE_DATA_DIR'>, settings: Pick<JudgeSettings, 'JUDGE_CACHE_DIR'>) =>
+  settings.JUDGE_CACHE_DIR === '' ? join(config.REEVE_DATA_DIR, 'judge') : settings.JUDGE_CACHE_DIR
+
+export const importingWith = (
+  { config, files }: Pick<Deps, 'config' | 'files'>,
+  settings: JudgeSettings,
+  problems: ImportDeps['problems'],
+): ImportDeps => ({
+  files,
+  problems,
+  folder: join(judgeFolder(config, settings), 'uploads'),
+  bytesMax: settings.PROBLEM_PACKAGE_MAX_BYTES,
+  unpackedBytesMax: settings.PROBLEM_UNPACKED_MAX_BYTES,
+})

@@ -1,0 +1,115 @@
+// What this machine has: where a language's programs are, and which version. A box has no PATH worth the name and no
+// /etc/alternatives, so that commands are found here, and links followed to the real file.
+import { spawn } from 'node:child_process'
+import { access, constants, realpath } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { environment } from '../../../core/config.ts'
+import type { Language } from './language.ts'
+
+export interface Toolchain {
+  language: Language
+  /** The first line that its compiler or interpreter says about itself. */
+  version: string
+  /** Commands with the first word found; null: nothing to compile. */
+  compile: readonly string[] | null
+  run: readonly string[]
+  header: { name: string; compile: readonly string[] } | null
+  /** To be seen in the box, read-only. */
+  paths: readonly string[]
+}
+
+/** Found in every box: no need to name what is below them. */
+const ROOT_FOLDERS = ['/usr/', '/bin/', '/lib/', '/lib64/']
+const SYSTEM_BINARIES = ['/usr/bin', '/usr/local/bin', '/bin']
+const ASK_MS_MAX = 20_000
+const SAID_CHARS_MAX = 200
+
+export type Missing = { language: Language; missing: string }
+
+/** Everything that a language needs, or what of it is not here. */
+export async function findToolchain(language: Language): Promise<Toolchain | Missing> {
+  const missing = (what: string): Missing => ({ language, missing: what })
+  const home = language.home === undefined ? null : await ask(language.home)
+  if (home === null && language.home !== undefined) return missing(language.home[0] ?? '')
+  const version = await ask(language.version)
+  if (version === null) return missing(language.version[0] ?? '')
+
+  const paths = await existing(language.paths ?? [])
+  const show = (path: string) => {
+    if (!ROOT_FOLDERS.some((folder) => `${path}/`.startsWith(folder))) paths.push(path)
+  }
+  if (home !== null) show(home)
+  const resolve = async (command: readonly string[]) => {
+    const [program = '', ...rest] = command.map((word) => (home === null ? word : word.replaceAll('{home}', home)))
+    if (program.startsWith('{')) return [program, ...rest]
+    const found = await findProgram(program)
+    if (found !== null) show(homeOf(found))
+    return found === null ? null : [found, ...rest]
+  }
+  const commands = { compile: language.compile ?? null, run: language.run, header: language.header?.compile ?? null }
+  const compile = commands.compile === null ? null : await resolve(commands.compile)
+  if (compile === null && commands.compile !== null) return missing(commands.compile[0] ?? '')
+  const run = await resolve(commands.run)
+  if (run === null) return missing(commands.run[0] ?? '')
+  const header = commands.header === null ? null : await resolve(commands.header)
+
+  return {
+    language,
+    version,
+    compile,
+    run,
+    header: header === null || language.header === undefined ? null : { name: language.header.name, compile: header },
+    paths: [...new Set(paths)],
+  }
+}
+
+/** The system's own first: what a user put before it (a version manager's shims) does not work in a box. */
+async function findProgram(name: string): Promise<string | null> {
+  const folders = [...SYSTEM_BINARIES, ...(environment()['PATH'] ?? '').split(':')]
+  const candidates = name.startsWith('/') ? [name] : folders.map((folder) => join(folder, name))
+  for (const candidate of candidates) {
+    try {
+      await access(candidate, constants.X_OK)
+      return await realpath(candidate)
+    } catch {
+      // not here: the next one
+    }
+  }
+  return null
+}
+
+/** Of /opt/jdk/bin/java it is /opt/jdk: a program's libraries are beside its bin folder. */
+const homeOf = (program: string): string =>
+  basename(dirname(program)) === 'bin' ? dirname(dirname(program)) : dirname(program)
+
+async function existing(paths: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(
+    paths.map((path) =>
+      access(path).then(
+        () => [path],
+        () => [],
+      ),
+    ),
+  )
+  return found.flat()
+}
+
+/** The first line that a command prints; null if it cannot be run. */
+async function ask(command: readonly string[]): Promise<string | null> {
+  const program = await findProgram(command[0] ?? '')
+  if (program === null) return null
+  // By the name that was found, not by its target: some programs ask for the name that they were called by.
+  const child = spawn(command[0] ?? '', command.slice(1), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: ASK_MS_MAX,
+    env: { ...environment(), PATH: [...SYSTEM_BINARIES, environment()['PATH'] ?? ''].join(':') },
+  })
+  const code = new Promise<number | null>((resolve) => {
+    child.once('error', () => resolve(null))
+    child.once('close', resolve)
+  })
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  if ((await code) !== 0) return null
+  return (`${out}${err}`.split('\n')[0] ?? '').trim().slice(0, SAID_CHARS_MAX)
+}

@@ -1,0 +1,68 @@
+// The judge contract's metrics of its own; those of the worker's claims, leases and results are the core's (hands/metrics.ts).
+import { Counter, Gauge, Histogram } from 'prom-client'
+import type { Metrics } from '../../core/metrics.ts'
+import type { RunReport } from './sandbox/box.ts'
+
+export type JudgeMetrics = ReturnType<typeof openJudgeMetrics>
+
+export type ExecResult = 'ok' | 'reject' | 'error' | 'timeout'
+
+export function openJudgeMetrics(registry: Metrics) {
+  const registers = [registry]
+  return {
+    duration: new Histogram({
+      name: 'judge_exec_duration_seconds',
+      help: 'One program run in a box, by how it ended.',
+      labelNames: ['result'],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+      registers,
+    }),
+    inFlight: new Gauge({ name: 'judge_exec_inflight', help: 'Programs that run in boxes now.', registers }),
+    runs: new Counter({
+      name: 'judge_exec_total',
+      help: 'Programs run in boxes, by how they ended.',
+      labelNames: ['result'],
+      registers,
+    }),
+    verdicts: new Counter({
+      name: 'judge_verdict_total',
+      help: 'Submissions judged, by verdict.',
+      labelNames: ['verdict'],
+      registers,
+    }),
+    protocolErrors: new Counter({
+      name: 'judge_protocol_errors_total',
+      help: 'Lines of the sandbox that were not what they should be, by reason.',
+      labelNames: ['reason'],
+      registers,
+    }),
+    truncated: new Counter({
+      name: 'judge_output_truncated_total',
+      help: 'Outputs of the sandbox that were longer than their limit, by stream.',
+      labelNames: ['stream'],
+      registers,
+    }),
+    cacheLookups: new Counter({
+      name: 'judge_compile_cache_total',
+      help: 'Programs asked for, by whether they had been compiled before.',
+      labelNames: ['outcome'],
+      registers,
+    }),
+  }
+}
+
+/** The contract's four words for how a run ended. */
+export function execResultOf(verdict: RunReport['verdict']): ExecResult {
+  switch (verdict) {
+    case 'OK':
+      return 'ok'
+    case 'TLE':
+      return 'timeout'
+    case 'SE':
+      return 'error'
+    case 'MLE':
+    case 'OLE':
+    case 'RE':
+      return 'reject'
+  }
+}

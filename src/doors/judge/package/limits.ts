@@ -1,0 +1,80 @@
+// How long, how much. Where problem.yaml is silent, the format's own defaults hold; a time limit may stand in other files
+// as well, because older judges kept it there.
+import { PackageError, type Limits } from './package.ts'
+import type { FieldReader } from './yaml-fields.ts'
+
+const MB = 1024 * 1024
+const TIME_SEC_DEFAULT = 1
+const TIME_SEC_MAX = 600
+const MEMORY_MB_DEFAULT = 1024
+const MEMORY_MB_MAX = 65_536
+const OUTPUT_MB_DEFAULT = 8
+const OUTPUT_MB_MAX = 1024
+const COMPILE_SEC_DEFAULT = 60
+const COMPILE_MEMORY_MB_DEFAULT = 2048
+const VALIDATION_SEC_DEFAULT = 60
+const VALIDATION_MEMORY_MB_DEFAULT = 2048
+const VALIDATION_OUTPUT_MB_DEFAULT = 8
+const PASSES_DEFAULT = 2
+const PASSES_MAX = 100
+
+const SECONDS = { min: 0.001, max: TIME_SEC_MAX }
+const MEGABYTES = { min: 1, max: MEMORY_MB_MAX }
+
+export interface TimeLimitFiles {
+  /** The content of .timelimit. */
+  timelimit: string | null
+  /** The content of domjudge-problem.ini. */
+  ini: string | null
+}
+
+export function readLimits(yaml: FieldReader, files: TimeLimitFiles): Limits {
+  const limits = yaml.inside('limits')
+  const seconds = (name: string, or: number) => Math.round((limits.number(name, SECONDS) ?? or) * 1000)
+  const megabytes = (name: string, or: number, max = MEMORY_MB_MAX) =>
+    Math.round((limits.number(name, { ...MEGABYTES, max }) ?? or) * MB)
+  return {
+    timeMs: seconds('time_limit', timeLimitOf(files)),
+    timeMsOf: timeLimitsOfLanguages(limits),
+    memoryBytes: megabytes('memory', MEMORY_MB_DEFAULT),
+    outputBytes: megabytes('output', OUTPUT_MB_DEFAULT, OUTPUT_MB_MAX),
+    compileMs: seconds('compilation_time', COMPILE_SEC_DEFAULT),
+    compileMemoryBytes: megabytes('compilation_memory', COMPILE_MEMORY_MB_DEFAULT),
+    validationMs: seconds('validation_time', VALIDATION_SEC_DEFAULT),
+    validationMemoryBytes: megabytes('validation_memory', VALIDATION_MEMORY_MB_DEFAULT),
+    validationOutputBytes: megabytes('validation_output', VALIDATION_OUTPUT_MB_DEFAULT, OUTPUT_MB_MAX),
+  }
+}
+
+export const readPasses = (yaml: FieldReader): number =>
+  Math.floor(yaml.inside('limits').number('validation_passes', { min: 1, max: PASSES_MAX }) ?? PASSES_DEFAULT)
+
+function timeLimitsOfLanguages(limits: FieldReader): Map<string, number> {
+  const own = limits.inside('time_limits')
+  return new Map(own.entries().map(([language]) => [language, Math.round((own.number(language, SECONDS) ?? 0) * 1000)]))
+}
+
+function timeLimitOf({ timelimit, ini }: TimeLimitFiles): number {
+  if (timelimit !== null) return secondsFrom('.timelimit', timelimit.trim())
+  const named = ini === null ? null : iniValue(ini, 'timelimit')
+  return named === null ? TIME_SEC_DEFAULT : secondsFrom('domjudge-problem.ini', named)
+}
+
+function secondsFrom(file: string, text: string): number {
+  const seconds = text === '' ? NaN : Number(text)
+  if (seconds >= SECONDS.min && seconds <= SECONDS.max) return seconds
+  throw new PackageError(`${file}: the time limit must be from ${SECONDS.min} to ${SECONDS.max} seconds.`)
+}
+
+/** `name = value`, with or without quotes. */
+export function iniValue(ini: string, name: string): string | null {
+  for (const line of ini.split(/\r?\n/)) {
+    const [key = '', ...rest] = line.split('=')
+    if (key.trim() === name && rest.length > 0)
+      return rest
+        .join('=')
+        .trim()
+        .replace(/^(['"])(.*)\1$/, '$2')
+  }
+  return null
+}

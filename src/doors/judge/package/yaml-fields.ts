@@ -1,0 +1,91 @@
+// YAML that an author wrote by hand: every value is looked at, and what is wrong is named with its place.
+import { parse } from 'yaml'
+import { PackageError } from './package.ts'
+
+export type Fields = Readonly<Record<string, unknown>>
+
+const ALIASES_MAX = 100
+
+/** The mapping in a file's text; an empty file is an empty mapping. */
+export function parseYaml(file: string, text: string): Fields {
+  const value = parseOrExplain(file, text)
+  if (value === null || value === undefined) return {}
+  if (!isFields(value)) throw new PackageError(`${file} is not a mapping.`)
+  return value
+}
+
+function parseOrExplain(file: string, text: string): unknown {
+  try {
+    return parse(text, { maxAliasCount: ALIASES_MAX, logLevel: 'error' })
+  } catch (error) {
+    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : ''
+    throw new PackageError(`${file} is not YAML: ${why}`)
+  }
+}
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Reads the values of one file. */
+export class FieldReader {
+  readonly #file: string
+  readonly #fields: Fields
+
+  constructor(file: string, fields: Fields) {
+    this.#file = file
+    this.#fields = fields
+  }
+
+  has(name: string): boolean {
+    return this.#fields[name] !== undefined && this.#fields[name] !== null
+  }
+
+  inside(name: string): FieldReader {
+    const value = this.#fields[name] ?? {}
+    if (!isFields(value)) throw this.#wrong(name, 'a mapping')
+    return new FieldReader(`${this.#file}: ${name}`, value)
+  }
+
+  entries(): [string, unknown][] {
+    return Object.entries(this.#fields)
+  }
+
+  text(name: string): string | null {
+    const value = this.#fields[name] ?? null
+    if (value === null || typeof value === 'string') return value
+    if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+    throw this.#wrong(name, 'a text')
+  }
+
+  number(name: string, range: { min: number; max: number }): number | null {
+    const value = this.text(name)
+    if (value === null) return null
+    const number = value.trim() === '' ? NaN : Number(value)
+    if (number >= range.min && number <= range.max) return number
+    throw this.#wrong(name, `a number from ${range.min} to ${range.max}`)
+  }
+
+  /** Words separated by spaces, or a list of words. */
+  words(name: string): string[] | null {
+    const value = this.#fields[name] ?? null
+    if (Array.isArray(value)) {
+      const words = value.filter((word) => typeof word === 'string' || typeof word === 'number').map(String)
+      if (words.length === value.length) return words
+      throw this.#wrong(name, 'a list of words')
+    }
+    const text = this.text(name)
+    return text === null ? null : text.split(/\s+/).filter((word) => word !== '')
+  }
+
+  oneOf<const T extends string>(name: string, values: readonly T[]): T | null {
+    const text = this.text(name)
+    if (text === null) return null
+    const known = values.find((value) => value === text)
+    if (known !== undefined) return known
+    throw this.#wrong(name, `one of ${values.join(', ')}`)
+  }
+
+  #wrong(name: string, expected: string): PackageError {
+    return new PackageError(`${this.#file}: ${name} must be ${expected}.`)
+  }
+}

@@ -1,0 +1,17 @@
+// Verdicts: the short forms of the wire, and the words that people read.
+
+export const VERDICTS = ['AC', 'WA', 'TLE', 'MLE', 'OLE', 'RE', 'CE', 'SE'] as const
+export type Verdict = (typeof VERDICTS)[number]
+
+export const STATUS_TEXT = {
+  AC: 'Accepted',
+  WA: 'Wrong Answer',
+  TLE: 'Time Limit Exceeded',
+  MLE: 'Memory Limit Exceeded',
+  OLE: 'Output Limit Exceeded',
+  RE: 'Runtime Error',
+  CE: 'Compile Error',
+  SE: 'System Error',
+} as const satisfies Record<Verdict, string>
+
+export const isVerdict = (text: unknown): text is Verdict => VERDICTS.some((verdict) => verdict === text)

@@ -1,0 +1,211 @@
+// One test: the program runs on the input, and what it wrote is judged. In the order of verdicts, a run that broke a limit
+// or crashed needs no judge; a run that ended well is compared with the answer, or shown to the validator.
+import { chmod, lstat, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { compareBytes, compareFiles } from '../compare/compare.ts'
+import { parseFlags } from '../compare/flags.ts'
+import { isMissing } from '../package/files.ts'
+import type { Test, Validator } from '../package/package.ts'
+import type { RunReport } from '../sandbox/box.ts'
+import type { Verdict } from '../verdict.ts'
+import {
+  contestantRun,
+  errorsOf,
+  outputOf,
+  seenByValidator,
+  timeLimitOf,
+  validatorErrorsOf,
+  validatorRun,
+  type Examination,
+} from './examination.ts'
+import { interact } from './interact.ts'
+import { IN_BOX, type Program } from './program.ts'
+import { readStart } from './read-start.ts'
+import { JudgeFailure, runOnce, unstarved } from './running.ts'
+import { emptyFolder } from './station.ts'
+import { judgementOf, validatorArguments, type Judgement } from './validate.ts'
+
+const SMALL_BYTES_MAX = 64 * 1024
+const SHOWN_BYTES_MAX = 4096
+
+export interface Examined {
+  test: Test
+  verdict: Verdict
+  /** What the validator gave; null: the group's own. */
+  score: number | null
+  timeMs: number
+  memKb: number
+  message: string
+  /** Of a sample. */
+  shown: Shown | null
+}
+
+export interface Shown {
+  input: string
+  expected: string
+  output: string
+  errors: string
+}
+
+/** One run of the program, judged. */
+interface Pass {
+  run: RunReport
+  judgement: Judgement | null
+}
+
+export async function examine(examination: Examination, test: Test): Promise<Examined> {
+  const { passesMax } = examination.problem.package
+  await emptyFolder(examination.station.feedback)
+  let input = test.inputPath
+  let timeMs = 0
+  let memKb = 0
+  for (let pass = 1; ; pass += 1) {
+    const { run, judgement } = await examineOnce(examination, test, input)
+    timeMs = Math.max(timeMs, timeOf(run, timeLimitOf(examination)))
+    memKb = Math.max(memKb, run.memKb)
+    const verdict = judgement?.verdict ?? (run.verdict === 'OK' ? 'AC' : run.verdict)
+    const next = verdict === 'AC' && passesMax > 1 ? await nextInput(examination) : null
+    if (next === null) {
+      const message = messageOf(run, judgement, test)
+      const shown = test.isSample ? await shownOf(examination, test) : null
+      return { test, verdict, score: judgement?.score ?? null, timeMs, memKb, message, shown }
+    }
+    if (pass === passesMax)
+      throw new JudgeFailure(`The validator wants more than ${passesMax} passes.`, { final: true })
+    input = next
+  }
+}
+
+/** Processor time; of a program that slept past its limit, the time that it slept. */
+const timeOf = ({ verdict, timeMs, wallMs }: RunReport, limitMs: number): number =>
+  verdict === 'TLE' && timeMs < limitMs ? wallMs : timeMs
+
+/** Where the validator left the input of the next pass; null: this was the last one. */
+async function nextInput({ station }: Examination): Promise<string | null> {
+  const left = join(station.feedback, 'nextpass.in')
+  const seen = await lstat(left).catch((error: unknown) => {
+    if (isMissing(error)) return null
+    throw error
+  })
+  if (seen === null) return null
+  if (!seen.isFile()) throw new JudgeFailure('The validator left something that is not a file.', { final: true })
+  const path = join(station.io, 'next.in')
+  await rename(left, path)
+  return path
+}
+
+async function examineOnce(examination: Examination, test: Test, input: string): Promise<Pass> {
+  const { isInteractive, validator } = examination.problem.package
+  if (isInteractive && validator !== null) return examineInteractively(examination, validator, test, input)
+  const run = await unstarved(examination.scope, () =>
+    runOnce(
+      examination.scope,
+      examination.contestantBox,
+      contestantRun(examination, {
+        stdinPath: input,
+        stdoutPath: outputOf(examination),
+        stderrPath: test.isSample ? errorsOf(examination) : null,
+      }),
+    ),
+  )
+  if (run.verdict !== 'OK') return { run, judgement: null }
+  return { run, judgement: await judgeOutput(examination, test, input) }
+}
+
+async function judgeOutput(examination: Examination, test: Test, input: string): Promise<Judgement> {
+  const { validator } = examination.problem.package
+  if (validator === null || examination.validator === null) return compareOutput(examination, test)
+  const report = await validateOutput(examination, { validator, program: examination.validator, test, input })
+  return judgementOf(validator, report, placesOf(examination))
+}
+
+async function validateOutput(
+  examination: Examination,
+  { validator, program, test, input }: { validator: Validator; program: Program; test: Test; input: string },
+): Promise<RunReport> {
+  const { scope, validatorBox } = examination
+  if (validatorBox === null) throw new Error('A validator has a box.')
+  const output = outputOf(examination)
+  const sees = { ...seenOf(examination, test, input), output: seenByValidator(examination, output) }
+  const args = validatorArguments(validator, sees, test.validatorFlags)
+  const pipes = { stdinPath: output, stdoutPath: null, stderrPath: validatorErrorsOf(examination) }
+  return unstarved(scope, () =>
+    runOnce(scope, validatorBox, validatorRun(examination, program, { args, pipes, whileMs: 0 })),
+  )
+}
+
+async function examineInteractively(
+  examination: Examination,
+  validator: Validator,
+  test: Test,
+  input: string,
+): Promise<Pass> {
+  const transcript = `${IN_BOX}/output` // where an interactor of testlib may leave one
+  const sees = { ...seenOf(examination, test, input), output: transcript }
+  const args = validatorArguments(validator, sees, test.validatorFlags)
+  const { contestant, interactor, first } = await unstarved(examination.scope, () =>
+    interact(examination, args, { keepsErrors: test.isSample }),
+  )
+  // Whoever broke a limit or crashed decides, unless the interactor had already said no: what a program does after that
+  // is not its fault.
+  const isOver = contestant.verdict === 'TLE' || contestant.verdict === 'MLE' || contestant.verdict === 'OLE'
+  if (isOver && first === 'contestant') return { run: contestant, judgement: null }
+  const judgement = await judgementOf(validator, interactor, placesOf(examination))
+  if (judgement.verdict === 'WA' && first === 'interactor') return { run: contestant, judgement }
+  return { run: contestant, judgement: contestant.verdict === 'OK' ? judgement : null }
+}
+
+const seenOf = (examination: Examination, test: Test, input: string) => ({
+  input: seenByValidator(examination, input),
+  answer: seenByValidator(examination, test.answerPath),
+  feedback: IN_BOX,
+})
+
+const placesOf = (examination: Examination) => ({
+  feedback: examination.station.feedback,
+  stderr: validatorErrorsOf(examination),
+})
+
+async function compareOutput(examination: Examination, test: Test): Promise<Judgement> {
+  const flags = parseFlags(test.validatorFlags)
+  const output = outputOf(examination)
+  const { size } = await stat(output)
+  const answer = size <= SMALL_BYTES_MAX ? await examination.problem.answerOf(test) : null
+  const comparison =
+    answer === null
+      ? await compareFiles(test.answerPath, output, flags)
+      : await compareBytes(answer, await readFile(output), flags)
+  const judgeMessage = comparison.same ? '' : comparison.message
+  return { verdict: comparison.same ? 'AC' : 'WA', score: null, teamMessage: '', judgeMessage }
+}
+
+/** What a contestant may know: all of a sample, and what the validator has written for them. */
+function messageOf(run: RunReport, judgement: Judgement | null, test: Test): string {
+  if (judgement !== null) {
+    const { teamMessage, judgeMessage } = judgement
+    return test.isSample && judgement.verdict === 'WA'
+      ? [teamMessage, judgeMessage].filter(Boolean).join('\n')
+      : teamMessage
+  }
+  if (run.verdict !== 'RE') return ''
+  return run.exitSignal === 0 ? `exit code ${run.exitCode}` : `signal ${run.exitSignal}`
+}
+
+async function shownOf(examination: Examination, test: Test): Promise<Shown> {
+  const start = (path: string) => readStart(path, SHOWN_BYTES_MAX)
+  const isInteractive = examination.problem.package.isInteractive
+  return {
+    input: await start(test.inputPath),
+    expected: await start(test.answerPath),
+    output: isInteractive ? '' : await start(outputOf(examination)),
+    errors: await start(errorsOf(examination)),
+  }
+}
+
+/** What the last submission left must not be shown with this one. Made here, so that a validator may read what is in them. */
+export async function forgetOutputs(examination: Examination): Promise<void> {
+  for (const path of [outputOf(examination), errorsOf(examination)]) {
+    await writeFile(path, '')
+    await chmod(path, 0o644)
+  }
+}

@@ -1,0 +1,124 @@
+// An interactive problem: the contestant and the interactor run at the same time, each in its box, and speak through two
+// pipes. This process holds both ends of both pipes and lets go of them one by one, so that who ended first is never a
+// matter of luck: nobody hears that the other has ended before we have.
+//
+//   contestant ends      → the interactor reads to the end of file; what it still writes is thrown away
+//   interactor ends, AC  → the contestant reads to the end of file, and may go on writing
+//   interactor ends, WA  → the same, and the contestant's writing fails
+import { closeSync, constants, openSync } from 'node:fs'
+import { Socket } from 'node:net'
+import type { RunReport } from '../sandbox/box.ts'
+import {
+  contestantRun,
+  contestantWallMs,
+  errorsOf,
+  validatorErrorsOf,
+  validatorRun,
+  type Examination,
+} from './examination.ts'
+import { runOnce } from './running.ts'
+
+export interface Interaction {
+  contestant: RunReport
+  interactor: RunReport
+  first: 'contestant' | 'interactor'
+  starved: boolean
+}
+
+const ACCEPTING = new Set([0, 42])
+
+export async function interact(
+  examination: Examination,
+  args: readonly string[],
+  { keepsErrors }: { keepsErrors: boolean },
+): Promise<Interaction> {
+  const { scope, station, contestantBox, validatorBox, validator } = examination
+  if (validatorBox === null || validator === null) throw new Error('An interactive problem has an interactor.')
+  const paths = await station.pipes()
+  const toContestant = holdPipe(paths.toContestant)
+  const fromContestant = holdPipe(paths.fromContestant)
+  try {
+    let first: Interaction['first'] | null = null
+    const interactor = runOnce(
+      scope,
+      validatorBox,
+      validatorRun(examination, validator, {
+        args,
+        whileMs: contestantWallMs(examination),
+        pipes: {
+          stdinPath: paths.fromContestant,
+          stdoutPath: paths.toContestant,
+          stderrPath: validatorErrorsOf(examination),
+        },
+      }),
+    ).then((report) => {
+      first ??= 'interactor'
+      toContestant.closeWriter()
+      if (!ACCEPTING.has(report.exitCode) || report.exitSignal !== 0) fromContestant.closeReader()
+      return report
+    })
+    const contestant = runOnce(
+      scope,
+      contestantBox,
+      contestantRun(examination, {
+        stdinPath: paths.toContestant,
+        stdoutPath: paths.fromContestant,
+        stderrPath: keepsErrors ? errorsOf(examination) : null,
+      }),
+    ).then((report) => {
+      first ??= 'contestant'
+      fromContestant.closeWriter()
+      toContestant.drain()
+      return report
+    })
+    const [left, right] = await bothSettled(contestant, interactor)
+    return { contestant: left, interactor: right, first: first ?? 'contestant', starved: left.starved || right.starved }
+  } finally {
+    toContestant.close()
+    fromContestant.close()
+  }
+}
+
+/** Neither is left running when the other one throws. */
+async function bothSettled<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([a, b])
+  return [await a, await b]
+}
+
+interface HeldPipe {
+  closeWriter(): void
+  closeReader(): void
+  /** Reads what still comes, so that whoever writes is not held up. */
+  drain(): void
+  close(): void
+}
+
+/** The reader first: a writer cannot be opened without one, and neither waits for the other side. */
+function holdPipe(path: string): HeldPipe {
+  let reader: number | null = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  let writer: number | null = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+  let drained: Socket | null = null
+  const closeWriter = () => {
+    if (writer !== null) closeSync(writer)
+    writer = null
+  }
+  const closeReader = () => {
+    if (reader !== null) closeSync(reader)
+    reader = null
+  }
+  return {
+    closeWriter,
+    closeReader,
+    drain() {
+      if (reader === null) return
+      drained = new Socket({ fd: reader, readable: true, writable: false })
+      drained.on('error', () => {}).resume()
+      reader = null
+    },
+    close() {
+      closeWriter()
+      closeReader()
+      drained?.destroy()
+    },
+  }
+}

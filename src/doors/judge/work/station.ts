@@ -1,0 +1,117 @@
+// A station is one place where a submission is judged: a sandbox slot for what the contestant wrote, another one for what
+// the problem brings (validators, interactors), and a folder for what passes between them.
+//
+//   io/       output of the contestant, the pipes of an interactive problem: never seen from the contestant's box
+//   feedback/ what a validator writes; it is /work in the validator's box
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { newJobId } from '../../../core/random.ts'
+import type { Slot } from '../sandbox/box.ts'
+
+export interface Station {
+  io: string
+  feedback: string
+  /** For what the contestant wrote: compiling and running it. */
+  main: Slot
+  /** For what the problem brings. Started when it is first needed. */
+  side(): Slot
+  /** Two named pipes in io/. */
+  pipes(): Promise<{ toContestant: string; fromContestant: string }>
+  close(): Promise<void>
+}
+
+export interface Stations {
+  /** Waits for a free one. */
+  take(): Promise<Station>
+  /** A station that failed is closed, and another one takes its place when it is needed. */
+  give(station: Station, options: { failed: boolean }): Promise<void>
+  close(): Promise<void>
+}
+
+export interface StationOptions {
+  folder: string
+  count: number
+  openSlot(): Slot
+}
+
+export function openStations({ folder, count, openSlot }: StationOptions): Stations {
+  const idle: Station[] = []
+  const all = new Set<Station>()
+  const waiting: (() => void)[] = []
+  let taken = 0
+
+  return {
+    async take() {
+      if (taken >= count) await new Promise<void>((resolve) => waiting.push(resolve))
+      else taken += 1
+      try {
+        const station = idle.pop() ?? (await openStation(join(folder, newJobId()), openSlot))
+        all.add(station)
+        return station
+      } catch (error) {
+        passOn()
+        throw error
+      }
+    },
+    async give(station, { failed }) {
+      if (failed) {
+        all.delete(station)
+        await station.close()
+      } else {
+        idle.push(station)
+      }
+      passOn()
+    },
+    async close() {
+      await Promise.all([...all].map((station) => station.close()))
+    },
+  }
+
+  /** The place goes to whoever waits. */
+  function passOn(): void {
+    const next = waiting.shift()
+    if (next === undefined) taken -= 1
+    else next()
+  }
+}
+
+async function openStation(folder: string, openSlot: () => Slot): Promise<Station> {
+  const io = join(folder, 'io')
+  const feedback = join(folder, 'feedback')
+  await mkdir(io, { recursive: true })
+  await mkdir(feedback)
+  await chmod(feedback, 0o777) // whoever runs in the box writes here
+  const main = openSlot()
+  let side: Slot | null = null
+  let pipes: Promise<void> | null = null
+  const paths = { toContestant: join(io, 'to-contestant'), fromContestant: join(io, 'from-contestant') }
+
+  return {
+    io,
+    feedback,
+    main,
+    side: () => (side ??= openSlot()),
+    async pipes() {
+      await (pipes ??= makePipes(Object.values(paths)))
+      return paths
+    },
+    async close() {
+      await main.close()
+      await side?.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Node cannot make one itself. */
+async function makePipes(paths: readonly string[]): Promise<void> {
+  const child = spawn('mkfifo', ['-m', '600', ...paths], { stdio: 'ignore' })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error('mkfifo failed.')
+}
+
+export async function emptyFolder(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true })
+}

@@ -1,0 +1,166 @@
+// captcha and code problems are solved by other doors, through what these offer. Here a door is made up; the ledger is real.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, test, type TestContext } from 'node:test'
+import { pino } from 'pino'
+import { Offers, type Offer, type WorkRequest } from '../../src/core/offers.ts'
+import { newJobId } from '../../src/core/random.ts'
+import { openThreads } from '../../src/doors/challenge/bounded/threads.ts'
+import { CALLBACK_TOPIC } from '../../src/doors/challenge/delivery.ts'
+import { solveKind } from '../../src/doors/challenge/solve-kind.ts'
+import { migrationFolders } from '../../src/main.ts'
+import { setupHands } from '../hands/setup.ts'
+import { atEnd } from '../support/cleanup.ts'
+
+const INSERT_REQUEST = `
+  insert into solve_requests (challenge_id, job_id, callback_url)
+  select challenge_id, job_id, 'https://a.example/' from json_to_recordset($1) as r (challenge_id text, job_id uuid)`
+
+const DAY_MS = 86_400_000
+
+async function setup(t: TestContext, options: { offered?: boolean; refuses?: boolean } = {}) {
+  const world = await setupHands(t, migrationFolders().slice(1))
+  const { ledger, database, said } = world
+  const threads = openThreads()
+  atEnd(t, () => threads.close())
+  const asked: WorkRequest[] = []
+  const withdrawn: string[] = []
+  const desk: Offer = {
+    async begin(request) {
+      asked.push(request)
+      if (options.refuses === true) return { ok: false, code: 'INVALID_PROBLEM', message: 'A captcha needs a url.' }
+      const idempotency = { scope: 'desk offer', key: request.key, bodyHash: '' }
+      const made = await ledger.submit({ kind: 'task', payload: request.body, idempotency, maxAttempts: null })
+      assert(made.ok)
+      return { ok: true, jobId: made.jobId }
+    },
+    outcomeOf: async (job) =>
+      job.state === 'done'
+        ? { ok: true, answer: String(job.result), metadata: { operator: 'ann' } }
+        : { ok: false, code: 'UNSOLVABLE', message: `The operator gave up: ${job.reason}` },
+    withdraw: async (jobId) => void withdrawn.push(jobId),
+  }
+  const offers = new Offers()
+  if (options.offered !== false) offers.provide('captcha', desk)
+  const kind = solveKind({ database, ledger, offers, threads, waitMsMax: DAY_MS })
+  const { run } = kind
+  assert(run !== undefined)
+  const start = () => world.start(run, { kind, slots: 1 })
+
+  const solve = async (more: object = {}) => {
+    const jobId = newJobId()
+    const problem = { type: 'captcha', url: 'https://shop.example/', question: 'Which are bridges?' }
+    const payload = { challenge_id: 'c1', problem, constraints: {}, callback_url: 'https://a.example/', ...more }
+    const effects = [{ sql: INSERT_REQUEST, row: { challenge_id: 'c1', job_id: jobId } }]
+    return world.submit({ kind: 'solve', jobId, payload, effects })
+  }
+  const callback = async () => {
+    const [row] = await database.query<{ payload: { body: string } }>(
+      'select payload from outbox_events where topic = $1',
+      [CALLBACK_TOPIC],
+    )
+    return row === undefined ? null : JSON.parse(row.payload.body)
+  }
+  const tasks = async () => (await ledger.list({ kind: 'task', limit: 10 })).map(({ jobId }) => jobId)
+  return {
+    ...world,
+    run,
+    start,
+    solve,
+    callback,
+    asked,
+    withdrawn,
+    tasks,
+    acknowledged: () => once(said, 'acknowledged'),
+  }
+}
+
+describe('challenge: a captcha or code problem', () => {
+  test('becomes a job of the door that offers it, whose outcome is the answer', async (t) => {
+    const { start, solve, callback, tasks, acquire, ledger, acknowledged, asked } = await setup(t)
+    const waiting = acknowledged()
+    const jobId = await solve()
+    start()
+    await waiting
+    const none = await callback()
+    const done = acknowledged()
+    const [task = ''] = await tasks()
+    await ledger.finalize({ ...(await acquire(task, 'ann')), result: '3 and 7' })
+    await done
+
+    assert.equal(none, null)
+    assert.equal((await ledger.get(jobId))?.state, 'done')
+    const { status, answer, metadata } = await callback()
+    assert.deepEqual([status, answer, metadata], ['success', '3 and 7', { operator: 'ann', solver: 'captcha' }])
+    assert.deepEqual(
+      asked.map(({ key, body }) => [key, body['question']]),
+      [[jobId, 'Which are bridges?']],
+    )
+  })
+
+  test('that could not be solved there is a failure with the code of that door', async (t) => {
+    const { start, solve, callback, tasks, ledger, acknowledged } = await setup(t)
+    const waiting = acknowledged()
+    await solve()
+    start()
+    await waiting
+    const done = acknowledged()
+    const [task = ''] = await tasks()
+    await ledger.cancel({ jobId: task, reason: 'unreadable' })
+    await done
+
+    const { status, error_code: code, error_message: message } = await callback()
+    assert.deepEqual([status, code, message], ['failed', 'UNSOLVABLE', 'The operator gave up: unreadable'])
+  })
+
+  test('fails at once with SOLVER_UNAVAILABLE if nobody offers it, and with the reason if it is refused', async (t) => {
+    const unavailable = await setup(t, { offered: false })
+    const refusing = await setup(t, { refuses: true })
+
+    for (const { start, solve, acknowledged } of [unavailable, refusing]) {
+      const done = acknowledged()
+      await solve()
+      start()
+      await done
+    }
+
+    assert.equal((await unavailable.callback()).error_code, 'SOLVER_UNAVAILABLE')
+    const { error_code: code, error_message: message } = await refusing.callback()
+    assert.deepEqual([code, message], ['INVALID_PROBLEM', 'A captcha needs a url.'])
+  })
+
+  test('is begun once, also if the process dies before it could write that down', async (t) => {
+    const { run, solve, acquire, expireLease, tasks, start, acknowledged } = await setup(t)
+    const jobId = await solve()
+    await run(await acquire(jobId, 'dies'), { signal: new AbortController().signal, log: pino({ enabled: false }) })
+    await expireLease(jobId)
+
+    const waiting = acknowledged()
+    start()
+    await waiting
+
+    assert.equal((await tasks()).length, 1)
+  })
+
+  test('that is not solved within timeout_ms is a TIMEOUT, and the work is withdrawn', async (t) => {
+    const { start, solve, callback, acknowledged, database, ledger, tasks, withdrawn, ring } = await setup(t)
+    const waiting = acknowledged()
+    const jobId = await solve({ constraints: { timeout_ms: 60_000 } })
+    start()
+    await waiting
+    const [task] = await tasks()
+    const asked = await ledger.get(jobId)
+
+    const done = acknowledged()
+    await database.query(`update jobs set submitted_at = submitted_at - interval '61 seconds' where job_id = $1`, [
+      jobId,
+    ])
+    await ledger.promote([jobId])
+    ring()
+    await done
+
+    assert((asked?.dueAt?.getTime() ?? Infinity) <= Date.now() + 60_000, 'it is looked at when the time is up')
+    assert.equal((await callback()).error_code, 'TIMEOUT')
+    assert.deepEqual(withdrawn, [task])
+  })
+})

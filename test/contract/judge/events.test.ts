@@ -1,0 +1,117 @@
+// judge: a submission can be watched as it is judged, test by test, and from any moment on.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { cannotTest } from '../../judge/rig.ts'
+import { ReeveClient, type JudgeEvent } from '@reeve/sdk'
+import { packageFiles, packageOf } from '../../support/zip.ts'
+import { account, ask, judged, openClient, putProblem, setup, startServer, submit, TWICE } from './setup.ts'
+
+const SLOW_TESTS = Object.fromEntries(
+  Array.from({ length: 6 }, (_, n) => [
+    [`data/secret/${n + 1}.in`, `${n + 1}\n`],
+    [`data/secret/${n + 1}.ans`, `${2 * (n + 1)}\n`],
+  ]).flat(),
+)
+/** Takes a tenth of a second for each test. */
+const UNHURRIED = `#include <stdio.h>\n#include <time.h>\nint main(void) { int n; scanf("%d", &n); while (clock() < CLOCKS_PER_SEC / 10); printf("%d\\n", 2 * n); }\n`
+
+const clientOf = (url: string, { authorization = '' }: Record<string, string>) =>
+  new ReeveClient({ url, token: authorization.replace('Bearer ', '') })
+
+async function collect(watching: AsyncIterable<JudgeEvent>): Promise<JudgeEvent[]> {
+  const events: JudgeEvent[] = []
+  for await (const event of watching) events.push(event)
+  return events
+}
+
+describe('judge GET /status/{job_id}/events', { skip: cannotTest }, () => {
+  test('tells every test in its order, then the verdict, and ends', async (t) => {
+    const { url, ann } = await setup(t)
+    await putProblem(url, 'long', packageOf(packageFiles(SLOW_TESTS)))
+    const reeve = clientOf(url, ann)
+
+    const { job_id: jobId } = await reeve.judge.submit({ problem_id: 'long', language: 'c', code: UNHURRIED })
+    const events = await collect(reeve.judge.watch(jobId))
+    const { tests } = await reeve.judge.status(jobId)
+
+    const told = events.flatMap((event) => (event.type === 'test' ? [[event.name, event.verdict]] : []))
+    assert.deepEqual(
+      told,
+      tests?.map(({ name, verdict }) => [name, verdict]),
+    )
+    assert.equal(events.at(-1)?.type, 'finished')
+    assert(events.filter(({ type }) => type === 'running').length >= 1, 'it was told before it was over')
+    assert(events.every((event) => event.attempt_id === 1))
+  })
+
+  test('whoever comes late hears all of it again, and whoever comes back only the rest', async (t) => {
+    const { url, ann } = await setup(t)
+    const { body } = await submit(url, ann, { code: TWICE.accepted })
+    await judged(url, ann, body.job_id)
+    const path = `${url}/status/${body.job_id}/events`
+
+    const all = await (await fetch(path, { headers: ann })).text()
+    const lastId = /^id: (\d+)$/m.exec(all)?.[1] ?? ''
+    const rest = await fetch(path, { headers: { ...ann, 'last-event-id': String(Number(lastId) - 1) } })
+
+    assert.equal(all.match(/^event: test$/gm)?.length, 3)
+    assert.equal(all.match(/^event: finished$/gm)?.length, 1)
+    assert.match(rest.headers.get('content-type') ?? '', /^text\/event-stream/)
+    assert.match(await rest.text(), /event: finished/)
+  })
+
+  test('no text of a test is in the events, of samples neither', async (t) => {
+    const { url, ann } = await setup(t)
+    const { body } = await submit(url, ann, { code: TWICE.accepted })
+
+    const text = await (await fetch(`${url}/status/${body.job_id}/events`, { headers: ann })).text()
+    const data = [...text.matchAll(/^data: (.*)$/gm)].map(([, json]) => JSON.parse(json ?? ''))
+
+    for (const one of data.filter(({ name }) => name !== undefined))
+      assert.deepEqual(Object.keys(one).sort(), ['attempt_id', 'mem_kb', 'name', 'time_ms', 'verdict'])
+  })
+
+  test('belongs to the owner, as the status does', async (t) => {
+    const { url, ann } = await setup(t, { role: 'serve' })
+    const { body } = await submit(url, ann, { code: TWICE.accepted })
+
+    const bobs = await ask(`${url}/status/${body.job_id}/events`, { headers: await account(url, 'bob') })
+
+    assert.deepEqual([bobs.status, bobs.body.code], [404, 'submission_not_found'])
+    assert.equal((await ask(`${url}/status/${body.job_id}/events`)).status, 401)
+  })
+
+  test('a submission that dies is told as SE with its reason', async (t) => {
+    const { url, ann } = await setup(t, { role: 'serve' })
+    const reeve = clientOf(url, ann)
+    const { job_id: jobId } = await reeve.judge.submit({ problem_id: 'twice', language: 'c', code: TWICE.accepted })
+
+    const watching = collect(reeve.judge.watch(jobId))
+    const admin = await account(url, 'root', ['ADMIN'])
+    await ask(`${url}/admin/jobs/${jobId}/cancel`, { body: { reason: 'enough' }, headers: admin })
+
+    const [finished] = await watching
+    assert(finished?.type === 'finished')
+    assert.deepEqual([finished.verdict, finished.reason], ['SE', 'enough'])
+  })
+
+  test('a client that hangs up leaves nothing behind, and a server that stops ends the stream', async (t) => {
+    const server = await setup(t, { role: 'serve' })
+    const { url, ann, at } = server
+    const { body } = await submit(url, ann, { code: TWICE.accepted })
+    const path = `${url}/status/${body.job_id}/events`
+    const leaving = new AbortController()
+
+    const left = await fetch(path, { headers: ann, signal: leaving.signal })
+    leaving.abort()
+    await assert.rejects(left.text())
+    const staying = await fetch(path, { headers: ann })
+    await server.stop()
+
+    assert.match(await staying.text(), /^: watching/)
+    const second = await startServer(t, { on: at, folder: server.folder })
+    const client = await openClient(t, at)
+    assert.equal((await judged(second.url, ann, body.job_id)).verdict, 'AC')
+    assert.equal((await client.query(`select from events where type = 'finished'`)).rowCount, 1)
+  })
+})

@@ -1,0 +1,231 @@
+// judge: packages in, problems out; what is wrong with a package is said, and nothing has changed.
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import path from 'node:path'
+import { describe, test } from 'node:test'
+import { cannotTest } from '../../judge/rig.ts'
+import { packageFiles, packageOf, zipOf, type ZipEntry } from '../../support/zip.ts'
+import { account, ask, judge, login, openClient, putProblem, setup, startServer, TWICE } from './setup.ts'
+
+const entriesOf = (files = packageFiles()): ZipEntry[] =>
+  Object.entries(files).map(([name, content]) => ({ name, content }))
+
+const PACKAGES: readonly [why: string, zip: Buffer<ArrayBuffer>, error: RegExp][] = [
+  ['not a zip', Buffer.from('PK nothing of the kind'), /cannot be read/],
+  ['empty', Buffer.alloc(0), /cannot be read/],
+  ['cut off', packageOf().subarray(0, 300), /cannot be read/],
+  ['no problem.yaml', zipOf([{ name: 'data/secret/1.in' }]), /problem\.yaml is missing/],
+  ['two top folders', zipOf([{ name: 'a/problem.yaml' }, { name: 'b/x' }]), /problem\.yaml is missing/],
+  ['no data/secret', zipOf([{ name: 'problem.yaml', content: 'name: x' }]), /data\/secret is missing/],
+  ['no secret test', packageOf({ 'problem.yaml': '', 'data/secret/readme': '' }), /holds no test/],
+  ['no answer', zipOf([...entriesOf(), { name: 'data/secret/3.in' }]), /3\.in has no 3\.ans/],
+  ['a path that leaves', zipOf([...entriesOf(), { name: '../../etc/passwd', content: 'x' }]), /\.\./],
+  ['a path from the root', zipOf([...entriesOf(), { name: '/etc/passwd', content: 'x' }]), /etc\/passwd/],
+  ['a backslash path', zipOf([...entriesOf(), { name: '..\\..\\x', content: 'x' }]), /\.\./],
+  ['a link', zipOf([...entriesOf(), { name: 'data/secret/3.in', content: '/etc/passwd', mode: 0o120777 }]), /links/],
+  ['a device', zipOf([...entriesOf(), { name: 'data/secret/3.in', mode: 0o020666 }]), /neither a file nor/],
+  ['the same file twice', zipOf([...entriesOf(), { name: 'problem.yaml', content: 'x' }]), /twice/],
+  ['a file that is a folder', zipOf([...entriesOf(), { name: 'problem.yaml/x', content: 'x' }]), /same name/],
+  ['encrypted', zipOf([...entriesOf(), { name: 'x', content: 'x', isEncrypted: true }]), /encrypted/],
+  ['a control character', zipOf([...entriesOf(), { name: 'a\nb', content: 'x' }]), /not a name/],
+  [
+    'more than it says',
+    zipOf([...entriesOf(), { name: 'x', content: 'x'.repeat(9999), claimedBytes: 9 }]),
+    /cannot be read/,
+  ],
+  ['a bomb', zipOf([...entriesOf(), { name: 'x', content: Buffer.alloc(3_000_000) }]), /more than 2000000 bytes/],
+  ['bad YAML', packageOf(packageFiles({ 'problem.yaml': 'a: [' })), /problem\.yaml is not YAML/],
+  ['an alias bomb', packageOf(packageFiles({ 'problem.yaml': aliasBomb() })), /YAML/],
+  ['a list', packageOf(packageFiles({ 'problem.yaml': '- a' })), /not a mapping/],
+  ['a bad limit', packageOf(packageFiles({ 'problem.yaml': 'limits:\n  time_limit: long' })), /time_limit must be/],
+  ['a bad .timelimit', packageOf(packageFiles({ 'problem.yaml': '', '.timelimit': 'x' })), /\.timelimit/],
+  ['a flag', packageOf(packageFiles({ 'problem.yaml': 'validator_flags: be_nice' })), /be_nice is not known/],
+  ['no validator', packageOf(packageFiles({ 'problem.yaml': 'validation: custom' })), /holds none/],
+  ['a custom grader', packageOf(packageFiles({ 'data/testdata.yaml': 'grading: custom' })), /custom graders/],
+]
+
+function aliasBomb(): string {
+  const levels = Array.from({ length: 9 }, (_, n) => `l${n + 1}: &l${n + 1} [${`*l${n}, `.repeat(9)}*l${n}]`)
+  return `l0: &l0 [x]\n${levels.join('\n')}\n`
+}
+
+describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
+  test('is 201 for a new problem and 200 for one that is replaced, with its title and number of tests', async (t) => {
+    const { url } = await startServer(t, { role: 'serve' })
+
+    const created = await putProblem(url, 'twice')
+    const files = packageFiles({ 'problem.yaml': 'name:\n  de: Zweimal\n  en: Two times\n' })
+    const replaced = await putProblem(url, 'twice', packageOf(files))
+
+    assert.deepEqual([created.status, created.body], [201, { problem_id: 'twice', title: 'Twice', tests: 3 }])
+    assert.deepEqual([replaced.status, replaced.body], [200, { problem_id: 'twice', title: 'Two times', tests: 3 }])
+  })
+
+  test('takes the package at the root of the zip or in its only folder', async (t) => {
+    const { url, ann } = await setup(t)
+    const inFolder = Object.fromEntries(
+      Object.entries(packageFiles()).map(([name, text]) => [`twice-1.0/${name}`, text]),
+    )
+
+    assert.equal((await putProblem(url, 'nested', packageOf({ ...inFolder, '__MACOSX/x': '' }))).status, 201)
+    assert.equal((await judge(url, ann, { problem_id: 'nested', code: TWICE.accepted })).verdict, 'AC')
+  })
+
+  test('is an admin’s, whatever the body', async (t) => {
+    const { url } = await startServer(t, { role: 'serve' })
+    const asking = { method: 'PUT', bytes: packageOf() }
+    const type = { 'content-type': 'application/zip' }
+
+    const nobody = await ask(`${url}/problems/x`, { ...asking, headers: type })
+    const ann = await ask(`${url}/problems/x`, { ...asking, headers: { ...type, ...(await account(url, 'ann')) } })
+
+    assert.deepEqual([nobody.status, nobody.body.code], [401, 'unauthorized'])
+    assert.deepEqual([ann.status, ann.body.code], [403, 'forbidden'])
+  })
+
+  test('refuses a package that cannot be judged with 400 and what to mend, and keeps nothing of it', async (t) => {
+    const { url, at, folder, env } = await startServer(t, {
+      role: 'serve',
+      env: { PROBLEM_UNPACKED_MAX_BYTES: '2000000' },
+    })
+
+    for (const [why, zip, error] of PACKAGES) {
+      const refused = await putProblem(url, 'bad', zip)
+      assert.deepEqual([refused.status, refused.body.code], [400, 'invalid_package'], `${why}: ${refused.body.error}`)
+      assert.match(refused.body.error, error, why)
+      assert(!refused.body.error.includes('/tmp/'), `${why}: ${refused.body.error}`)
+    }
+
+    const client = await openClient(t, at)
+    assert.equal((await client.query('select from problems')).rowCount, 0)
+    assert.deepEqual(
+      (await readdir(path.join(folder, 'files'))).filter((name) => name !== '~tmp'),
+      [],
+    )
+    assert.deepEqual(await readdir(path.join(env.JUDGE_CACHE_DIR, 'uploads')), [])
+  })
+
+  test('refuses an id, a type and a size that it does not take', async (t) => {
+    const { url } = await startServer(t, { role: 'serve', env: { PROBLEM_PACKAGE_MAX_BYTES: '2000' } })
+    const admin = await login(url)
+    const put = (id: string, type: string, bytes = packageOf()) =>
+      ask(`${url}/problems/${id}`, { method: 'PUT', bytes, headers: { ...admin, 'content-type': type } })
+
+    const badId = await put('a%20b', 'application/zip')
+    const badType = await put('x', 'application/json')
+    const large = await put('x', 'application/zip', packageOf(packageFiles({ x: randomText(4000) })))
+
+    assert.deepEqual([badId.status, badId.body.code], [400, 'invalid_problem_id'])
+    assert.deepEqual([badType.status, badType.body.code], [415, 'unsupported_media_type'])
+    assert.deepEqual([large.status, large.body.code], [413, 'too_large'])
+    assert.match(large.body.error, /PROBLEM_PACKAGE_MAX_BYTES/)
+  })
+
+  test('a body of unknown length is cut off at the limit', async (t) => {
+    const { url } = await startServer(t, { role: 'serve', env: { PROBLEM_PACKAGE_MAX_BYTES: '2000' } })
+    const chunk = Buffer.alloc(1000, 'x')
+    async function* endless() {
+      for (let n = 0; n < 1000; n += 1) yield chunk
+    }
+
+    const response = await fetch(`${url}/problems/x`, {
+      method: 'PUT',
+      body: ReadableStream.from(endless()),
+      duplex: 'half',
+      headers: { ...(await login(url)), 'content-type': 'application/zip' },
+    }).catch((error: unknown) => error)
+
+    // The server answers and hangs up; a client that is still sending may see only the latter.
+    if (response instanceof Response) assert.equal(response.status, 413)
+    assert.equal((await ask(`${url}/healthz`)).status, 200)
+  })
+
+  test('a submission is judged by the package that was there when it was submitted', async (t) => {
+    const server = await setup(t, { role: 'serve' })
+    const { url, ann } = server
+    const before = await ask(`${url}/submit`, {
+      body: { problem_id: 'twice', language: 'c', code: TWICE.accepted },
+      headers: ann,
+    })
+    const other = packageFiles({ 'data/secret/1.ans': '3\n' })
+    assert.equal((await putProblem(url, 'twice', packageOf(other))).status, 200)
+    const after = await ask(`${url}/submit`, {
+      body: { problem_id: 'twice', language: 'c', code: TWICE.accepted },
+      headers: ann,
+    })
+    await startServer(t, { on: server.at, folder: server.folder, role: 'work' })
+
+    const verdicts = await Promise.all(
+      [before, after].map(({ body }) =>
+        ask(`${url}/status/${body.job_id}`, { headers: { ...ann, prefer: 'wait=50' } }),
+      ),
+    )
+
+    assert.deepEqual(
+      verdicts.map(({ body }) => body.verdict),
+      ['AC', 'WA'],
+    )
+  })
+})
+
+describe('judge GET /problems', { skip: cannotTest }, () => {
+  test('the sample problems are there on the first start, and are not put back later', async (t) => {
+    const env = { JUDGE_SAMPLE_PROBLEMS: 'true' }
+    const first = await startServer(t, { role: 'serve', env })
+    const { body } = await ask(`${first.url}/problems`, { headers: await login(first.url) })
+    const client = await openClient(t, first.at)
+    await client.query(`delete from problem_imports where problem_id <> 'pennant'`)
+    await client.query(`delete from problems where problem_id <> 'pennant'`)
+    await first.stop()
+    const second = await startServer(t, { role: 'serve', env, on: first.at, folder: first.folder })
+    const later = await ask(`${second.url}/problems`, { headers: await login(second.url) })
+
+    const ids = body.problems.map((one: { problem_id: string }) => one.problem_id)
+    assert.deepEqual(ids, ['deep-well', 'market-day', 'mill-stairs', 'pennant', 'rope-bridge', 'two-weights'])
+    assert.equal(later.body.problems.length, 1)
+  })
+
+  test('lists problems by id, page by page', async (t) => {
+    const { url } = await startServer(t, { role: 'serve' })
+    for (const id of ['c', 'a', 'b']) await putProblem(url, id)
+    const headers = await account(url, 'ann')
+
+    const first = await ask(`${url}/problems?limit=2`, { headers })
+    const second = await ask(`${url}/problems?limit=2&after=${first.body.next_after}`, { headers })
+
+    const idsOf = (answer: typeof first) => answer.body.problems.map((one: { problem_id: string }) => one.problem_id)
+    assert.deepEqual([idsOf(first), idsOf(second)], [['a', 'b'], ['c']])
+    assert.deepEqual([first.body.next_after, second.body.next_after], ['b', null])
+    const [{ title, type, interactive, time_limit_ms: time, memory_mb: memory, tests }] = first.body.problems
+    assert.deepEqual([title, type, interactive, time, memory, tests], ['Twice', 'pass-fail', false, 1000, 256, 3])
+  })
+
+  test('shows limits, languages with versions, samples and statement, and nothing secret', async (t) => {
+    const { url, ann } = await setup(t)
+    const files = packageFiles({
+      'problem_statement/problem.en.md': '# Twice\n',
+      'problem_statement/problem.de.md': '# Zweimal\n',
+      'data/secret/1.in': 'very secret\n',
+    })
+    await putProblem(url, 'twice', packageOf(files))
+    await judge(url, ann, { code: TWICE.accepted }) // by then the worker has said what it has
+
+    const { status, body } = await ask(`${url}/problems/twice`, { headers: ann })
+    const missing = await ask(`${url}/problems/nowhere`, { headers: ann })
+
+    assert.equal(status, 200)
+    assert.deepEqual(body.samples, [{ name: 'sample/1', input: '21\n', output: '42\n' }])
+    assert.deepEqual(body.statement, { language: 'en', format: 'markdown', text: '# Twice\n' })
+    assert(body.languages.some((one: { id: string }) => one.id === 'c'))
+    assert(!JSON.stringify(body).includes('very secret'))
+    assert.deepEqual([missing.status, missing.body.code], [404, 'problem_not_found'])
+    assert.equal((await ask(`${url}/problems`)).status, 401)
+  })
+})
+
+/** It does not become smaller in a zip. */
+function randomText(length: number): string {
+  let seed = 42
+  const next = () => String.fromCharCode(33 + ((seed = (seed * 48_271) % 2_147_483_647) % 90))
+  return Array.from({ length }, next).join('')
+}

@@ -1,0 +1,158 @@
+// Real servers with real sandboxes on a database of their own, spoken to over HTTP only. What judging keeps on disk is shared
+// by the tests of a file: the sandbox is built once, and a program that two tests submit is compiled once.
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, type TestContext } from 'node:test'
+import { Client } from 'pg'
+import { parseConfig } from '../../../src/core/config.ts'
+import { openLog } from '../../../src/core/log.ts'
+import { doorSettings } from '../../../src/doors/doors.ts'
+import { migrationFolders, start } from '../../../src/main.ts'
+import { atEnd } from '../../support/cleanup.ts'
+import { freshDatabase } from '../../support/database.ts'
+import { temporaryFolder, type PgConnection } from '../../support/servers.ts'
+import { packageOf } from '../../support/zip.ts'
+
+const cache = mkdtemp(path.join(tmpdir(), 'reeve-test-judge-'))
+after(async () => rm(await cache, { recursive: true, force: true }))
+
+const ENV = {
+  SERVER_PORT: '0',
+  LOG_LEVEL: 'silent',
+  DOORS: 'judge',
+  DRAIN_TIMEOUT_SEC: '5',
+  REEVE_ADMIN_USERNAME: 'admin',
+  REEVE_ADMIN_PASSWORD: 'admin password',
+  LOGIN_RATE_LIMIT_MAX: '1000',
+  JUDGE_SAMPLE_PROBLEMS: 'false',
+  JUDGE_SLOTS: '2',
+  JOB_RETRY_BASE_MS: '1',
+  JOB_RECLAIM_INTERVAL_SEC: '1',
+}
+
+export const urlOf = ({ host, port, user, database }: PgConnection): string =>
+  `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+
+export interface ServerOptions {
+  env?: Record<string, string>
+  on?: PgConnection
+  folder?: string
+  role?: 'up' | 'serve' | 'work'
+  /** Everything that it logs. */
+  lines?: string[]
+}
+
+export async function startServer(t: TestContext, options: ServerOptions = {}) {
+  const at = options.on ?? (await freshDatabase(migrationFolders()))
+  const folder = options.folder ?? (await dataFolder(t))
+  const env = {
+    ...ENV,
+    DATABASE_URL: urlOf(at),
+    REEVE_DATA_DIR: folder,
+    JUDGE_CACHE_DIR: await cache,
+    ...(options.lines === undefined ? {} : { LOG_LEVEL: 'info' }),
+    ...options.env,
+  }
+  const settings = parseConfig(env, doorSettings())
+  const { lines } = options
+  const log = openLog(settings.core, lines === undefined ? undefined : { write: (line) => void lines.push(line) })
+  const running = await start({ settings, role: options.role ?? 'up', log })
+  let isRunning = true
+  const stop = async () => {
+    if (isRunning) await running.stop()
+    isRunning = false
+  }
+  atEnd(t, stop)
+  return { url: running.url ?? '', at, folder, stop, env }
+}
+
+export async function dataFolder(t: TestContext): Promise<string> {
+  const folder = await temporaryFolder()
+  atEnd(t, () => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  // What the contract says is in it is for the test to look at.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  body: any
+}
+
+export interface Asking {
+  method?: string
+  body?: unknown
+  bytes?: Uint8Array<ArrayBuffer>
+  headers?: Record<string, string>
+}
+
+export async function ask(url: string, { method, body, bytes, headers = {} }: Asking = {}): Promise<Answer> {
+  const content = bytes ?? (body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body))
+  const response = await fetch(url, {
+    method: method ?? (content === undefined ? 'GET' : 'POST'),
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(content === undefined ? {} : { body: content }),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
+}
+
+export async function login(base: string, username = 'admin', password = 'admin password') {
+  const { body } = await ask(`${base}/auth/login`, { body: { username, password } })
+  return { authorization: `Bearer ${body.access_token}` }
+}
+
+/** An account of its own, as its headers. */
+export async function account(base: string, username: string, roles: readonly string[] = []) {
+  const body = { username, password: 'a long password', roles }
+  assert.equal((await ask(`${base}/admin/users`, { body, headers: await login(base) })).status, 201)
+  return login(base, username, 'a long password')
+}
+
+export type Credentials = Record<string, string>
+
+export async function putProblem(base: string, id: string, zip: Uint8Array<ArrayBuffer> = packageOf()) {
+  const headers = { ...(await login(base)), 'content-type': 'application/zip' }
+  return ask(`${base}/problems/${id}`, { method: 'PUT', bytes: zip, headers })
+}
+
+export const submit = (base: string, who: Credentials, body: object, headers: Record<string, string> = {}) =>
+  ask(`${base}/submit`, { body: { problem_id: 'twice', language: 'c', ...body }, headers: { ...who, ...headers } })
+
+/** As it is once it is judged. */
+export async function judged(base: string, who: Credentials, jobId: string) {
+  for (;;) {
+    const { body } = await ask(`${base}/status/${jobId}`, { headers: { ...who, prefer: 'wait=50' } })
+    if (body.status === 'FINISHED') return body
+  }
+}
+
+export async function judge(base: string, who: Credentials, body: object) {
+  const accepted = await submit(base, who, body)
+  assert.equal(accepted.status, 202, JSON.stringify(accepted.body))
+  return judged(base, who, accepted.body.job_id)
+}
+
+/** A server, the problem `twice`, and somebody to submit to it. */
+export async function setup(t: TestContext, options: ServerOptions = {}) {
+  const server = await startServer(t, options)
+  assert.equal((await putProblem(server.url, 'twice')).status, 201)
+  return { ...server, ann: await account(server.url, 'ann') }
+}
+
+/** For what no client could do. */
+export async function openClient(t: TestContext, at: PgConnection): Promise<Client> {
+  const client = new Client(at)
+  await client.connect()
+  atEnd(t, () => client.end())
+  return client
+}
+
+export const TWICE = {
+  accepted: '#include <stdio.h>\nint main(void) { int n; scanf("%d", &n); printf("%d\\n", 2 * n); }\n',
+  wrong: '#include <stdio.h>\nint main(void) { puts("42"); }\n',
+  slow: 'int main(void) { for (volatile int i = 0;; i++); }\n',
+}
