@@ -3,11 +3,12 @@
 import { arenaSuite } from './arena/suite.ts'
 import { challengeSuite } from './challenge/suite.ts'
 import { deskSuite } from './desk/suite.ts'
+import { judgeSuite } from './judge/suite.ts'
 import { ledgerSuite } from './ledger/suite.ts'
 import type { Suite } from './suite.ts'
 import { createTeardown } from './teardown.ts'
 
-const SUITES: readonly Suite[] = [ledgerSuite, challengeSuite, arenaSuite, deskSuite]
+const SUITES: readonly Suite[] = [ledgerSuite, judgeSuite, challengeSuite, deskSuite, arenaSuite]
 
 await main(process.argv.slice(2))
 
