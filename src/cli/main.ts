@@ -9,6 +9,7 @@ import { runDoctor } from './doctor-command.ts'
 import { CommandFailed } from './failure.ts'
 import { addJobCommands } from './job-command.ts'
 import { migrateCommand } from './migrate-command.ts'
+import { addPlayCommand } from './play-command.ts'
 import { runServer } from './server-command.ts'
 import { say, styled } from './terminal.ts'
 import { addUserCommands } from './user-command.ts'
@@ -48,6 +49,7 @@ function program(): Command {
   addJobCommands(reeve)
   addChallengeCommands(reeve)
   addVerifyCommand(reeve)
+  addPlayCommand(reeve)
   return reeve
 }
 
