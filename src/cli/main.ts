@@ -10,6 +10,7 @@ import { runDoctor } from './doctor-command.ts'
 import { CommandFailed } from './failure.ts'
 import { addJobCommands } from './job-command.ts'
 import { migrateCommand } from './migrate-command.ts'
+import { addPlayCommand } from './play-command.ts'
 import { addProblemCommands } from './problem-command.ts'
 import { runServer } from './server-command.ts'
 import { addSubmitCommand } from './submit-command.ts'
@@ -55,6 +56,7 @@ function program(): Command {
   addChallengeCommands(reeve)
   addDeskCommands(reeve)
   addVerifyCommand(reeve)
+  addPlayCommand(reeve)
   addWorkerCommands(reeve)
   return reeve
 }

@@ -30,6 +30,7 @@ export interface JobSeen {
 }
 
 export interface Reeve {
+  pid: number
   exited: Promise<Exit>
   /** What it has said to people, so far. */
   said(): string
@@ -76,6 +77,7 @@ export function startReeve(t: TestContext, dataDir: string, settings: Record<str
     await exited
   })
   return {
+    pid,
     exited,
     said: () => said,
     signal,

@@ -1,0 +1,148 @@
+// `reeve play`: a match of the arena in this terminal. `reeve play --bot N`: so many bots who play until they are stopped, to
+// practise against or to put load on a server.
+import { ArenaClient, ArenaError, type ArenaMode, type ArenaSession, type SocketConstructor } from '@reeve/sdk/arena'
+import { ReeveError } from '@reeve/sdk'
+import { Option, type Command } from 'commander'
+import { WebSocket } from 'ws'
+import { environment, parseConfig } from '../core/config.ts'
+import { issueToken } from '../core/identity/tokens.ts'
+import { jitter, newPassword, newSecret } from '../core/random.ts'
+import { doorSettings } from '../doors/doors.ts'
+import { positiveInteger } from './arguments.ts'
+import { CommandFailed } from './failure.ts'
+import { openScreen } from './play-screen.ts'
+import { plain, print, printJson, say } from './terminal.ts'
+import { withEngine } from './with-engine.ts'
+
+const TOKEN_SEC = 3600
+const WAIT_SEC = 60
+const BOTS_MAX = 10_000
+const LOGINS_AT_ONCE = 4
+const TELL_EVERY_MS = 5000
+
+interface PlayOptions {
+  url?: string
+  as?: string
+  mode: ArenaMode
+  bot?: number
+  matches?: number
+  json?: boolean
+}
+
+const socketOf: SocketConstructor = WebSocket
+
+export function addPlayCommand(program: Command): void {
+  program
+    .command('play')
+    .description('play a match of the arena in this terminal, or let bots play')
+    .option('--url <url>', 'the server; default: SERVER_HOST and SERVER_PORT')
+    .option('--as <username>', 'play as this account of the database here; default: a new guest')
+    .addOption(new Option('--mode <mode>', 'how opponents are chosen').choices(['normal', 'rated']).default('normal'))
+    .option('--bot <n>', 'so many bots instead of you', positiveInteger)
+    .option('--matches <n>', 'stop after so many matches (bots: each; default: never)', positiveInteger)
+    .option('--json', 'bots: a line for every match, for programs')
+    .action(play)
+}
+
+async function play(options: PlayOptions): Promise<void> {
+  try {
+    if (options.bot === undefined) await playHere(options)
+    else await playBots(options, Math.min(options.bot, BOTS_MAX))
+  } catch (error) {
+    if (error instanceof ReeveError || error instanceof ArenaError) throw new CommandFailed(plain(error.message))
+    if (error instanceof TypeError) throw new CommandFailed(`No answer from ${urlOf(options)}: is the server running?`)
+    throw error
+  }
+}
+
+async function playHere(options: PlayOptions): Promise<void> {
+  if (!process.stdin.isTTY) throw new CommandFailed('reeve play needs a terminal. For bots: reeve play --bot 2', 2)
+  const arena = await enter(options, 'guest')
+  for (let played = 0; played < (options.matches ?? 1); played += 1) {
+    const { username } = await arena.profile()
+    say(`You are ${plain(username)}. Looking for an opponent … (Ctrl-C to leave)`)
+    const session = arena.session ?? (await arena.play({ mode: options.mode, timeoutSeconds: WAIT_SEC }))
+    const screen = openScreen(session, username)
+    const { result } = await session.ended
+    screen.close()
+    const { rating } = await arena.profile()
+    print(`${verdict(session, username, result?.winnerUserId ?? null, result === null)} Your rating: ${rating}.`)
+  }
+  arena.close()
+}
+
+function verdict({ participants }: ArenaSession, username: string, winner: number | null, isVoid: boolean): string {
+  if (isVoid) return 'The match is void: no rating moves.'
+  if (winner === null) return 'A draw.'
+  return participants.find(({ userId }) => userId === winner)?.username === username ? 'You won.' : 'You lost.'
+}
+
+/** Until they have played enough, or for ever: Ctrl-C. */
+async function playBots(options: PlayOptions, count: number): Promise<void> {
+  const total = { bots: 0, running: 0, games: 0 }
+  const telling = setInterval(() => {
+    if (options.json !== true) say(`${total.bots} bots, ${total.running} playing, ${total.games} games played`)
+  }, TELL_EVERY_MS)
+  try {
+    const bots: Promise<void>[] = []
+    for (let n = 0; n < count; n += LOGINS_AT_ONCE) {
+      const some = Array.from({ length: Math.min(LOGINS_AT_ONCE, count - n) }, () => enter(options, 'bot'))
+      for (const arena of await Promise.all(some)) bots.push(playBot(arena, options, total))
+      total.bots = bots.length
+    }
+    await Promise.all(bots)
+  } finally {
+    clearInterval(telling)
+  }
+  if (options.json !== true) print(`${total.games} games played.`)
+}
+
+async function playBot(
+  arena: ArenaClient,
+  options: PlayOptions,
+  total: { running: number; games: number },
+): Promise<void> {
+  for (let played = 0; played < (options.matches ?? Infinity);) {
+    const session = await arena.play({ mode: options.mode, timeoutSeconds: WAIT_SEC }).catch(goOnAfter)
+    if (session === null) continue
+    total.running += 1
+    session.onState(({ tick }) => {
+      if (tick % 2 === 0) session.move(jitter(3, 1) - 3, { ahead: 2 })
+    })
+    const ended = await session.ended
+    total.running -= 1
+    total.games += 1 // two of them are a match of two bots
+    played += 1
+    if (options.json === true) printJson(ended)
+  }
+  arena.close()
+}
+
+/** Nobody came, or a match from before is still on: once more. */
+function goOnAfter(error: unknown): null {
+  if (error instanceof ArenaError && error.code === 'queue_timeout') return null
+  if (error instanceof ReeveError && error.status === 409) return null
+  throw error
+}
+
+async function enter(options: PlayOptions, kind: 'guest' | 'bot'): Promise<ArenaClient> {
+  const url = urlOf(options)
+  if (options.as !== undefined) return new ArenaClient({ url, token: await tokenOf(options.as), WebSocket: socketOf })
+  const username = `${kind}-${newSecret().slice(0, 8)}`
+  return ArenaClient.login({ url, username, password: newPassword(), register: true, WebSocket: socketOf })
+}
+
+/** Whoever can read the database may speak for any account. */
+function tokenOf(username: string): Promise<string> {
+  return withEngine(async ({ database, identity }) => {
+    const account = await identity.findAccount(username)
+    if (account === null) throw new CommandFailed(`There is no account ${plain(username)}.`)
+    return (await issueToken(database, account.accountId, TOKEN_SEC)).token
+  })
+}
+
+function urlOf({ url }: PlayOptions): string {
+  if (url !== undefined) return url
+  const { core } = parseConfig(environment(), doorSettings())
+  return `http://${core.SERVER_HOST.replace('0.0.0.0', '127.0.0.1')}:${core.SERVER_PORT}`
+}
