@@ -16,6 +16,7 @@ import { openIdentity } from './core/identity/identity.ts'
 import { openMetrics } from './core/metrics.ts'
 import { migrate, type MigrationFolder } from './core/migrate.ts'
 import { Offers } from './core/offers.ts'
+import { outboxCleaning } from './core/outbox/cleaning.ts'
 import { openDispatcher } from './core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from './core/outbox/metrics.ts'
 import { StartError } from './core/start-error.ts'
@@ -95,7 +96,8 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
 
   const works = role !== 'serve'
   const upkeep = upkeepLoops({ ...engine, buryEveryMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000 })
-  const workLoops = [...upkeep, ...identity.loops, ...doors.flatMap(({ opened }) => opened.loops ?? [])]
+  const cleaning = outboxCleaning(database, config.OUTBOX_KEPT_DAYS)
+  const workLoops = [...upkeep, cleaning, ...identity.loops, ...doors.flatMap(({ opened }) => opened.loops ?? [])]
   const workshop = openWorkshop({
     config,
     engine,

@@ -93,6 +93,12 @@ export const CORE_SETTINGS = {
     or: 15,
     about: 'Idle time beyond the lease before a stream entry is claimed.',
   }),
+  OUTBOX_KEPT_DAYS: integer({
+    min: 1,
+    max: 3650,
+    or: 30,
+    about: 'How long the log of deliveries is kept. Dead letters stay until they are replayed.',
+  }),
   OUTBOX_ENABLED: flag({ or: true, about: 'false: deliver at once as well. The outbox row is written either way.' }),
 
   WORK_CONCURRENCY: integer({

@@ -7,6 +7,7 @@ import { Offers, type Offer, type WorkRequest } from '../../src/core/offers.ts'
 import { newJobId } from '../../src/core/random.ts'
 import { openThreads } from '../../src/doors/challenge/bounded/threads.ts'
 import { CALLBACK_TOPIC } from '../../src/doors/challenge/delivery.ts'
+import { noPlugins } from '../../src/doors/challenge/plugins/plugins.ts'
 import { solveKind } from '../../src/doors/challenge/solve-kind.ts'
 import { migrationFolders } from '../../src/main.ts'
 import { setupHands } from '../hands/setup.ts'
@@ -42,7 +43,7 @@ async function setup(t: TestContext, options: { offered?: boolean; refuses?: boo
   }
   const offers = new Offers()
   if (options.offered !== false) offers.provide('captcha', desk)
-  const kind = solveKind({ database, ledger, offers, threads, waitMsMax: DAY_MS })
+  const kind = solveKind({ database, ledger, offers, threads, plugins: noPlugins, pluginMsMax: 1, waitMsMax: DAY_MS })
   const { run } = kind
   assert(run !== undefined)
   const start = () => world.start(run, { kind, slots: 1 })

@@ -5,17 +5,19 @@
 // Solver:      POST /solve, GET /stats.
 // Challenger:  POST and GET /challenges, GET /challenges/{id}, POST /challenges/{id}/send, POST /callback/{challenge_id}.
 // Admins:      GET /challenges/deliveries, POST /challenges/deliveries/replay, POST /challenges/deliveries/{id}/replay.
-// Loops:       nonces are thrown away once an hour.
+// Loops:       nonces are thrown away once an hour, the log of deliveries when it is old.
 import type { Door } from '../../core/door.ts'
 import { openOutbound } from '../../core/outbound/outbound.ts'
 import { openThreads } from './bounded/threads.ts'
 import { callbackRoute } from './callback.ts'
 import { createChallengeRoute } from './create-challenge.ts'
 import { deadLettersRoute } from './dead-letters.ts'
+import { deliveryLogCleaning } from './delivery-log.ts'
 import { CALLBACK_TOPIC, SEND_TOPIC, signedDeliveries } from './delivery.ts'
 import { errorBody } from './errors.ts'
 import { openKeys } from './keys.ts'
 import { cleaningLoop } from './nonces.ts'
+import { openPlugins } from './plugins/plugins.ts'
 import { readChallengesRoute } from './read-challenges.ts'
 import { noteSent, sendChallengeRoute } from './send-challenge.ts'
 import { CHALLENGE_SETTINGS } from './settings.ts'
@@ -23,6 +25,7 @@ import { openSigned } from './signed.ts'
 import { solveKind } from './solve-kind.ts'
 import { openSolveStore } from './solve-store.ts'
 import { solveRoute } from './solve.ts'
+import { BUILT_IN } from './solvers/solve-problem.ts'
 import { statsRoute } from './stats.ts'
 import { openTransport } from './transport.ts'
 
@@ -36,18 +39,27 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
   errorBody,
   migrations: new URL('migrations/', import.meta.url),
 
-  open(deps, settings) {
+  async open(deps, settings) {
     const { database, config } = deps
     const keys = openKeys(settings)
     const skewSec = settings.CLOCK_SKEW_SECONDS
     const allowInsecure = settings.ALLOW_INSECURE_CALLBACKS
     const outbound = openOutbound({ allowCidrs: config.OUTBOUND_ALLOW_CIDRS })
     const threads = openThreads()
+    const plugins = await openPlugins(settings.SOLVER_PLUGINS, BUILT_IN)
     const sending = { ...deps, outbound }
 
     return {
-      kinds: [solveKind({ ...deps, threads, waitMsMax: settings.SOLVER_WAIT_SECONDS * 1000 })],
-      loops: [cleaningLoop(database, skewSec)],
+      kinds: [
+        solveKind({
+          ...deps,
+          threads,
+          plugins,
+          pluginMsMax: settings.SOLVER_PLUGIN_SECONDS * 1000,
+          waitMsMax: settings.SOLVER_WAIT_SECONDS * 1000,
+        }),
+      ],
+      loops: [cleaningLoop(database, skewSec), deliveryLogCleaning(database, config.OUTBOX_KEPT_DAYS)],
       deliveries: [
         ...signedDeliveries(sending, { direction: 'callback', topic: CALLBACK_TOPIC, keys: keys.challenger }),
         ...signedDeliveries(sending, {
@@ -57,7 +69,10 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
           onEnd: noteSent(deps),
         }),
       ],
-      close: () => threads.close(),
+      async close() {
+        await threads.close()
+        await plugins.close()
+      },
       async routes(app) {
         openTransport(app, settings, PATHS)
         const bySolver = openSigned({ database, side: 'solver', keys: keys.solver, skewSec })

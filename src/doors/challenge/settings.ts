@@ -1,6 +1,6 @@
 // The names are the contract's; what it leaves open (rotation, CORS) is named here.
 import { INSECURE_CALLBACKS } from '../../core/outbound/callback-url.ts'
-import { flag, integer, text, type Setting, type Settings, type Values } from '../../core/settings.ts'
+import { flag, integer, list, text, type Setting, type Settings, type Values } from '../../core/settings.ts'
 import type { Key } from './keys.ts'
 
 const EXTRA_KEY = /^([\x21\x23-\x2b\x2d-\x3c\x3e-\x7e]{1,255})=(.+)@(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/
@@ -43,6 +43,16 @@ export const CHALLENGE_SETTINGS = {
     about: 'Where Solvers reach this Challenger, for example https://challenger.example.org. Empty: PUBLIC_URL.',
   }),
   SOLVER_URL: text({ or: '', about: 'The Solver that challenges are sent to unless the request names another.' }),
+  SOLVER_PLUGINS: list({
+    or: [],
+    about: 'Modules that solve further types of problems, as paths. They are code: trust them.',
+  }),
+  SOLVER_PLUGIN_SECONDS: integer({
+    min: 1,
+    max: 3600,
+    or: 30,
+    about: 'How long a plug-in may take, unless a problem sets less.',
+  }),
   SOLVER_WAIT_SECONDS: integer({
     min: 1,
     max: 2_592_000,

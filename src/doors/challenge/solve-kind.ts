@@ -29,13 +29,14 @@ const REPLACE_JOB = `
 
 const ERROR_CHARS_MAX = 500
 
-export function solveKind(context: SolveContext): Kind {
+export function solveKind(context: Omit<SolveContext, 'signal'>): Kind {
   return {
     name: SOLVE_KIND,
-    async run(job) {
+    prepare: async () => context.threads.warm(),
+    async run(job, { signal }) {
       const payload = payloadOf(job.payload)
       if (payload === null) throw new JobFailed('The payload names no challenge or no callback.', { final: true })
-      const solution = await solveProblem(job, payload, context)
+      const solution = await solveProblem(job, payload, { ...context, signal })
       if ('waitsFor' in solution) return solution
       return { result: solution, effects: effectsOf(job.jobId, payload, solution) }
     },

@@ -16,7 +16,7 @@ import type { PgConnection } from '../../support/servers.ts'
 export const SOLVER_KEY = { keyId: 'solver-kid-1', secret: 'solver secret' }
 export const CHAL_KEY = { keyId: 'chal-kid-1', secret: 'chal secret' }
 
-const ENV = {
+export const ENV = {
   SERVER_PORT: '0',
   LOG_LEVEL: 'silent',
   DOORS: 'challenge',
@@ -30,7 +30,7 @@ const ENV = {
   LOGIN_RATE_LIMIT_MAX: '1000',
 }
 
-const urlOf = ({ host, port, user, database }: PgConnection) =>
+export const urlOf = ({ host, port, user, database }: PgConnection) =>
   `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
 
 export interface ServerOptions {

@@ -1,18 +1,12 @@
 // Work that a stranger's input could make slow (an expression, a regular expression on megabytes) runs beside the event
 // loop, for a bounded time: a thread that takes longer is ended and replaced, and the task has timed out.
 import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { Overloaded } from '../../../core/batch.ts'
+import { besideAs, startThread } from './start-thread.ts'
 import type { Task } from './task.ts'
 import type { Performed } from './worker.ts'
 
-// Run from its source (tests, `npm run dev`), a thread needs the loader that this process was started with.
-const IS_SOURCE = import.meta.url.endsWith('.ts')
-const BUILT = new URL('./worker.js', import.meta.url)
-const FROM_SOURCE = `import('tsx/esm/api').then(({ register }) => {
-  register()
-  return import('${new URL('./worker.ts', import.meta.url).href}')
-})`
 const MEMORY_MB_MAX = 256
 const THREADS = 2
 const WAITING_MAX = 10_000
@@ -22,6 +16,8 @@ export type Answer = Performed | { ok: false; code: 'TIMEOUT'; message: string }
 export interface Threads {
   /** The time counts from the moment a thread takes it. */
   run(task: Task, timeoutMs: number): Promise<Answer>
+  /** Starts the threads before there is a task: what they need takes a while to load. */
+  warm(): void
   close(): Promise<void>
 }
 
@@ -39,12 +35,9 @@ export function openThreads(): Threads {
   let isClosed = false
 
   const start = (): Worker => {
-    const worker = new Worker(IS_SOURCE ? FROM_SOURCE : BUILT, {
-      eval: IS_SOURCE,
+    const worker = startThread(besideAs('worker', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX },
     })
-    worker.unref()
-    worker.on('error', () => {}) // told to whoever waits for it; a thread that is being ended may fail unheard
     all.set(
       worker,
       once(worker, 'message').catch(() => {}),
@@ -55,6 +48,11 @@ export function openThreads(): Threads {
       if (at !== -1) idle.splice(at, 1)
     })
     return worker
+  }
+
+  const warm = () => {
+    if (isClosed) return
+    while (all.size < THREADS) idle.push(start())
   }
 
   const next = () => {
@@ -71,6 +69,7 @@ export function openThreads(): Threads {
     if (answer === null || answer === 'timeout') {
       all.delete(worker)
       await worker.terminate()
+      warm()
     } else {
       idle.push(worker)
     }
@@ -89,6 +88,7 @@ export function openThreads(): Threads {
         next()
       })
     },
+    warm,
     async close() {
       isClosed = true
       await Promise.all([...all.keys()].map((worker) => worker.terminate()))

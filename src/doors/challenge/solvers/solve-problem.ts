@@ -4,6 +4,8 @@ import type { Acquired } from '../../../core/ledger/job.ts'
 import type { Threads } from '../bounded/threads.ts'
 import type { Task } from '../bounded/task.ts'
 import { isObject, type Fields } from '../signed.ts'
+import type { Plugins } from '../plugins/plugins.ts'
+import type { Constraints } from '../constraints.ts'
 import type { SolvePayload } from '../solve-store.ts'
 import { ELSEWHERE, solveElsewhere, type ElsewhereDeps } from './elsewhere.ts'
 import type { MathFormat } from './math.ts'
@@ -18,7 +20,14 @@ const DECIMAL_DIGITS_MAX = 1000
 
 export interface SolveContext extends ElsewhereDeps {
   threads: Threads
+  plugins: Plugins
+  /** For one problem of a plug-in. */
+  pluginMsMax: number
+  signal: AbortSignal
 }
+
+/** Solved here, or by another door: no plug-in may take their place. */
+export const BUILT_IN: readonly string[] = ['math', 'text', ...ELSEWHERE]
 
 /** An unexpected error is thrown, and the job tried again. */
 export async function solveProblem(
@@ -33,23 +42,34 @@ export async function solveProblem(
     if (typeof type === 'string' && ELSEWHERE.includes(type)) {
       return await solveElsewhere(context, job, { type, problem, constraints })
     }
-    return await solveHere(taskOf(problem, payload.output_spec), payload, context)
+    if (typeof type === 'string' && context.plugins.types.includes(type)) {
+      const asked = {
+        type,
+        problem: { ...problem, type },
+        challengeId: payload.challenge_id,
+        outputSpec: payload.output_spec,
+      }
+      const timeoutMs = await timeLeftMs(constraints, context.pluginMsMax, context)
+      return await context.plugins.solve(asked, { timeoutMs, signal: context.signal })
+    }
+    const task = taskOf(problem, payload.output_spec, context.plugins.types)
+    return await solveHere(task, await timeLeftMs(constraints, SOLVE_MS_MAX, context), context)
   } catch (error) {
     if (!(error instanceof Unsolvable)) throw error
     return { status: 'failed', error_code: error.code, error_message: error.message }
   }
 }
 
-async function solveHere(task: Task, payload: SolvePayload, context: SolveContext): Promise<Solution> {
-  const answer = await context.threads.run(task, await timeLeftMs(payload, context))
+async function solveHere(task: Task, timeoutMs: number, { threads }: SolveContext): Promise<Solution> {
+  const answer = await threads.run(task, timeoutMs)
   if (answer.ok) return { status: 'success', answer: String(answer.value), metadata: { solver: task.task } }
   if (answer.code === 'INTERNAL') throw new Error(`The ${task.task} solver failed: ${answer.message}`)
   return { status: 'failed', error_code: answer.code, error_message: answer.message }
 }
 
 /** The database's clock judges the deadline. */
-async function timeLeftMs({ constraints }: SolvePayload, { database }: SolveContext): Promise<number> {
-  const asked = Math.min(constraints.timeout_ms ?? SOLVE_MS_MAX, SOLVE_MS_MAX)
+async function timeLeftMs(constraints: Constraints, mostMs: number, { database }: SolveContext): Promise<number> {
+  const asked = Math.min(constraints.timeout_ms ?? mostMs, mostMs)
   if (constraints.deadline_ts === undefined) return asked
   const [row] = await database.query<{ now_ms: number }>(NOW)
   const left = constraints.deadline_ts * 1000 - (row?.now_ms ?? Infinity)
@@ -57,7 +77,7 @@ async function timeLeftMs({ constraints }: SolvePayload, { database }: SolveCont
   return Math.min(asked, left)
 }
 
-function taskOf(problem: Fields, outputSpec: unknown): Task {
+function taskOf(problem: Fields, outputSpec: unknown, further: readonly string[]): Task {
   switch (problem['type']) {
     case 'math': {
       const { expression } = problem
@@ -67,7 +87,7 @@ function taskOf(problem: Fields, outputSpec: unknown): Task {
     case 'text':
       return { task: 'text', problem }
     default:
-      throw new Unsolvable('UNSUPPORTED_PROBLEM', 'type must be one of math, text, captcha, code.')
+      throw new Unsolvable('UNSUPPORTED_PROBLEM', `type must be one of ${[...BUILT_IN, ...further].join(', ')}.`)
   }
 }
 

@@ -1,0 +1,150 @@
+// Plug-ins: types of problems that functions of the deployment's owner solve (SOLVER_PLUGINS). They run in a thread of their
+// own, so that none of them can hold the server: one that does not stop when its time is up is ended with the thread, and
+// what else ran there is tried again in a new one.
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Worker } from 'node:worker_threads'
+import type { Problem } from '@reeve/sdk/solvers'
+import { StartError } from '../../../core/start-error.ts'
+import { besideAs, startThread } from '../bounded/start-thread.ts'
+import type { Solution } from '../solvers/solution.ts'
+import type { Asked, FromThread, ToThread } from './thread.ts'
+
+const GRACE_MS = 1000
+const ANSWER_CHARS_MAX = 4_000_000
+const MESSAGE_CHARS_MAX = 500
+const CODE = /^[A-Z][A-Z0-9_]{0,63}$/
+
+export interface PluginProblem {
+  type: string
+  problem: Problem
+  challengeId: string
+  outputSpec: unknown
+}
+
+export interface Limits {
+  timeoutMs: number
+  signal: AbortSignal
+}
+
+export interface Plugins {
+  types: readonly string[]
+  /** Throws an error after which it may be tried again. */
+  solve(asked: PluginProblem, limits: Limits): Promise<Solution>
+  close(): Promise<void>
+}
+
+export const noPlugins: Plugins = {
+  types: [],
+  solve: () => Promise.reject(new Error('There are no plug-ins.')),
+  close: async () => {},
+}
+
+/** A module that cannot be loaded keeps the server from starting. */
+export async function openPlugins(paths: readonly string[], taken: readonly string[]): Promise<Plugins> {
+  if (paths.length === 0) return noPlugins
+  const modules = paths.map((path) => pathToFileURL(resolve(path)).href)
+  let room = await startRoom(modules)
+  const again = room.types.find((type) => taken.includes(type))
+  if (again !== undefined) {
+    await room.end()
+    throw new StartError(`SOLVER_PLUGINS: ${again} problems are solved by Reeve itself.`)
+  }
+
+  return {
+    types: room.types,
+    async solve(asked, limits) {
+      if (room.isGone()) room = await startRoom(modules)
+      return room.solve(asked, limits)
+    },
+    close: () => room.end(),
+  }
+}
+
+type Answer = Extract<FromThread, { id: number }> | 'gone' | 'late'
+
+/** One thread, from its start to its end. */
+async function startRoom(modules: readonly string[]) {
+  const thread = startThread(besideAs('thread', import.meta.url), { workerData: modules })
+  const waiting = new Map<number, (answer: Answer) => void>()
+  const post = (message: ToThread) => thread.postMessage(message, [])
+  let isGone = false
+  let lastId = 0
+  thread.once('exit', () => {
+    isGone = true
+    for (const settle of waiting.values()) settle('gone')
+  })
+  const types = await loaded(thread).catch(async (error: unknown) => {
+    await thread.terminate()
+    throw error
+  })
+  thread.on('message', (message: FromThread) => {
+    if ('id' in message) waiting.get(message.id)?.(message)
+  })
+
+  const ask = (asked: PluginProblem, { timeoutMs, signal }: Limits) =>
+    new Promise<Answer>((resolve) => {
+      const id = (lastId += 1)
+      const stop = () => post(id)
+      const settle = (answer: Answer) => {
+        clearTimeout(timer)
+        clearTimeout(lastTimer)
+        signal.removeEventListener('abort', stop)
+        waiting.delete(id)
+        resolve(answer)
+      }
+      const timer = setTimeout(stop, timeoutMs)
+      const lastTimer = setTimeout(() => settle('late'), timeoutMs + GRACE_MS)
+      signal.addEventListener('abort', stop)
+      waiting.set(id, settle)
+      if (isGone) settle('gone')
+      else post({ id, ...asked } satisfies Asked)
+    })
+
+  return {
+    types,
+    isGone: () => isGone,
+    end: async () => void (await thread.terminate()),
+    async solve(asked: PluginProblem, limits: Limits): Promise<Solution> {
+      const started = performance.now()
+      const answer = await ask(asked, limits)
+      if (answer === 'gone') throw new Error('The thread of the plug-ins ended.')
+      if (answer === 'late') await thread.terminate()
+      const isLate = answer === 'late' || (!answer.ok && performance.now() - started >= limits.timeoutMs)
+      return isLate ? failed('TIMEOUT', `Not solved within ${limits.timeoutMs} ms.`) : solutionFrom(answer, asked.type)
+    },
+  }
+}
+
+/** The types that the modules solve. */
+function loaded(thread: Worker): Promise<string[]> {
+  thread.ref() // until it has spoken: nothing else may keep the process alive yet
+  return new Promise<string[]>((resolve, reject) => {
+    const fail = (why: string) => reject(new StartError(`SOLVER_PLUGINS: ${why}.`))
+    thread.once('message', (message: FromThread) => {
+      if ('loaded' in message) resolve(message.loaded)
+      else fail('broken' in message ? message.broken : 'the thread of the plug-ins did not start')
+    })
+    thread.once('error', (error) => fail(error.message))
+    thread.once('exit', () => fail('a module ended its thread'))
+  }).finally(() => thread.unref())
+}
+
+const failed = (code: string, message: string): Solution => ({
+  status: 'failed',
+  error_code: code,
+  error_message: message,
+})
+
+function solutionFrom(answer: Exclude<Answer, string>, type: string): Solution {
+  if (!answer.ok) {
+    const message = answer.message.slice(0, MESSAGE_CHARS_MAX).toWellFormed().replaceAll('\0', '')
+    if (answer.code === null) throw new Error(`The plug-in for ${type} failed: ${message}`)
+    return failed(CODE.test(answer.code) ? answer.code : 'SOLVER_FAILED', message)
+  }
+  const { answer: text } = answer
+  if (typeof text !== 'string') return failed('SOLVER_FAILED', 'The answer of the plug-in is not a string.')
+  if (text.length > ANSWER_CHARS_MAX) return failed('TOO_LARGE', 'The answer is too long.')
+  const clean = text.toWellFormed().replaceAll('\0', '\u{fffd}')
+  return { status: 'success', answer: clean, metadata: { solver: type } }
+}

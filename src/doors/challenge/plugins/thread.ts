@@ -1,0 +1,75 @@
+// The thread of the plug-ins: loads the modules, then runs their functions, many at a time, and answers each.
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Problem, SolverContext } from '@reeve/sdk/solvers'
+import { isObject } from '../signed.ts'
+
+export interface Asked {
+  id: number
+  type: string
+  problem: Problem
+  challengeId: string
+  outputSpec: unknown
+}
+
+/** A number: the problem of this id is not wanted any more. */
+export type ToThread = Asked | number
+
+export type FromThread =
+  | { id: number; ok: true; answer: unknown }
+  /** No code: it may be tried again. */
+  | { id: number; ok: false; code: string | null; message: string }
+  | { loaded: string[] }
+  | { broken: string }
+
+type Run = (problem: Problem, context: SolverContext) => unknown
+
+const solvers = new Map<string, Run>()
+const running = new Map<number, AbortController>()
+const say = (message: FromThread) => parentPort?.postMessage(message, [])
+
+parentPort?.on('message', (message: ToThread) => {
+  if (typeof message === 'number') running.get(message)?.abort()
+  else void solve(message)
+})
+void load(workerData)
+
+async function load(modules: unknown): Promise<void> {
+  try {
+    for (const url of Array.isArray(modules) ? modules : []) await add(String(url))
+    say({ loaded: [...solvers.keys()] })
+  } catch (error) {
+    say({ broken: messageOf(error) })
+  }
+}
+
+async function add(url: string): Promise<void> {
+  const module: unknown = await import(url)
+  const given = isObject(module) ? module['solvers'] : undefined
+  if (!isObject(given)) throw new Error(`${url} does not export solvers`)
+  for (const [type, run] of Object.entries(given)) {
+    if (!isRun(run)) throw new Error(`${url}: ${type} is not a function`)
+    if (solvers.has(type)) throw new Error(`${url}: there is another solver for ${type}`)
+    solvers.set(type, run)
+  }
+}
+
+const isRun = (value: unknown): value is Run => typeof value === 'function'
+
+async function solve({ id, type, problem, challengeId, outputSpec }: Asked): Promise<void> {
+  const interruption = new AbortController()
+  running.set(id, interruption)
+  try {
+    const answer = await solvers.get(type)?.(problem, { challengeId, outputSpec, signal: interruption.signal })
+    say({ id, ok: true, answer: typeof answer === 'string' ? answer : null })
+  } catch (error) {
+    say({ id, ok: false, code: codeOf(error), message: messageOf(error) })
+  } finally {
+    running.delete(id)
+  }
+}
+
+/** By its shape: the plug-in may have another copy of the SDK. */
+const codeOf = (error: unknown): string | null =>
+  error instanceof Error && error.name === 'Unsolvable' && 'code' in error ? String(error.code) : null
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,90 @@
+// A server that plays the Solver and dies, by SIGKILL, the first time it comes to a step of a challenge's way. Where the server
+// has no hook for a step, the connections that the step goes through are watched: to PostgreSQL, and to the Challenger.
+import http from 'node:http'
+import { Client } from 'pg'
+import { parseConfig } from '../../src/core/config.ts'
+import type { Step } from '../../src/core/hands/hands.ts'
+import { openLog } from '../../src/core/log.ts'
+import { doorSettings } from '../../src/doors/doors.ts'
+import { start } from '../../src/main.ts'
+import { tell } from './wiring.ts'
+
+export type SolverStep =
+  /** The request is committed, the 202 has not left. */
+  | 'answering'
+  | 'acquiring'
+  | Step
+  /** The row of the outbox is claimed, nothing is dialled. */
+  | 'dialling'
+  /** The Challenger's 200 was read, and nothing was written down. */
+  | 'answered'
+  /** The attempt is in the log, the row is still pending. */
+  | 'settling'
+
+export interface SolverOptions {
+  settings: Record<string, string>
+  role: 'up' | 'serve'
+  dieAt: SolverStep | null
+}
+
+const options: SolverOptions = JSON.parse(process.argv[2] ?? '')
+process.once('disconnect', () => process.exit(1)) // the parent is gone
+
+const reach = (step: SolverStep) => {
+  if (step === options.dieAt) process.kill(process.pid, 'SIGKILL')
+}
+
+watchDatabase()
+watchCallbacks()
+const settings = parseConfig(options.settings, doorSettings())
+const running = await start({
+  settings,
+  role: options.role,
+  log: openLog(settings.core),
+  onStep: async (step, { kind }) => (kind === 'solve' ? reach(step) : undefined),
+})
+await tell({ what: 'ready', line: running.url ?? '' })
+
+function watchDatabase(): void {
+  const { query } = Client.prototype
+  const watched = function (this: Client, ...args: unknown[]) {
+    const text = textOf(args[0])
+    if (text.includes('with picked as materialized') && valuesOf(args[0]).includes('solve')) reach('acquiring')
+    if (text.includes('update outbox_events') && text.includes('r.status')) reach('settling')
+    const isAccepting = text.includes('insert into solve_requests')
+    const made: unknown = Reflect.apply(query, this, isAccepting ? afterwards(args, () => reach('answering')) : args)
+    if (isAccepting && made instanceof Promise) void made.then(() => reach('answering'))
+    return made
+  }
+  Reflect.set(Client.prototype, 'query', watched)
+}
+
+/** The pool passes a callback as the last argument. */
+function afterwards(args: readonly unknown[], then: () => void): readonly unknown[] {
+  const callback = args.at(-1)
+  if (typeof callback !== 'function') return args
+  const both = (...answer: unknown[]) => {
+    then()
+    Reflect.apply(callback, undefined, answer)
+  }
+  return [...args.slice(0, -1), both]
+}
+
+function watchCallbacks(): void {
+  const { request } = http
+  const watched = (...args: unknown[]) => {
+    reach('dialling')
+    const made: unknown = Reflect.apply(request, http, args)
+    if (made instanceof http.ClientRequest) {
+      made.prependListener('response', (answer) => answer.once('end', () => reach('answered')))
+    }
+    return made
+  }
+  Reflect.set(http, 'request', watched)
+}
+
+const textOf = (query: unknown): string =>
+  typeof query === 'object' && query !== null && 'text' in query ? String(query.text) : ''
+
+const valuesOf = (query: unknown): readonly unknown[] =>
+  typeof query === 'object' && query !== null && 'values' in query && Array.isArray(query.values) ? query.values : []

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { outboxCleaning } from '../../src/core/outbox/cleaning.ts'
+import { deliveryLogCleaning } from '../../src/doors/challenge/delivery-log.ts'
+import { migrationFolders } from '../../src/main.ts'
+import { testDatabase } from '../support/database.ts'
+
+const { signal } = new AbortController()
+
+/** Passes until it says that there is no more. */
+async function clean(loop: ReturnType<typeof outboxCleaning>): Promise<number> {
+  for (let passes = 1; passes < 100; passes += 1) if (!(await loop.runOnce(signal))) return passes
+  return assert.fail('it never ends')
+}
+
+test('delivered rows of the outbox are thrown away when they are old; pending and dead ones stay', async (t) => {
+  const { database } = await testDatabase(t)
+  await database.query(`
+    insert into outbox_events (topic, payload, status, created_at)
+    select 'letters', '{}', (array['delivered', 'dead', 'pending'])[1 + n % 3], now() - interval '31 days'
+      from generate_series(0, 8) as n`)
+  await database.query(`
+    insert into outbox_events (topic, payload, status, created_at)
+    select 'letters', '{}', 'delivered', now() - interval '29 days' from generate_series(0, 8) as n`)
+  const loop = outboxCleaning(database, 30, 4)
+
+  const passes = await clean(loop)
+  const again = await clean(loop)
+
+  assert.equal(passes, 3) // two pages of old ones, and one that ends with a young one
+  assert.equal(again, 2) // it begins at the beginning
+  const left = await database.query(
+    'select status, count(*)::integer from outbox_events group by status order by status',
+  )
+  assert.deepEqual(left, [
+    { status: 'dead', count: 3 },
+    { status: 'delivered', count: 9 },
+    { status: 'pending', count: 3 },
+  ])
+})
+
+test('challenge: the log of attempts is thrown away when it is old', async (t) => {
+  const { database } = await testDatabase(t, migrationFolders().slice(1))
+  await database.query(`
+    insert into challenge_deliveries (direction, challenge_id, request_id, outbox_id, attempt, url, duration_ms, created_at)
+    select 'send', 'c' || n, 'r', n, 1, 'https://a.example/', 1, now() - (35.5 - n) * interval '1 day'
+      from generate_series(0, 9) as n`)
+
+  const passes = await clean(deliveryLogCleaning(database, 30, 2))
+
+  assert.equal(passes, 4)
+  const left = await database.query('select challenge_id from challenge_deliveries order by delivery_id')
+  assert.deepEqual(
+    left.map((row) => row['challenge_id']),
+    ['c6', 'c7', 'c8', 'c9'],
+  )
+})
