@@ -1,10 +1,11 @@
 // `npm run bench -- <suite> [options]`: picks the suite and sees to it that nothing it started outlives it.
 
+import { judgeSuite } from './judge/suite.ts'
 import { ledgerSuite } from './ledger/suite.ts'
 import type { Suite } from './suite.ts'
 import { createTeardown } from './teardown.ts'
 
-const SUITES: readonly Suite[] = [ledgerSuite]
+const SUITES: readonly Suite[] = [ledgerSuite, judgeSuite]
 
 await main(process.argv.slice(2))
 

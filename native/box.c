@@ -1,15 +1,14 @@
 // A box: its namespaces, its file system, and its first process, which forks each run.
 //
-// The helper makes detached, read-only copies of mounts of the host. A process born in new namespaces (user, pid, mount, ipc, uts,
-// net) hangs them into an empty tmpfs, makes that its root and lets go of the host's. It is process 1 of the box: whatever
-// loses its parent falls to it, and when it dies, or the helper does, the kernel kills the rest.
+// The helper makes detached, read-only copies of mounts of the host. A process born in new namespaces (user, pid,
+// mount, ipc, uts, net) hangs them into an empty tmpfs, makes that its root and lets go of the host's. It is process 1
+// of the box: whatever loses its parent falls to it, and when it dies, or the helper does, the kernel kills the rest.
 //
-// With the right to do so (root) it has one id of the host and the programs another, and neither is root. Without, both have the
-// user's own, and it is protected by being process 1, by not being dumpable, and by the filter.
+// With the right to do so (root) it has one id of the host and the programs another, and neither is root. Without, both
+// have the user's own, and it is protected by being process 1, by not being dumpable, and by the filter.
 #include "reeve-box.h"
 
 #include <grp.h>
-#include <libgen.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/mount.h>
@@ -79,8 +78,8 @@ static int copy_mount(const char *path, uint64_t attributes) {
   return close(fd), -1;
 }
 
-// A program can open its input again through /proc/self/fd, and may own the file: only a mount that is read-only keeps it as it
-// is. (And one of that file alone does not tell its name.)
+// A program can open its input again through /proc/self/fd, and may own the file: only a mount that is read-only keeps
+// it as it is. (And one of that file alone does not tell its name.)
 int open_input(const char *path) {
   char link[64];
   int copy = copy_mount(path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV);
@@ -134,7 +133,7 @@ static int send_message(int to, const void *bytes, size_t size, const int *fds, 
   if (count > 0) {
     message.msg_control = control.bytes;
     message.msg_controllen = CMSG_SPACE(fd_bytes);
-    control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(fd_bytes)};
+    control.header = (struct cmsghdr){CMSG_LEN(fd_bytes), SOL_SOCKET, SCM_RIGHTS};
     memcpy(CMSG_DATA(&control.header), fds, fd_bytes);
   }
   return sendmsg(to, &message, MSG_NOSIGNAL) < 0 ? failed("sendmsg between helper and box") : 0;
@@ -143,7 +142,8 @@ static int send_message(int to, const void *bytes, size_t size, const int *fds, 
 static ssize_t receive_message(int from, void *room, size_t size, int *fds, int *count) {
   union control control;
   struct iovec part = {room, size};
-  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
   ssize_t length = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
   struct cmsghdr *header = length < 0 ? NULL : CMSG_FIRSTHDR(&message);
   *count = header == NULL ? 0 : (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
@@ -159,13 +159,17 @@ int box_open(struct box *box, const struct json *command) {
   struct box_message ready;
   bind_count = 0;
   if (add_binds(command) == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) failed("socketpair");
-  if (trouble.err == 0 && (box->pid = fork_into(namespaces, cgroup_box_fd(), &pidfd)) == 0) first_process(ends[1], command);
+  if (trouble.err == 0 && (box->pid = fork_into(namespaces, cgroup_box_fd(), &pidfd)) == 0) {
+    close(ends[0]); // so that the helper's death can be seen
+    first_process(ends[1], command);
+  }
   if (trouble.err == 0 && box->pid < 0) failed("clone3(new namespaces)");
   box->socket = ends[0];
   for (int i = 0; i < bind_count; i++) close(binds[i].fd);
   close(ends[1]);
   close(pidfd);
-  if (trouble.err == 0 && map_ids(box->pid, BOX_USER_ID, uid, gid) == 0 && send_message(box->socket, "", 1, NULL, 0) == 0) {
+  if (trouble.err == 0 && map_ids(box->pid, BOX_USER_ID, uid, gid) == 0 &&
+      send_message(box->socket, "", 1, NULL, 0) == 0) {
     if (box_receive(box, &ready, &pidfd)) trouble = ready.trouble;
     else failed("start the first process of a box");
   }
@@ -227,7 +231,8 @@ static int build_root(const struct json *command) {
     return failed("mount(proc)");
   if (syscall(SYS_pivot_root, ".", ".") != 0) return failed("pivot_root");
   if (umount2(".", LAZILY) != 0 || chdir("/") != 0) return failed("umount the host's root");
-  if (syscall(SYS_mount_setattr, AT_FDCWD, "/", 0, &read_only, sizeof read_only) != 0) return failed("mount_setattr(\"/\")");
+  if (syscall(SYS_mount_setattr, AT_FDCWD, "/", 0, &read_only, sizeof read_only) != 0)
+    return failed("mount_setattr(\"/\")");
   return sethostname("box", 3) == 0 ? 0 : failed("sethostname");
 }
 
@@ -242,10 +247,10 @@ static void mount_tmp(int64_t size) {
 
 static void limit(int resource, int64_t value) { // never above what the helper has: that would be refused
   struct rlimit now;
-  getrlimit((__rlimit_resource_t)resource, &now);
+  getrlimit(resource, &now);
   if ((rlim_t)value < now.rlim_max) now.rlim_max = (rlim_t)value;
   now.rlim_cur = now.rlim_max;
-  if (setrlimit((__rlimit_resource_t)resource, &now) != 0) failed("setrlimit(%d)", resource);
+  if (setrlimit(resource, &now) != 0) failed("setrlimit(%d)", resource);
 }
 
 static void set_limits(const struct json *command) {
@@ -295,8 +300,8 @@ static _Noreturn void become_program(const struct json *command, const int *fds,
 }
 
 static void add_usage(struct box_message *ended, const struct rusage *usage) {
-  int64_t seconds = usage->ru_utime.tv_sec + usage->ru_stime.tv_sec, us = usage->ru_utime.tv_usec + usage->ru_stime.tv_usec;
-  ended->cpu_ns += seconds * 1000000000 + us * 1000;
+  ended->cpu_ns += (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000LL;
+  ended->cpu_ns += (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000LL;
   if (usage->ru_maxrss * 1024 > ended->rss_bytes) ended->rss_bytes = usage->ru_maxrss * 1024;
 }
 
@@ -340,13 +345,22 @@ static void run(int socket, char *line, const int *fds, int fd_count, int last_p
   trouble.err = 0;
 }
 
+// What the helper had open is none of the box's business.
+static void close_others(int one, int other) {
+  int low = other >= 3 && other < one ? other : one, high = other > one ? other : one;
+  if (low > 3) syscall(SYS_close_range, 3, low - 1, 0);
+  if (high > low + 1) syscall(SYS_close_range, low + 1, high - 1, 0);
+  syscall(SYS_close_range, high + 1, ~0U, 0);
+}
+
 static _Noreturn void first_process(int socket, const struct json *command) {
   static char line[LINE_BYTES_MAX];
   struct box_message ready = {.what = BOX_READY};
   int fds[PASSED_FDS_MAX], count, null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int i = 0; i < 3; i++) dup2(null, i);
   if (receive_message(socket, line, 1, fds, &count) != 1) _exit(1); // until the ids are mapped
-  if (privileged && (setgroups(0, NULL) != 0 || setresgid(0, 0, 0) != 0 || setresuid(0, 0, 0) != 0)) failed("setresuid(0)");
+  if (privileged && (setgroups(0, NULL) != 0 || setresgid(0, 0, 0) != 0 || setresuid(0, 0, 0) != 0))
+    failed("setresuid(0)");
   prctl(PR_SET_PDEATHSIG, SIGKILL); // after the change of ids, which forgets it
   prctl(PR_SET_DUMPABLE, 0);
   for (int capability = 0; prctl(PR_CAPBSET_DROP, capability) == 0; capability++) continue;
@@ -358,8 +372,10 @@ static _Noreturn void first_process(int socket, const struct json *command) {
   before_program = mmap(NULL, sizeof *before_program, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (before_program == MAP_FAILED) failed("mmap");
   if (trouble.err == 0) build_root(command);
+  close_others(socket, last_pid);
   ready.trouble = trouble;
   send_message(socket, &ready, sizeof ready, NULL, 0);
-  while (trouble.err == 0 && receive_message(socket, line, sizeof line, fds, &count) > 0) run(socket, line, fds, count, last_pid);
+  while (trouble.err == 0 && receive_message(socket, line, sizeof line, fds, &count) > 0)
+    run(socket, line, fds, count, last_pid);
   _exit(0); // and with it goes whatever is left inside
 }

@@ -1,12 +1,13 @@
-// Counts and limits the CPU time, memory and processes of a run, with cgroup v1 or v2. The driver has made the slot's folder (one
-// with v2; one each in the memory, cpuacct and pids trees with v1). In it there is
+// Counts and limits the CPU time, memory and processes of a run, with cgroup v1 or v2. The driver has made the slot's
+// folder (one with v2; one each in the memory, cpuacct and pids trees with v1). In it there is
 //
 //   run   the processes of the run in progress
 //   box   v2: the first processes of boxes, which fork runs into `run`
 //
-// A run's process joins by itself before it executes the program (v1: writes 0 to tasks, which takes no global lock) or is born
-// there (v2: CLONE_INTO_CGROUP), so that all of the program's memory is charged and nothing else: there is no baseline to take off.
-// A v1 cgroup is used again, its peak reset, while little is left charged to it; otherwise, and always with v2, a run gets a new one.
+// A run's process joins by itself before it executes the program (v1: writes 0 to tasks, which takes no global lock) or
+// is born there (v2: CLONE_INTO_CGROUP), so that all of the program's memory is charged and nothing else: there is no
+// baseline to take off. A v1 cgroup is used again, its peak reset, while little is left charged to it; otherwise, and
+// always with v2, a run gets a new one.
 #include "reeve-box.h"
 
 #include <sys/stat.h>
@@ -59,7 +60,8 @@ static void remove_folder(int slot, const char *name) { // the last process may 
   for (int i = 0; i < REMOVE_TRIES && unlinkat(slot, name, AT_REMOVEDIR) != 0 && errno == EBUSY; i++) usleep(1000);
 }
 
-// v2: the first process of a box, which forks runs, may have an id of its own. It has to own cgroup.procs here and above.
+// v2: the first process of a box, which forks runs, may have an id of its own. It has to own cgroup.procs here and
+// above.
 static int allow_forks(int folder) {
   if (!may_chown || version == CGROUP_V1 || fchownat(folder, "cgroup.procs", BOX_ROOT_ID, (gid_t)-1, 0) == 0) return 0;
   return failed("chown(cgroup.procs)");
@@ -70,7 +72,8 @@ static int make_run(void) {
     if (joins[i] > 0) close(joins[i]);
     remove_folder(slots[i], "run");
     if (mkdirat(slots[i], "run", 0755) != 0) return failed("mkdir(run) in a cgroup");
-    joins[i] = version == CGROUP_V1 ? openat(slots[i], "run/tasks", O_WRONLY | O_CLOEXEC) : openat(slots[i], "run", O_CLOEXEC);
+    if (version == CGROUP_V1) joins[i] = openat(slots[i], "run/tasks", O_WRONLY | O_CLOEXEC);
+    else joins[i] = openat(slots[i], "run", O_DIRECTORY | O_CLOEXEC);
     if (joins[i] < 0) return failed("open(run) in a cgroup");
     if (allow_forks(joins[i]) != 0) return -1;
   }
@@ -89,9 +92,10 @@ static int make_run(void) {
 
 static int make_box_leaf(void) {
   int control = openat(slots[0], "cgroup.subtree_control", O_WRONLY | O_CLOEXEC);
-  if (control < 0 || write(control, "+memory +pids", 13) != 13) return failed("write(cgroup.subtree_control, +memory +pids)");
+  if (control < 0 || write(control, "+memory +pids", 13) != 13) return failed("write(cgroup.subtree_control)");
   close(control);
-  if (mkdirat(slots[0], "box", 0755) != 0 || (box_fd = openat(slots[0], "box", O_CLOEXEC)) < 0) return failed("mkdir(box) in a cgroup");
+  if (mkdirat(slots[0], "box", 0755) != 0) return failed("mkdir(box) in a cgroup");
+  if ((box_fd = openat(slots[0], "box", O_DIRECTORY | O_CLOEXEC)) < 0) return failed("open(box) in a cgroup");
   return allow_forks(slots[0]);
 }
 
@@ -100,7 +104,8 @@ int cgroup_start(enum cgroup_version which, char **folders, bool has_ids) {
   may_chown = has_ids;
   if (version == CGROUP_NONE) return 0;
   for (; trees < (version == CGROUP_V1 ? TREES_MAX : 1); trees++)
-    if ((slots[trees] = open(folders[trees], O_DIRECTORY | O_CLOEXEC)) < 0) return failed("open(\"%s\")", folders[trees]);
+    if ((slots[trees] = open(folders[trees], O_DIRECTORY | O_CLOEXEC)) < 0)
+      return failed("open(\"%s\")", folders[trees]);
   return version == CGROUP_V2 && make_box_leaf() != 0 ? -1 : make_run();
 }
 
@@ -153,6 +158,7 @@ void cgroup_usage(struct usage *usage) {
   if (files[PEAK] >= 0) usage->memory_bytes = get(PEAK, NULL);
   if (get(EVENTS, "oom_kill") == start.oom_kills) return;
   // For the run's own limit, or because the machine as a whole is out of memory: then the run was below its limit.
-  usage->out_of_memory = version == CGROUP_V1 ? get(PEAK, NULL) >= start.limit - RESIDUE_BYTES_MAX : get(EVENTS, "oom") > 0;
+  if (version == CGROUP_V1) usage->out_of_memory = get(PEAK, NULL) >= start.limit - RESIDUE_BYTES_MAX;
+  else usage->out_of_memory = get(EVENTS, "oom") > 0;
   usage->killed_by_machine = !usage->out_of_memory;
 }

@@ -1,5 +1,6 @@
-// Just enough JSON for the driver's commands: one flat object a line of strings, integers, true, false, null and lists of strings.
-// Strings are unescaped in place. JSON.stringify writes \u only for control characters, so no other code is taken.
+// Just enough JSON for the driver's commands: one flat object a line of strings, integers, true, false, null and lists
+// of strings. Strings are unescaped in place. JSON.stringify writes \u only for control characters, so no other code is
+// taken.
 #include "reeve-box.h"
 
 static char *skip_space(char *at) { return at + strspn(at, " \t\r\n"); }

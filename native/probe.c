@@ -1,5 +1,5 @@
-// Tries, from inside a box, what the sandbox promises to prevent; the driver runs it before it trusts the sandbox. `escape HOSTFILE`
-// says on standard output what succeeded and should not have.
+// Tries, from inside a box, what the sandbox promises to prevent; the driver runs it before it trusts the sandbox.
+// `escape HOSTFILE` says on standard output what succeeded and should not have.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -53,12 +52,17 @@ static int processes(void) { // 0 if the limit of fewer than PROCESSES_TRIED hol
   return 1;
 }
 
+static void touch(size_t bytes) {
+  volatile char *memory = malloc(bytes);
+  for (size_t i = 0; memory != NULL && i < bytes; i += 4096) memory[i] = 1;
+}
+
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
   if (strcmp(what, "escape") == 0) return escape(argc > 2 ? argv[2] : "/");
   if (strcmp(what, "processes") == 0) return processes();
   if (strcmp(what, "spin") == 0) for (volatile unsigned long i = 0;; i++) continue;
   if (strcmp(what, "output") == 0) for (signal(SIGXFSZ, SIG_IGN);;) if (write(1, what, 6) != 6) return 0;
-  if (strcmp(what, "memory") == 0) memset(mmap(NULL, 1 << 28, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 1 << 28);
+  if (strcmp(what, "memory") == 0) touch(1 << 28);
   return 0;
 }

@@ -1,26 +1,31 @@
-// reeve-box: runs programs that nobody trusts, and says what became of them. One process per slot; the judge's TypeScript drives it.
+// reeve-box: runs programs that nobody trusts, and says what became of them. One process per slot; the judge's
+// TypeScript drives it.
 //
 // Theory of operation
 //
 //   driver ──stdin──► helper ──socket──► first process of a box ──fork──► a run
 //          ◄─stdout──        ◄─────────                            cgroup, limits, filter, execve
 //
-//   The driver writes one JSON object a line: open a box, run a program in it, close the box; and the helper answers with one. SIGUSR1
-//   kills what runs. A box (box.c) is made once per submission and is what is slow to make: namespaces, a read-only file
-//   system of its own, no network. A run is a fork of the box's first process: a fresh /tmp, nobody's id, no capability, a filter on
-//   its system calls (seccomp.c), and a cgroup that counts all its processes (cgroup.c). When the program ends, the rest of its
-//   processes are killed and waited for, and only then is the run over.
+//   The driver writes one JSON object a line: open a box, run a program in it, close the box; and the helper answers
+//   with one. SIGUSR1 kills what runs. A box (box.c) is made once per submission and is what is slow to make:
+//   namespaces, a read-only file system of its own, no network. A run is a fork of the box's first process: a fresh
+//   /tmp, nobody's id, no capability, a filter on its system calls (seccomp.c), and a cgroup that counts all its
+//   processes (cgroup.c). When the program ends, the rest of its processes are killed and waited for, and only then is
+//   the run over.
 //
-//   The helper is outside and watches: CPU time of the whole cgroup, wall-clock time less what the program waited for a core, size of
-//   the output, memory. It sleeps until the next limit could be reached at the earliest. Whoever reaches one is killed by a pidfd.
+//   The helper is outside and watches: CPU time of the whole cgroup, wall-clock time less what the program waited for a
+//   core, size of the output, memory. It sleeps until the next limit could be reached at the earliest. Whoever reaches
+//   one is killed by a pidfd.
 //
-//   The program writes to the files given to it and to nothing else: no descriptor of the helper or the driver is ever in the box.
-//   What fails before the program runs is told through memory shared until execve, and is a System Error; what happens afterwards is
-//   the program's. Verdicts, the first that applies: SE (the sandbox failed), OLE (bytes written), MLE (killed for memory, or its
-//   static data alone is too big), TLE (CPU time), TLE (wall clock), RE (exit code or signal), OK.
+//   The program writes to the files given to it and to nothing else: no descriptor of the helper or the driver is ever
+//   in the box. What fails before the program runs is told through memory shared until execve, and is a System Error;
+//   what happens afterwards is the program's. Verdicts, the first that applies: SE (the sandbox failed), OLE (bytes
+//   written), MLE (killed for memory, or its static data alone is too big), TLE (CPU time), TLE (wall clock), RE (exit
+//   code or signal), OK.
 //
-//   Death. The end of stdin (the driver is gone) kills the run and ends the helper; the helper's death kills the box's first process
-//   (PDEATHSIG), whose death kills the rest (pid namespace). The driver removes the cgroups of a helper that could not.
+//   Death. The end of stdin (the driver is gone) kills the run and ends the helper; the helper's death kills the box's
+//   first process (PDEATHSIG), whose death kills the rest (pid namespace). The driver removes the cgroups of a helper
+//   that could not.
 #include "reeve-box.h"
 
 #include <poll.h>
@@ -42,6 +47,7 @@ enum {
 
 struct trouble trouble;
 static struct box box = {-1, -1};
+static int64_t cores;
 static volatile sig_atomic_t kill_requested;
 
 static void request_kill(int signal) { kill_requested = signal; }
@@ -103,7 +109,8 @@ static mode_t type_of(int fd, int64_t *size) {
   return stat.st_mode & S_IFMT;
 }
 
-// A FIFO is opened without waiting for its other end: whoever connects two programs holds both ends until both have started.
+// A FIFO is opened without waiting for its other end: whoever connects two programs holds both ends until both have
+// started.
 static int open_output(const char *path) {
   const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   int fd = open(path, flags, 0600);
@@ -122,7 +129,8 @@ static int open_files(const struct json *command, int *fds) {
   for (int i = 0; i < 3; i++) {
     const char *path = json_text(command, names[i]);
     fds[i] = path == NULL ? open("/dev/null", O_RDWR | O_CLOEXEC) : i == 0 ? open_input(path) : open_output(path);
-    if (fds[i] < 0 || fcntl(fds[i], F_SETFL, fcntl(fds[i], F_GETFL) & ~O_NONBLOCK) != 0) return failed("open %s", names[i]);
+    if (fds[i] < 0 || fcntl(fds[i], F_SETFL, fcntl(fds[i], F_GETFL) & ~O_NONBLOCK) != 0)
+      return failed("open %s", names[i]);
   }
   return 0;
 }
@@ -147,13 +155,15 @@ static void end_run(struct watch *watch, enum end why) {
   watch->killed_at = now_ns();
 }
 
-// The kernel adds a running program's time to its cgroup only at a tick; the program's own clock is exact at any moment.
+// The kernel adds a running program's time to its cgroup only at a tick; the program's own clock is exact at any
+// moment.
 static int64_t cpu_used_ns(struct watch *watch) {
   struct timespec time;
   clockid_t clock;
   int64_t counted = cgroup_cpu_ns();
   if (watch->pid == 0) watch->pid = (int)proc_number("self/fdinfo/", watch->pidfd, "", "Pid: %lld");
-  if (watch->pid <= 0 || clock_getcpuclockid(watch->pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return counted;
+  if (watch->pid <= 0 || clock_getcpuclockid(watch->pid, &clock) != 0) return counted;
+  if (clock_gettime(clock, &time) != 0) return counted;
   int64_t exact = time.tv_sec * 1000 * MS + time.tv_nsec;
   return exact > counted ? exact : counted;
 }
@@ -169,7 +179,8 @@ static int64_t output_of(const struct watch *watch) {
 static int64_t check(struct watch *watch) {
   struct usage usage = {0};
   cgroup_usage(&usage);
-  int64_t cpu_left = watch->cpu_ns - cpu_used_ns(watch), wall = now_ns() - watch->began, wall_left = watch->wall_ns - wall;
+  int64_t cpu_left = watch->cpu_ns - cpu_used_ns(watch);
+  int64_t wall = now_ns() - watch->began, wall_left = watch->wall_ns - wall;
   if (output_of(watch) > watch->output_bytes) end_run(watch, OUTPUT);
   if (usage.out_of_memory) end_run(watch, MEMORY);
   if (cpu_left < 0) end_run(watch, CPU_TIME);
@@ -180,7 +191,7 @@ static int64_t check(struct watch *watch) {
     if (wall_left < 0) end_run(watch, WALL_CLOCK);
     else if (wall > PATIENCE * watch->wall_ns) end_run(watch, STARVED);
   }
-  int64_t cores = sysconf(_SC_NPROCESSORS_ONLN), sleep = cpu_left / (cores < watch->processes ? cores : watch->processes);
+  int64_t sleep = cpu_left / (cores < watch->processes ? cores : watch->processes);
   if (wall_left < sleep) sleep = wall_left;
   if (sleep > TICK_MS * MS) return TICK_MS * MS;
   return sleep < STEP_US * 1000 ? STEP_US * 1000 : sleep;
@@ -189,7 +200,7 @@ static int64_t check(struct watch *watch) {
 static void wait_for_end(struct watch *watch) {
   int64_t sleep = TICK_MS * MS;
   while (watch->killed_at == 0 || now_ns() - watch->killed_at < KILL_WAIT_MS * MS) {
-    struct pollfd ends[] = {{.fd = box.socket, .events = POLLIN}, {.fd = watch->end == REQUEST ? -1 : 0, .events = POLLRDHUP}};
+    struct pollfd ends[] = {{box.socket, POLLIN, 0}, {watch->end == REQUEST ? -1 : 0, POLLRDHUP, 0}};
     struct timespec timeout = {sleep / (1000 * MS), sleep % (1000 * MS)};
     ppoll(ends, 2, &timeout, NULL);
     if (ends[0].revents != 0) {
@@ -207,37 +218,48 @@ static void wait_for_end(struct watch *watch) {
 
 // ---- its report
 
+static const struct verdict {
+  const char *word, *status;
+} SE = {"SE", "System Error"}, OLE = {"OLE", "Output Limit Exceeded"}, MLE = {"MLE", "Memory Limit Exceeded"},
+  TLE = {"TLE", "Time Limit Exceeded"}, RE = {"RE", "Runtime Error"}, OK = {"OK", "Finished"};
+
+static struct verdict verdict_of(const struct watch *watch, bool broken) {
+  if (broken) return SE;
+  if (output_of(watch) > watch->output_bytes) return OLE;
+  if (watch->usage.out_of_memory) return MLE;
+  if (watch->usage.cpu_ns > watch->cpu_ns || watch->end == CPU_TIME) return TLE;
+  if (watch->end == WALL_CLOCK || watch->end == STARVED) return TLE;
+  return watch->ended.status != 0 ? RE : OK;
+}
+
 // Judge JSON v1: the contract's fields in the contract's order, then its older names, then what Reeve adds.
 static void report(const struct json *command, const struct watch *watch) {
-  static const struct { const char *verdict, *status; } SE = {"SE", "System Error"}, OLE = {"OLE", "Output Limit Exceeded"},
-      MLE = {"MLE", "Memory Limit Exceeded"}, TLE = {"TLE", "Time Limit Exceeded"}, RE = {"RE", "Runtime Error"}, OK = {"OK", "Finished"};
   int status = watch->ended.status, signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  bool timed_out = watch->end == CPU_TIME || watch->end == WALL_CLOCK || watch->end == STARVED;
   char error[512] = "";
   if (trouble.err != 0) snprintf(error, sizeof error, "%s: %s", trouble.call, error_name());
   else if (watch->end == REQUEST) strcpy(error, "killed on request");
   else if (watch->usage.killed_by_machine) strcpy(error, "the machine ran out of memory");
-  typeof(OK) said = *error != 0 ? SE : output_of(watch) > watch->output_bytes ? OLE : watch->usage.out_of_memory ? MLE
-      : watch->usage.cpu_ns > watch->cpu_ns || timed_out ? TLE : status != 0 ? RE : OK;
+  struct verdict verdict = verdict_of(watch, *error != 0);
 
   const char *job_id = json_text(command, "job_id");
   long long time_ms = watch->usage.cpu_ns / MS, mem_kb = watch->usage.memory_bytes / 1024;
+  long long wall_ms = watch->ended.wall_ns / MS, output_bytes = output_of(watch);
   printf("{\"schema_version\":1,\"job_id\":");
   json_print(job_id == NULL ? "" : job_id);
-  printf(",\"attempt_id\":%lld,\"verdict\":\"%s\"", (long long)json_number(command, "attempt_id"), said.verdict);
+  printf(",\"attempt_id\":%lld,\"verdict\":\"%s\"", (long long)json_number(command, "attempt_id"), verdict.word);
   printf(",\"time_ms\":%lld,\"mem_kb\":%lld,\"exit_signal\":%d,\"sandbox_error\":", time_ms, mem_kb, signal);
   json_print(error);
-  printf(",\"status\":\"%s\",\"time_used\":%lld,\"memory_used\":%lld", said.status, time_ms, mem_kb);
+  printf(",\"status\":\"%s\",\"time_used\":%lld,\"memory_used\":%lld", verdict.status, time_ms, mem_kb);
   printf(",\"exit_code\":%d,\"error\":", signal != 0 ? 128 + signal : WEXITSTATUS(status));
   json_print(error);
-  printf(",\"wall_ms\":%lld,\"output_bytes\":%lld", (long long)(watch->ended.wall_ns / MS), (long long)output_of(watch));
+  printf(",\"wall_ms\":%lld,\"output_bytes\":%lld", wall_ms, output_bytes);
   printf(",\"starved\":%s", watch->end == STARVED ? "true" : "false");
   printf(",\"degraded\":%s}\n", cgroup_version() == CGROUP_NONE ? "true" : "false");
   fflush(stdout);
 }
 
-// What was written to a file may still be in the page cache and charged to the run. That is no memory of the program's, and the
-// kernel takes it back at the limit; but what was resident in it at once counts in any case.
+// What was written to a file may still be in the page cache and charged to the run. That is no memory of the program's,
+// and the kernel takes it back at the limit; but what was resident in it at once counts in any case.
 static int64_t without_output(const struct watch *watch) {
   int64_t charged = watch->usage.memory_bytes, own = charged - output_of(watch), resident = watch->ended.rss_bytes;
   return own > resident ? own : charged < resident ? charged : resident;
@@ -286,20 +308,21 @@ static void obey(char *line) {
 }
 
 int main(int argc, char **argv) {
-  const char *how = argc > 1 ? argv[1] : "";
-  enum cgroup_version version = strcmp(how, "v1") == 0 ? CGROUP_V1 : strcmp(how, "v2") == 0 ? CGROUP_V2 : CGROUP_NONE;
-  char **folders = argv + 2;
-  if (argc != (version == CGROUP_V1 ? 5 : version == CGROUP_V2 ? 3 : 2) || (version == CGROUP_NONE && strcmp(how, "degraded") != 0))
+  static char line[LINE_BYTES_MAX];
+  static const struct { const char *name; int folders; } versions[] = {{"degraded", 0}, {"v1", 3}, {"v2", 1}};
+  int version = 0;
+  while (version < 3 && (argc < 2 || strcmp(argv[1], versions[version].name) != 0)) version++;
+  if (version == 3 || argc != 2 + versions[version].folders)
     return fputs("usage: reeve-box v1 MEMORY CPUACCT PIDS | v2 FOLDER | degraded\n", stderr), 2;
   signal(SIGPIPE, SIG_IGN);
   signal(SIGUSR1, request_kill);
   prctl(PR_SET_TIMERSLACK, 1);
-  if (box_start() == 0) cgroup_start(version, folders, box_privileged());
+  cores = sysconf(_SC_NPROCESSORS_ONLN);
+  if (box_start() == 0) cgroup_start((enum cgroup_version)version, argv + 2, box_privileged());
   answer("ready");
-  static char line[LINE_BYTES_MAX];
   if (trouble.err == 0)
     while (fgets(line, sizeof line, stdin) != NULL) obey(line);
   box_close(&box);
-  cgroup_stop(folders);
+  cgroup_stop(argv + 2);
   return 0;
 }

@@ -16,8 +16,8 @@
 
 enum { LINE_BYTES_MAX = 128 * 1024, FIELDS_MAX = 32, WORDS_MAX = 1024, BINDS_MAX = 64, PASSED_FDS_MAX = 8 };
 
-// The first call that failed while a command was obeyed. It travels beside the program's own outcome, so that a failure of the
-// sandbox is never taken for one of the program.
+// The first call that failed while a command was obeyed. It travels beside the program's own outcome, so that a failure
+// of the sandbox is never taken for one of the program.
 struct trouble {
   int err; // 0: none
   char call[256];

@@ -1,8 +1,9 @@
-// Which system calls a program may make. Namespaces, ids and missing capabilities already keep it in; the filter takes away
-// what they leave: the kernel's larger attack surfaces, and whatever could outlive a run inside the box (System V IPC, keys).
+// Which system calls a program may make. Namespaces, ids and missing capabilities already keep it in; the filter takes
+// away what they leave: the kernel's larger attack surfaces, and whatever could outlive a run inside the box (System V
+// IPC, keys).
 //
-// A denied call fails with EPERM, or ENOSYS where libraries know another way. Another architecture's calls (int 0x80, x32)
-// kill the program: their numbers mean something else. Calls newer than this file do not exist.
+// A denied call fails with EPERM, or ENOSYS where libraries know another way. Another architecture's calls (int 0x80,
+// x32) kill the program: their numbers mean something else. Calls newer than this file do not exist.
 #include "reeve-box.h"
 
 #include <linux/audit.h>
@@ -27,9 +28,9 @@ enum { NEWEST_CALL = 462, X32_BIT = 0x40000000 }; // 462 is mseal, Linux 6.10
 
 static const int absent[] = {
     SYS_clone3, // its flags are in memory, where a filter cannot look; libraries fall back to clone
-    SYS_shmget, SYS_shmat, SYS_shmctl, SYS_shmdt, SYS_semget, SYS_semop, SYS_semctl, SYS_semtimedop, SYS_msgget, SYS_msgsnd,
-    SYS_msgrcv, SYS_msgctl, SYS_mq_open, SYS_mq_unlink, SYS_mq_timedsend, SYS_mq_timedreceive, SYS_mq_notify,
-    SYS_mq_getsetattr, SYS_inotify_init1, SYS_inotify_add_watch, SYS_fanotify_init, SYS_fanotify_mark,
+    SYS_shmget, SYS_shmat, SYS_shmctl, SYS_shmdt, SYS_semget, SYS_semop, SYS_semctl, SYS_semtimedop, SYS_msgget,
+    SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_mq_open, SYS_mq_unlink, SYS_mq_timedsend, SYS_mq_timedreceive,
+    SYS_mq_notify, SYS_mq_getsetattr, SYS_inotify_init1, SYS_inotify_add_watch, SYS_fanotify_init, SYS_fanotify_mark,
     SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_io_setup, SYS_io_submit,
 #ifdef SYS_inotify_init
     SYS_inotify_init,
@@ -41,7 +42,8 @@ static const int denied[] = {
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp, 438 /* pidfd_getfd */,
     SYS_move_pages, SYS_migrate_pages, SYS_perf_event_open,
     // who waits for a core, and how long (that time is not counted)
-    SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_sched_setaffinity, SYS_ioprio_set,
+    SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_sched_setaffinity,
+    SYS_ioprio_set,
     // files
     SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, 428 /* open_tree */, 429 /* move_mount */, 430 /* fsopen */,
     431 /* fsconfig */, 432 /* fsmount */, 433 /* fspick */, 442 /* mount_setattr */, 457 /* statmount */,
@@ -54,15 +56,20 @@ static const int denied[] = {
     SYS_socket, SYS_bind, SYS_connect, SYS_listen, SYS_accept, SYS_accept4,
     // the machine
     SYS_kexec_load, SYS_kexec_file_load, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_reboot, SYS_syslog,
-    SYS_sethostname, SYS_setdomainname, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_vhangup,
+    SYS_sethostname, SYS_setdomainname, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex,
+    SYS_vhangup,
 #ifdef __x86_64__
     SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl,
 #endif
 };
 
-enum { NEW_NAMESPACES = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET };
+enum {
+  NEW_NAMESPACES =
+      CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET
+};
 
-// Rules on one argument (its lower half: the kernel reads no more of these): deny when it is, is not, or has bits of a value.
+// Rules on one argument (its lower half: the kernel reads no more of these): deny when it is, is not, or has bits of a
+// value.
 static const struct rule {
   int call, argument;
   enum { IS, IS_NOT, HAS } when;
@@ -70,7 +77,7 @@ static const struct rule {
 } rules[] = {
     {SYS_clone, 0, HAS, NEW_NAMESPACES},
     {SYS_socketpair, 0, IS_NOT, AF_UNIX},
-    {SYS_prlimit64, 0, IS_NOT, 0}, // another process's limits: without privileges the box's own first process has the same id
+    {SYS_prlimit64, 0, IS_NOT, 0}, // without root the first process of the box has the program's id
     {SYS_personality, 0, IS_NOT, 0xffffffff}, // asking is allowed
     {SYS_ioctl, 1, IS, TIOCSTI},
     {SYS_ioctl, 1, IS, 0x541c /* TIOCLINUX */},

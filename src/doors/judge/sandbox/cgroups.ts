@@ -70,10 +70,9 @@ export async function openCgroups(hierarchy: Hierarchy): Promise<Cgroups> {
   for (const tree of trees) await makeBase(version, tree)
   for (const { mount, base } of trees.toReversed()) await sweep(join(mount, base))
 
-  const owner = `slot-${identity(process.pid)}`
   const newSlot = () => {
     slotsMade += 1
-    return makeSlot(hierarchy, `${owner}-${slotsMade}`)
+    return makeSlot(hierarchy, `slot-${identity(process.pid)}-${slotsMade}`)
   }
   await (await newSlot()).remove() // the base may be there and somebody else's
   return { version, newSlot }

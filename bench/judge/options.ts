@@ -1,0 +1,55 @@
+import { parseArgs } from 'node:util'
+
+const PARTS = ['sandbox'] as const
+
+export interface Options {
+  parts: readonly (typeof PARTS)[number][]
+  /** Of each contestant in each repetition. */
+  runs: number
+  repetitions: number
+  /** Where isolate is, if it is not on the path. */
+  isolate: string
+  jsonFile: string | null
+}
+
+const FULL = { runs: 200, repetitions: 5 }
+const QUICK = { runs: 20, repetitions: 1 }
+
+export const OPTIONS_HELP = `\
+  --part a,b         (${PARTS.join(', ')})
+  --runs N           runs of each contestant in each repetition (${FULL.runs})
+  --repetitions N    (${FULL.repetitions})
+  --isolate PATH     the isolate program, set up for its boxes (isolate)
+  --json FILE        write every number there, too
+  --quick            one small repetition: shows that it works, not how fast`
+
+export function parseOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      part: { type: 'string' },
+      runs: { type: 'string' },
+      repetitions: { type: 'string' },
+      isolate: { type: 'string', default: 'isolate' },
+      json: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+    },
+  })
+  const size = values.quick ? QUICK : FULL
+  const wanted = values.part?.split(',') ?? PARTS
+  const unknown = wanted.find((name) => !PARTS.some((part) => part === name))
+  if (unknown !== undefined) throw new Error(`--part: no ${unknown}; there is ${PARTS.join(', ')}`)
+  return {
+    parts: PARTS.filter((part) => wanted.includes(part)),
+    runs: positive('--runs', values.runs) ?? size.runs,
+    repetitions: positive('--repetitions', values.repetitions) ?? size.repetitions,
+    isolate: values.isolate,
+    jsonFile: values.json ?? null,
+  }
+}
+
+function positive(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${option}: expected a positive integer, got "${text}"`)
+  return Number(text)
+}

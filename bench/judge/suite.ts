@@ -1,0 +1,40 @@
+// The judge, in parts: what its sandbox costs beside other ways to run a program.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cpus, release, tmpdir, totalmem, type } from 'node:os'
+import { join } from 'node:path'
+import type { Suite } from '../suite.ts'
+import type { Teardown } from '../teardown.ts'
+import { OPTIONS_HELP, parseOptions, type Options } from './options.ts'
+import { measureSandbox } from './sandbox/measure-sandbox.ts'
+
+/** Prints what it finds as tables and returns it for --json. */
+export type Part = (options: Options, folder: string, teardown: Teardown) => Promise<{ text: string; json: unknown }>
+
+const PARTS: Readonly<Record<Options['parts'][number], Part>> = { sandbox: measureSandbox }
+
+export const judgeSuite: Suite = {
+  name: 'judge',
+  summary:
+    'the sandbox against a bare spawn, bubblewrap and isolate: time per run, runs per second, precision of limits',
+  options: OPTIONS_HELP,
+
+  async run(args, teardown) {
+    const options = parseOptions(args)
+    const folder = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
+    teardown.add(() => rm(folder, { recursive: true, force: true }))
+    const results: Record<string, unknown> = {}
+    console.log(`\nMachine: ${machine()}.`)
+    for (const part of options.parts) {
+      const { text, json } = await PARTS[part](options, folder, teardown)
+      console.log(`\n${text}\n`)
+      results[part] = json
+    }
+    if (options.jsonFile !== null)
+      await writeFile(options.jsonFile, `${JSON.stringify({ machine: machine(), options, ...results }, null, 2)}\n`)
+  },
+}
+
+const machine = () =>
+  `${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, ${type()} ${release()}; ` +
+  `Node ${process.versions.node}`
