@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { startPostgres, startRedis } from './support/servers.ts'
 
-const CONCURRENCY = 2
+const CONCURRENCY = 3 // one more than the cores of a small machine: tests wait as much as they work
 const FILE_TIMEOUT_MS = 300_000
 
 const only = process.argv.slice(2)

@@ -36,7 +36,10 @@ async function live(t: TestContext, env: Record<string, string> = {}) {
   const connect = async (path = '/live') => {
     const socket = new WebSocket(url.replace('http', 'ws') + path, { headers: { authorization: `Bearer ${token}` } })
     t.after(() => socket.terminate())
+    // The first messages may come with the answer to the upgrade: they wait until the test listens.
+    socket.once('open', () => socket.pause())
     await once(socket, 'open')
+    setImmediate(() => socket.resume())
     return socket
   }
   return { ...all, url, token, connect, connections }
