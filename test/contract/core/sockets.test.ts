@@ -33,16 +33,18 @@ async function live(t: TestContext, env: Record<string, string> = {}) {
   guard = requireSocket(all.identity, all.config)
   const { url } = await all.http.listen()
   const { token } = await all.account('root', ['ADMIN'])
-  const connect = async (path = '/live') => {
+  /** Listen before you wait: the first messages may come with the answer to the upgrade. */
+  const open = (path: string) => {
     const socket = new WebSocket(url.replace('http', 'ws') + path, { headers: { authorization: `Bearer ${token}` } })
     t.after(() => socket.terminate())
-    // The first messages may come with the answer to the upgrade: they wait until the test listens.
-    socket.once('open', () => socket.pause())
-    await once(socket, 'open')
-    setImmediate(() => socket.resume())
     return socket
   }
-  return { ...all, url, token, connect, connections }
+  const connect = async () => {
+    const socket = open('/live')
+    await once(socket, 'open')
+    return socket
+  }
+  return { ...all, url, token, open, connect, connections }
 }
 
 /** What the server answers when it refuses to upgrade. */
@@ -156,7 +158,7 @@ describe('/admin/events', () => {
     )
     await publish(all, [{ channel: 'other', type: 'n', payload: null }])
 
-    const socket = await all.connect('/admin/events?channel=c&since=0')
+    const socket = all.open('/admin/events?channel=c&since=0')
     const seen: { id: number; payload: { n: number } }[] = []
     const done = new Promise<void>((resolve) => {
       socket.on('message', (data) => {
@@ -164,6 +166,7 @@ describe('/admin/events', () => {
         if (seen.length === 520) resolve()
       })
     })
+    await once(socket, 'open')
     for (let n = 500; n < 520; n += 1) await publish(all, [event(n)])
     await done
 
@@ -173,7 +176,7 @@ describe('/admin/events', () => {
     )
     assert.deepEqual(Object.keys(seen[0] ?? {}), ['id', 'channel', 'type', 'payload', 'at'])
 
-    const later = await all.connect(`/admin/events?channel=c&since=${seen[517]?.id}`)
+    const later = all.open(`/admin/events?channel=c&since=${seen[517]?.id}`)
     const [first] = await once(later, 'message')
     assert.equal(JSON.parse(String(first)).payload.n, 518)
   })

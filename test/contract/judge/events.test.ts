@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { cannotTest } from '../../judge/rig.ts'
 import { ReeveClient, type JudgeEvent } from '@reeve/sdk'
 import { packageFiles, packageOf } from '../../support/zip.ts'
+import { until } from '../../support/until.ts'
 import { account, ask, judged, openClient, putProblem, setup, startServer, submit, TWICE } from './setup.ts'
 
 const SLOW_TESTS = Object.fromEntries(
@@ -112,6 +113,7 @@ describe('judge GET /status/{job_id}/events', { skip: cannotTest }, () => {
     const second = await startServer(t, { on: at, folder: server.folder })
     const client = await openClient(t, at)
     assert.equal((await judged(second.url, ann, body.job_id)).verdict, 'AC')
-    assert.equal((await client.query(`select from events where type = 'finished'`)).rowCount, 1)
+    const told = async () => (await client.query(`select from events where type = 'finished'`)).rowCount
+    await until('the end is told', async () => (await told()) === 1)
   })
 })
