@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import type { Readable } from 'node:stream'
 import { after } from 'node:test'
 import { startEmbedded } from '../../src/core/embedded/server.ts'
 
@@ -40,7 +41,10 @@ export async function startRedis(
   const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  for await (const chunk of child.stdout) if (String(chunk).includes('Ready to accept connections')) break
+  if (!(await saysReady(child.stdout))) {
+    if (options.port !== undefined) throw new Error(`redis-server did not start on port ${port}.`)
+    return startRedis({ ...options, dir }) // somebody else was given the free port meanwhile
+  }
   child.stdout.resume()
   const stop = async () => {
     if (child.exitCode === null && child.signalCode === null) {
@@ -50,6 +54,11 @@ export async function startRedis(
     if (options.dir === undefined) await rm(dir, { recursive: true, force: true })
   }
   return { at: `redis://127.0.0.1:${port}`, stop, child }
+}
+
+async function saysReady(output: Readable): Promise<boolean> {
+  for await (const chunk of output) if (String(chunk).includes('Ready to accept connections')) return true
+  return false
 }
 
 export const temporaryFolder = (): Promise<string> => mkdtemp(path.join(tmpdir(), 'reeve-test-'))
