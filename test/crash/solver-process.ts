@@ -47,14 +47,18 @@ await tell({ what: 'ready', line: running.url ?? '' })
 
 function watchDatabase(): void {
   const { query } = Client.prototype
+  let hasAccepted = false // hands look for jobs before there is one
+  const accepted = () => {
+    hasAccepted = true
+    reach('answering')
+  }
   const watched = function (this: Client, ...args: unknown[]) {
     const text = textOf(args[0])
-    if (text.includes('with picked as materialized') && valuesOf(args[0]).includes('solve')) reach('acquiring')
+    if (hasAccepted && text.includes('with picked as materialized') && valuesOf(args[0]).includes('solve'))
+      reach('acquiring')
     if (text.includes('update outbox_events') && text.includes('r.status')) reach('settling')
     const isAccepting = text.includes('insert into solve_requests')
-    const made: unknown = Reflect.apply(query, this, isAccepting ? afterwards(args, () => reach('answering')) : args)
-    if (isAccepting && made instanceof Promise) void made.then(() => reach('answering'))
-    return made
+    return Reflect.apply(query, this, isAccepting ? afterwards(args, accepted) : args)
   }
   Reflect.set(Client.prototype, 'query', watched)
 }
@@ -83,8 +87,11 @@ function watchCallbacks(): void {
   Reflect.set(http, 'request', watched)
 }
 
-const textOf = (query: unknown): string =>
-  typeof query === 'object' && query !== null && 'text' in query ? String(query.text) : ''
+function textOf(query: unknown): string {
+  return typeof query === 'object' && query !== null && 'text' in query ? String(query.text) : ''
+}
 
-const valuesOf = (query: unknown): readonly unknown[] =>
-  typeof query === 'object' && query !== null && 'values' in query && Array.isArray(query.values) ? query.values : []
+function valuesOf(query: unknown): readonly unknown[] {
+  const isPlain = typeof query === 'object' && query !== null && 'values' in query
+  return isPlain && Array.isArray(query.values) ? query.values : []
+}
