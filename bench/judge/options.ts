@@ -1,23 +1,26 @@
 import { parseArgs } from 'node:util'
 
-const PARTS = ['sandbox'] as const
+const PARTS = ['sandbox', 'submissions'] as const
 
 export interface Options {
   parts: readonly (typeof PARTS)[number][]
   /** Of each contestant in each repetition. */
   runs: number
+  /** The same of submissions, which are some ten runs each. */
+  submissions: number
   repetitions: number
   /** Where isolate is, if it is not on the path. */
   isolate: string
   jsonFile: string | null
 }
 
-const FULL = { runs: 200, repetitions: 5 }
-const QUICK = { runs: 20, repetitions: 1 }
+const FULL = { runs: 200, submissions: 60, repetitions: 5 }
+const QUICK = { runs: 20, submissions: 10, repetitions: 1 }
 
 export const OPTIONS_HELP = `\
   --part a,b         (${PARTS.join(', ')})
   --runs N           runs of each contestant in each repetition (${FULL.runs})
+  --submissions N    submissions of each kind in each repetition (${FULL.submissions})
   --repetitions N    (${FULL.repetitions})
   --isolate PATH     the isolate program, set up for its boxes (isolate)
   --json FILE        write every number there, too
@@ -29,6 +32,7 @@ export function parseOptions(args: string[]): Options {
     options: {
       part: { type: 'string' },
       runs: { type: 'string' },
+      submissions: { type: 'string' },
       repetitions: { type: 'string' },
       isolate: { type: 'string', default: 'isolate' },
       json: { type: 'string' },
@@ -42,6 +46,7 @@ export function parseOptions(args: string[]): Options {
   return {
     parts: PARTS.filter((part) => wanted.includes(part)),
     runs: positive('--runs', values.runs) ?? size.runs,
+    submissions: positive('--submissions', values.submissions) ?? size.submissions,
     repetitions: positive('--repetitions', values.repetitions) ?? size.repetitions,
     isolate: values.isolate,
     jsonFile: values.json ?? null,

@@ -1,4 +1,4 @@
-// The judge, in parts: what its sandbox costs beside other ways to run a program.
+// The judge, in parts: what its sandbox costs beside other ways to run a program, and what its users get.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { cpus, release, tmpdir, totalmem, type } from 'node:os'
@@ -7,16 +7,20 @@ import type { Suite } from '../suite.ts'
 import type { Teardown } from '../teardown.ts'
 import { OPTIONS_HELP, parseOptions, type Options } from './options.ts'
 import { measureSandbox } from './sandbox/measure-sandbox.ts'
+import { measureSubmissions } from './submissions.ts'
 
 /** Prints what it finds as tables and returns it for --json. */
 export type Part = (options: Options, folder: string, teardown: Teardown) => Promise<{ text: string; json: unknown }>
 
-const PARTS: Readonly<Record<Options['parts'][number], Part>> = { sandbox: measureSandbox }
+const PARTS: Readonly<Record<Options['parts'][number], Part>> = {
+  sandbox: measureSandbox,
+  submissions: measureSubmissions,
+}
 
 export const judgeSuite: Suite = {
   name: 'judge',
   summary:
-    'the sandbox against a bare spawn, bubblewrap and isolate: time per run, runs per second, precision of limits',
+    'the sandbox against a bare spawn, bubblewrap and isolate: time per run, precision of limits; submissions per second',
   options: OPTIONS_HELP,
 
   async run(args, teardown) {
