@@ -1,5 +1,6 @@
 // Waiting for the end of a job. A hint on the bus says that it has ended; the database says how. Hints may be lost, so
-// that all who wait are looked up again every few seconds, in one query.
+// that it is asked again every few seconds which of all that are waited for have ended: nothing else of them is read, for
+// there may be thousands.
 import type { Bus } from '../events/bus.ts'
 import type { Loop } from '../loop.ts'
 import type { Job } from './job.ts'
@@ -7,6 +8,7 @@ import type { Job } from './job.ts'
 const CHANNEL = 'reeve:ended'
 const JOB_IDS_PER_MESSAGE = 200 // 37 bytes each; NOTIFY takes 8,000
 const LOOK_AGAIN_MS = 2000
+const LOOK_AT_ONCE = 5000
 const WAITING_MAX = 100_000
 
 export interface Ended {
@@ -20,15 +22,27 @@ export interface Ended {
 
 export const isEnded = (job: Job | null): boolean => job === null || job.state === 'done' || job.state === 'dead'
 
-export function openEnded(bus: Bus, read: (jobId: string) => Promise<Job | null>): Ended {
+export interface EndedReader {
+  read(jobId: string): Promise<Job | null>
+  /** Those that are done or dead, or gone. */
+  endedOf(jobIds: readonly string[]): Promise<string[]>
+}
+
+export function openEnded(bus: Bus, { read, endedOf }: EndedReader): Ended {
   const waiting = new Map<string, Set<() => void>>()
   const look = (jobIds: Iterable<string>) => {
     for (const jobId of jobIds) for (const check of waiting.get(jobId) ?? []) check()
   }
+  const lookAgain = async () => {
+    const jobIds = [...waiting.keys()]
+    for (let start = 0; start < jobIds.length; start += LOOK_AT_ONCE) {
+      look(await endedOf(jobIds.slice(start, start + LOOK_AT_ONCE)))
+    }
+  }
   const unsubscribe = bus.subscribe(
     CHANNEL,
     (message) => look(message.split(',')),
-    () => look(waiting.keys()),
+    () => void lookAgain().catch(() => {}), // the loop asks again, and says what is wrong
   )
 
   return {
@@ -74,7 +88,7 @@ export function openEnded(bus: Bus, read: (jobId: string) => Promise<Job | null>
       name: 'look again for jobs that somebody waits for',
       everyMs: LOOK_AGAIN_MS,
       runOnce: async () => {
-        look([...waiting.keys()])
+        await lookAgain()
         return false
       },
     },

@@ -21,7 +21,7 @@ import { fail, type FailAnswer, type FailRequest } from './fail.ts'
 import { finalize, finalizeIn, type FinalizeAnswer, type FinalizeRequest } from './finalize.ts'
 import { historyOf, type HistoryEntry } from './history.ts'
 import type { Acquired, Held, Job } from './job.ts'
-import { countJobs, getBriefs, getJobs, listJobs, type JobBrief, type JobCount, type ListFilter } from './read.ts'
+import { countJobs, endedOf, getBriefs, getJobs, listJobs, type JobBrief, type JobCount, type ListFilter } from './read.ts'
 import { release, type ReleaseAnswer, type ReleaseRequest } from './release.ts'
 import { renew, type RenewAnswer, type RenewRequest } from './renew.ts'
 import { replay, type EffectsOfReplay, type ReplayAnswer } from './replay.ts'
@@ -108,7 +108,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     run: async (jobIds) => (await getJobs(hot, jobIds)).map((job) => ({ job })),
   })
   const get = async (jobId: string) => (await read(jobId)).job
-  const ended = openEnded(options.bus, get)
+  const ended = openEnded(options.bus, { read: get, endedOf: (jobIds) => endedOf(hot, jobIds) })
 
   return {
     ...submitting(options),

@@ -10,6 +10,11 @@ const SELECT_JOBS = `select ${COLUMNS} from jobs where job_id = any($1::uuid[])`
 const SELECT_BRIEFS = `
   select job_id, kind, state, priority, payload, account_id, trace_id from jobs where job_id = any($1::uuid[])`
 
+const SELECT_ENDED = `
+  select asked.job_id from unnest($1::uuid[]) as asked (job_id)
+    left join jobs on jobs.job_id = asked.job_id
+   where jobs.job_id is null or jobs.finished_at is not null`
+
 // Newest first: a job's id begins with its time.
 const LIST_JOBS = `
   select ${COLUMNS} from jobs
@@ -37,6 +42,11 @@ export async function getJobs(on: Queryable, jobIds: readonly string[]): Promise
   const rows = await on.query<JobRow>(SELECT_JOBS, [jobIds])
   const jobOf = new Map(rows.map((row) => [row.job_id, jobFrom(row)]))
   return jobIds.map((jobId) => jobOf.get(jobId) ?? null)
+}
+
+/** Those that are done or dead, or gone. */
+export async function endedOf(on: Queryable, jobIds: readonly string[]): Promise<string[]> {
+  return (await on.query<{ job_id: string }>(SELECT_ENDED, [jobIds])).map((row) => row.job_id)
 }
 
 /** What it takes to announce a job, and no more: reading the times of a thousand jobs costs more than all the rest. */

@@ -7,7 +7,7 @@ import type { Idempotency } from '../../core/ledger/submit.ts'
 import { newJobId } from '../../core/random.ts'
 import { refused, type Refused } from '../../core/outcome.ts'
 import { audit } from './audit.ts'
-import { afterCommit, eventEffects, type Desk } from './desk.ts'
+import { afterOwnCommit, eventEffects, type Desk } from './desk.ts'
 import type { Page } from './domain.ts'
 import { told } from './events.ts'
 import { DESK_KIND, type DeskPayload } from './kind.ts'
@@ -63,7 +63,7 @@ export async function createTask(desk: Desk, asked: NewTask): Promise<Created> {
     const created = await desk.database.transaction((tx) => createIn(tx, desk, asked))
     if (created.ok && created.isNew) {
       desk.ledger.announce([DESK_KIND])
-      afterCommit(desk, [told.created(created.task)])
+      afterOwnCommit(desk, [told.created(created.task)])
       desk.mirror.waits(created.task)
       desk.counts.tasks.inc({ outcome: 'created' })
     }

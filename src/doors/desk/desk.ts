@@ -28,10 +28,16 @@ export interface Desk extends Deps {
 export const eventEffects = ({ events }: Pick<Desk, 'events'>, told: readonly DeskEvent[]): Effect[] =>
   told.map((event) => eventEffect(events, event))
 
-export function afterCommit({ mirror, sessionWaits, wakeOutbox }: Desk, told: readonly DeskEvent[]): void {
-  wakeOutbox()
+/** Of a transition of the ledger, which wakes the outbox by itself. */
+export function afterCommit({ mirror, sessionWaits }: Desk, told: readonly DeskEvent[]): void {
   mirror.publish(told)
   for (const { type, accountId, payload } of told) {
     if (type === 'session_cached') sessionWaits.announce({ accountId, domain: payload.domain })
   }
+}
+
+/** Of a transaction of the desk's own. */
+export function afterOwnCommit(desk: Desk, told: readonly DeskEvent[]): void {
+  desk.wakeOutbox()
+  afterCommit(desk, told)
 }

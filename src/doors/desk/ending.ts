@@ -1,28 +1,31 @@
 // The end of a task: an operator's word (solved, unsolvable) is the result of its job, and time or an admin buries it. What
 // the door keeps of it (the sealed solution, the session, the line of the trail, the events) commits with that.
 import type { Effect } from '../../core/ledger/effects.ts'
+import { opaque } from '../../core/ledger/refusal.ts'
 import { auditEffect, type Action } from './audit.ts'
 import { afterCommit, eventEffects, type Desk } from './desk.ts'
 import { told, type DeskEvent } from './events.ts'
-import { claim, holderOf, type HoldRefusal } from './holding.ts'
+import { claim, holderNow, holderOf, take, type HoldRefusal } from './holding.ts'
 import { secondsBetween } from './metrics.ts'
 import { storeSession, type NewSession } from './session-store.ts'
 import type { Parsed } from './solution.ts'
 import type { TaskRow } from './task.ts'
 
+// What the page of the task wanted to keep goes with it. The condition is hidden from the planner, which would otherwise walk
+// all open tasks for each that ends.
 const END = `
-  update captcha_task
-     set status = r.status, assigned_to = coalesce(r.operator, assigned_to), solver_result = r.solver_result,
-         solver_expires_at = r.expires_at, last_error = coalesce(r.error, last_error), locked_until = null,
-         unclaimed_since = null, lapsed_from = null, overdue_at = null, ended_at = clock_timestamp(),
-         updated_at = clock_timestamp()
-    from json_to_recordset($1) as r (job_id uuid, status text, operator text, solver_result text, expires_at timestamptz,
-         error text)
-   where captcha_task.job_id = r.job_id and captcha_task.ended_at is null`
-
-const FORGET_COOKIES = `
-  delete from captcha_cookie using json_to_recordset($1) as r (job_id uuid), captcha_task t
-   where t.job_id = r.job_id and captcha_cookie.uuid = t.uuid`
+  with ended as (
+    update captcha_task
+       set status = r.status, assigned_to = coalesce(r.operator, assigned_to), solver_result = r.solver_result,
+           solver_expires_at = r.expires_at, last_error = coalesce(r.error, last_error), locked_until = null,
+           unclaimed_since = null, lapsed_from = null, overdue_at = null, ended_at = clock_timestamp(),
+           updated_at = clock_timestamp()
+      from json_to_recordset($1) as r (job_id uuid, status text, operator text, solver_result text,
+           expires_at timestamptz, error text)
+     where captcha_task.job_id = r.job_id and ${opaque('captcha_task.ended_at is null')}
+    returning captcha_task.uuid
+  )
+  delete from captcha_cookie using ended where captcha_cookie.uuid = ended.uuid`
 
 /** Long enough to hand in what is at hand already. */
 const AT_ONCE_SEC = 60
@@ -37,13 +40,10 @@ export interface End {
 }
 
 /** What every end changes, whoever ends it. */
-export const endEffects = (jobId: string, { status, operator, solverResult, expiresAt, error }: End): Effect[] => [
-  {
-    sql: END,
-    row: { job_id: jobId, status, operator, solver_result: solverResult, expires_at: expiresAt ?? null, error },
-  },
-  { sql: FORGET_COOKIES, row: { job_id: jobId } },
-]
+export const endEffect = (jobId: string, { status, operator, solverResult, expiresAt, error }: End): Effect => ({
+  sql: END,
+  row: { job_id: jobId, status, operator, solver_result: solverResult, expires_at: expiresAt ?? null, error },
+})
 
 export type FinishAnswer =
   | { ok: true }
@@ -107,7 +107,7 @@ async function finish(desk: Desk, task: TaskRow, operator: string | null, what: 
     result,
     effects: [
       auditEffect({ action, actor: held.owner, uuid: task.uuid, operator: held.owner, detail: end.error ?? null }),
-      ...endEffects(held.jobId, { ...end, operator: held.owner }),
+      endEffect(held.jobId, { ...end, operator: held.owner }),
       ...(session === null ? [] : [storeSession(session)]),
       ...eventEffects(desk, events),
     ],
@@ -124,7 +124,7 @@ async function finish(desk: Desk, task: TaskRow, operator: string | null, what: 
 
 /** The operator's own lock, or that of a task that nobody has claimed, taken for the moment. */
 async function holdFor(desk: Desk, task: TaskRow, operator: string | null) {
-  const holder = await holderOf(desk, task)
+  const holder = await holderNow(desk, task)
   if (holder === 'ended') return { ok: false as const, code: 'ended' as const }
   if (holder !== null && (operator === null || holder.held.owner === operator)) {
     return { ok: true as const, held: holder.held }
@@ -132,7 +132,8 @@ async function holdFor(desk: Desk, task: TaskRow, operator: string | null) {
   if (holder === null && operator !== null && task.lapsed_from === operator) {
     return { ok: false as const, code: 'lapsed' as const }
   }
-  return claim(desk, task, { operator: operator ?? 'anonymous', lockSec: AT_ONCE_SEC, steals: false })
+  const claimer = { operator: operator ?? 'anonymous', lockSec: AT_ONCE_SEC, steals: false }
+  return (holder === null ? await take(desk, task, claimer) : null) ?? claim(desk, task, claimer)
 }
 
 async function refusalNow(desk: Desk, task: TaskRow): Promise<FinishAnswer> {

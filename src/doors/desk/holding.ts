@@ -79,8 +79,8 @@ export async function holderOf(desk: Desk, task: TaskRow): Promise<Holder | null
   return row === null ? 'ended' : holderNow(desk, row)
 }
 
-/** A lock that has lapsed is put back first, so that its event is told. */
-async function holderNow(desk: Desk, row: TaskRow): Promise<Holder | null | 'ended'> {
+/** The same, for a row that was read a moment ago. A lock that has lapsed is put back first, so that its event is told. */
+export async function holderNow(desk: Desk, row: TaskRow): Promise<Holder | null | 'ended'> {
   if (row.is_lapsed) await lapse(desk, [row.uuid])
   const job = await desk.ledger.get(row.job_id)
   if (job === null || job.state === 'done' || job.state === 'dead') return 'ended'
@@ -99,8 +99,8 @@ const holderFrom = ({ jobId, attemptId, leaseOwner }: Job, until: Date | null): 
   until,
 })
 
-/** Null: the ledger says that somebody else was quicker. */
-async function take(desk: Desk, task: TaskRow, { operator, lockSec }: Claimer): Promise<ClaimAnswer | null> {
+/** A task that nobody holds. Null: the ledger says that somebody else was quicker. */
+export async function take(desk: Desk, task: TaskRow, { operator, lockSec }: Claimer): Promise<ClaimAnswer | null> {
   const events = [told.assigned(task, operator)]
   const answer = await desk.ledger.acquire({
     jobId: task.job_id,

@@ -3,7 +3,7 @@
 import type { Kind } from '../../core/hands/kind.ts'
 import { parseJobId } from '../../core/ledger/job.ts'
 import { auditEffect } from './audit.ts'
-import { endEffects } from './ending.ts'
+import { endEffect } from './ending.ts'
 
 const REOPEN = `
   update captcha_task
@@ -25,7 +25,7 @@ export const deskKind: Kind = {
   name: DESK_KIND,
   effectsOfDeath: (job, reason) => [
     auditEffect({ action: 'cancelled', actor: 'admin', ...uuidOf(job.payload), detail: reason }),
-    ...endEffects(job.jobId, { status: 'unsolvable', error: reason }),
+    endEffect(job.jobId, { status: 'unsolvable', error: reason }),
   ],
   effectsOfReplay: (old, newJobId) => [
     auditEffect({ action: 'reopened', actor: 'admin', ...uuidOf(old.payload) }),

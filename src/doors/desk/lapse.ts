@@ -3,7 +3,7 @@
 // against a claim or a renewal: either that came first and there is nothing to put back, or it comes after.
 import { runEffects } from '../../core/ledger/effects.ts'
 import { auditEffect } from './audit.ts'
-import { afterCommit, eventEffects, type Desk } from './desk.ts'
+import { afterOwnCommit, eventEffects, type Desk } from './desk.ts'
 import { told } from './events.ts'
 import type { TaskRow } from './task.ts'
 
@@ -36,7 +36,7 @@ export async function lapse(desk: Desk, uuids: readonly string[] | null, limit =
     return { lapsed, events }
   })
   if (lapsed.length === 0) return 0
-  afterCommit(desk, events)
+  afterOwnCommit(desk, events)
   for (const task of lapsed) desk.mirror.waits(task)
   desk.counts.tasks.inc({ outcome: 'lapsed' }, lapsed.length)
   return lapsed.length

@@ -7,7 +7,7 @@ import { createTask } from './create-store.ts'
 import { parseTask } from './create-task.ts'
 import { afterCommit, eventEffects, type Desk } from './desk.ts'
 import { mayBeTask } from './domain-store.ts'
-import { endEffects } from './ending.ts'
+import { endEffect } from './ending.ts'
 import { told } from './events.ts'
 import { openSolution } from './open-solution.ts'
 
@@ -41,7 +41,7 @@ export const openOffer = (desk: Desk): Offer => ({
       reason,
       effects: [
         auditEffect({ action: 'cancelled', actor: CREATOR, uuid: task.uuid, detail: reason }),
-        ...endEffects(jobId, { status: 'unsolvable', error: reason }),
+        endEffect(jobId, { status: 'unsolvable', error: reason }),
         ...eventEffects(desk, events),
       ],
     })

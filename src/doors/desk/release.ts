@@ -8,7 +8,7 @@ import { SECURED } from '../../core/http/docs.ts'
 import { runEffects } from '../../core/ledger/effects.ts'
 import { refusalBody } from './assign.ts'
 import { auditEffect } from './audit.ts'
-import { afterCommit, eventEffects, type Desk } from './desk.ts'
+import { afterOwnCommit, eventEffects, type Desk } from './desk.ts'
 import { Locked, lockedBody } from './errors.ts'
 import { told, type DeskEvent } from './events.ts'
 import { actorOf, has, operatorGuard, operatorOf } from './guard.ts'
@@ -113,7 +113,7 @@ async function sayWord(
   })
   const now = (await desk.tasks.find(task.uuid)) ?? task
   if (!isSaid) return reply.code(409).send(notHeld(now, operator))
-  afterCommit(desk, events)
+  afterOwnCommit(desk, events)
   if (status === 'pending') desk.mirror.waits(now)
   return operatorView(now)
 }

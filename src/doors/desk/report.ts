@@ -7,7 +7,7 @@ import { SECURED } from '../../core/http/docs.ts'
 import { accountOf } from '../../core/http/guard.ts'
 import { runEffects } from '../../core/ledger/effects.ts'
 import { audit, auditEffect } from './audit.ts'
-import { afterCommit, eventEffects, type Desk } from './desk.ts'
+import { afterOwnCommit, eventEffects, type Desk } from './desk.ts'
 import { conflict, forbidden, taskNotFound } from './errors.ts'
 import { told } from './events.ts'
 import { actorOf, deskGuard, has, operatorGuard } from './guard.ts'
@@ -95,7 +95,7 @@ export async function reportBad(desk: Desk, task: TaskRow, actor: string, reason
     await runEffects(tx, [...(marked.length === 0 ? [] : [line]), ...eventEffects(desk, events)])
     return { isFirst: marked.length > 0, events }
   })
-  afterCommit(desk, events)
+  afterOwnCommit(desk, events)
   if (events.length > 0) desk.mirror.forgotten(task.domain)
   if (isFirst) desk.counts.tasks.inc({ outcome: 'reported_bad' })
   return { isFirst, hadSession: events.length > 0 }

@@ -9,7 +9,7 @@ import { preferredWaitMs, waitSignal } from '../../core/http/prefer.ts'
 import { HttpProblem } from '../../core/http/problem.ts'
 import { runEffects } from '../../core/ledger/effects.ts'
 import { auditEffect } from './audit.ts'
-import { afterCommit, eventEffects, type Desk } from './desk.ts'
+import { afterOwnCommit, eventEffects, type Desk } from './desk.ts'
 import { domainOf } from './domain.ts'
 import { told } from './events.ts'
 import { actorOf, deskGuard, has } from './guard.ts'
@@ -96,7 +96,7 @@ async function forget(desk: Desk, domain: string, accountId: number | null, acto
     await runEffects(tx, [...(gone.length === 0 ? [] : [line]), ...eventEffects(desk, events)])
     return events
   })
-  afterCommit(desk, events)
+  afterOwnCommit(desk, events)
   desk.mirror.forgotten(domain)
   return events.length
 }

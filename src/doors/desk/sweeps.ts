@@ -3,8 +3,8 @@
 import { runEffects } from '../../core/ledger/effects.ts'
 import type { Loop } from '../../core/loop.ts'
 import { auditEffect } from './audit.ts'
-import { afterCommit, eventEffects, type Desk } from './desk.ts'
-import { endEffects } from './ending.ts'
+import { afterOwnCommit, eventEffects, type Desk } from './desk.ts'
+import { endEffect } from './ending.ts'
 import { told } from './events.ts'
 import { lapse } from './lapse.ts'
 import { sweepKept } from './retention.ts'
@@ -16,18 +16,20 @@ const FIND_EXPIRED = `
    where t.unclaimed_since <= statement_timestamp() - $1 * interval '1 second' order by t.unclaimed_since limit $2`
 
 // A task is told as overdue once for its waiting and once for its being held; a change of hands starts it anew.
-const MARK_OVERDUE = `
+const markOverdue = (condition: string): string => `
   with late as materialized (
-    select t.uuid, t.locked_until is not null as is_held from captcha_task t
-     where t.overdue_at is null
-       and ($1::integer > 0 and t.unclaimed_since <= statement_timestamp() - $1::integer * interval '1 second' and t.status = 'pending'
-         or $2::integer > 0 and t.locked_until > statement_timestamp()
-            and t.claimed_at <= statement_timestamp() - $2::integer * interval '1 second')
-     limit $3 for update skip locked
+    select t.uuid from captcha_task t where t.overdue_at is null and ${condition} limit $2 for update skip locked
   )
   update captcha_task t set overdue_at = clock_timestamp() from late where t.uuid = late.uuid
-  returning t.id, t.uuid, t.account_id, t.domain, late.is_held,
+  returning t.id, t.uuid, t.account_id, t.domain,
             extract(epoch from clock_timestamp() - coalesce(t.unclaimed_since, t.claimed_at))::integer as seconds`
+
+const MARK_WAITING = markOverdue(
+  `t.unclaimed_since <= statement_timestamp() - $1 * interval '1 second' and t.status = 'pending'`,
+)
+const MARK_HELD = markOverdue(
+  `t.locked_until > statement_timestamp() and t.claimed_at <= statement_timestamp() - $1 * interval '1 second'`,
+)
 
 const BATCH = 500
 const LOOK_EVERY_MS = 1000
@@ -54,7 +56,7 @@ async function expire(desk: Desk, task: TaskRow): Promise<boolean> {
   const events = [told.expired(task)]
   const effects = [
     auditEffect({ action: 'expired', actor: 'reeve', uuid: task.uuid }),
-    ...endEffects(task.job_id, { status: 'expired' }),
+    endEffect(task.job_id, { status: 'expired' }),
     ...eventEffects(desk, events),
   ]
   const answer = await desk.ledger.bury({ jobId: task.job_id, reason: 'Nobody claimed it in time.', effects })
@@ -62,7 +64,7 @@ async function expire(desk: Desk, task: TaskRow): Promise<boolean> {
   const isEndedElsewhere = !answer.ok && answer.code !== 'lease_still_valid'
   if (isEndedElsewhere) await desk.database.transaction((tx) => runEffects(tx, effects))
   if (!answer.ok && !isEndedElsewhere) return false
-  afterCommit(desk, events)
+  afterOwnCommit(desk, events)
   desk.mirror.ended(task)
   desk.counts.tasks.inc({ outcome: 'expired' })
   return true
@@ -70,15 +72,20 @@ async function expire(desk: Desk, task: TaskRow): Promise<boolean> {
 
 export async function sweepOverdue(desk: Desk): Promise<boolean> {
   const { CAPTCHA_SLA_CLAIM_SECONDS: claimSec, CAPTCHA_SLA_SOLVE_SECONDS: solveSec } = desk.settings
-  if (claimSec === 0 && solveSec === 0) return false
-  type Late = Pick<TaskRow, 'id' | 'uuid' | 'account_id' | 'domain'> & { is_held: boolean; seconds: number }
+  const waiting = claimSec > 0 && (await tellOverdue(desk, MARK_WAITING, 'claim', claimSec))
+  const held = solveSec > 0 && (await tellOverdue(desk, MARK_HELD, 'solve', solveSec))
+  return waiting || held
+}
+
+async function tellOverdue(desk: Desk, sql: string, what: 'claim' | 'solve', seconds: number): Promise<boolean> {
+  type Late = Pick<TaskRow, 'id' | 'uuid' | 'account_id' | 'domain'> & { seconds: number }
   const events = await desk.database.transaction(async (tx) => {
-    const late = await tx.query<Late>(MARK_OVERDUE, [claimSec, solveSec, BATCH])
-    const events = late.map((task) => told.overdue(task, task.is_held ? 'solve' : 'claim', task.seconds))
+    const late = await tx.query<Late>(sql, [seconds, BATCH])
+    const events = late.map((task) => told.overdue(task, what, task.seconds))
     await runEffects(tx, eventEffects(desk, events))
     return events
   })
-  if (events.length > 0) afterCommit(desk, events)
+  if (events.length > 0) afterOwnCommit(desk, events)
   return events.length === BATCH
 }
 
@@ -89,6 +96,6 @@ export async function sweepSessions(desk: Desk): Promise<boolean> {
     await runEffects(tx, eventEffects(desk, events))
     return events
   })
-  if (events.length > 0) afterCommit(desk, events)
+  if (events.length > 0) afterOwnCommit(desk, events)
   return events.length === BATCH
 }

@@ -63,6 +63,17 @@ inBothModes('desk adapter: a picture is created, polled, solved and reported as 
   assert.equal(numbers.operators[0].reported_bad, 1)
 })
 
+test('desk adapter: what libraries send for what is not set is taken as not set', async (t) => {
+  const { call, uuidOf, operator } = await withKey(t)
+  const unset = { phrase: 0, case: false, numeric: 0, math: false, minLength: 0, maxLength: 0, comment: false, websiteURL: null }
+
+  const created = await call('createTask', { task: { type: 'ImageToTextTask', body: PNG.toString('base64'), ...unset } })
+  const { body } = await operator.get(`${TASKS}/${await uuidOf(created.taskId)}`)
+
+  assert.equal(created.errorId, 0)
+  assert.equal(body.form.question, 'Write down what the picture says.')
+})
+
 test('desk adapter: tokens of a widget, each call new work, on the same list of domains', async (t) => {
   const { call, uuidOf, operator } = await withKey(t)
   const task = (type: string, websiteURL = 'https://shop.example/') => ({
@@ -100,7 +111,7 @@ test('desk adapter: whatever is wrong is told with an errorId and status 200', a
   const rivalKey = (await rival.post('/auth/api-keys', { name: 'p' })).body
   const otherKey: string = rivalKey.api_key
   const operatorKey = (await operator.post('/auth/api-keys', { name: 'p' })).body
-  const text = { task: { type: 'TextCaptchaTask', comment: 'Two and two?' } }
+  const text = { task: { type: 'TextCaptchaTask', comment: 'Two and two?', minLength: null, numeric: 0 } }
   const { taskId } = await call('createTask', text)
   const codes: [string, object | string, string][] = [
     ['createTask', { ...text, clientKey: 'nonsense' }, 'ERROR_KEY_DOES_NOT_EXIST'],

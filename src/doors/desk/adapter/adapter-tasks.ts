@@ -78,10 +78,10 @@ function imageTask(task: Fields): AdaptedTask {
   if (imageFrom(body) === null) throw new AdapterError('ERROR_IMAGE_TYPE_NOT_SUPPORTED')
   const hints = [
     textOf(task, 'comment'),
-    task['phrase'] === true ? 'It is more than one word.' : null,
-    task['case'] === true ? 'Capitals matter.' : null,
+    isSet(task['phrase']) ? 'It is more than one word.' : null,
+    isSet(task['case']) ? 'Capitals matter.' : null,
     task['numeric'] === 2 ? 'There are only letters.' : null,
-    task['math'] === true ? 'Write down the result of the calculation.' : null,
+    isSet(task['math']) ? 'Write down the result of the calculation.' : null,
   ]
   const question = ['Write down what the picture says.', ...hints.filter((hint) => hint !== null)].join(' ')
   return questionTask(task, question, body)
@@ -119,9 +119,12 @@ function lengthOf(task: Fields, name: string): number {
   return value
 }
 
+/** Libraries say 0, false or nothing for what is not set. */
+const isSet = (value: unknown): boolean => value === true || value === 1
+
 function textOf(task: Fields, name: string): string | null {
-  const value = task[name]
-  if (value === undefined || value === null || value === '') return null
+  const value = task[name] ?? ''
+  if (value === '' || value === false || value === 0) return null
   if (typeof value !== 'string' || value.length > TEXT_CHARS_MAX) throw bad(`${name} is not a text.`)
   return value
 }
