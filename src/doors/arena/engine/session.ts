@@ -133,6 +133,7 @@ export class Session extends Timed implements Seen {
   /** To all who hear of it, here and elsewhere. */
   tell(text: string, frame: Buffer): void {
     this.audience.sendFrame(frame)
+    if (this.outposts.size === 0) return
     for (const node of this.outposts.nodes()) this.#world.post(node, `event ${this.sessionId} ${text}`)
   }
 

@@ -49,9 +49,9 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['session.unwatch', unwatch],
 ])
 
-export function hear(deps: ConversationDeps, speaker: Speaker, text: string): void {
+export function hear(deps: ConversationDeps, speaker: Speaker, data: Buffer): void {
   const { client } = speaker
-  const parsed = parseMessage(text)
+  const parsed = parseMessage(data)
   const refuse = (seq: number, code: SocketError) => client.send(errorText(code, client.language, seq))
   if (!parsed.ok) return refuse(parsed.seq, parsed.code)
 

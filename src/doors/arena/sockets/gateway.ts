@@ -37,8 +37,8 @@ export const gatewayRoute =
       socket.pause()
       socket.on('message', (data, isBinary) => {
         speaker.client.count()
-        if (isBinary) speaker.client.send(errorText('bad_request', speaker.client.language))
-        else hear(deps, speaker, String(data))
+        if (isBinary || !Buffer.isBuffer(data)) speaker.client.send(errorText('bad_request', speaker.client.language))
+        else hear(deps, speaker, data)
       })
       welcome(deps, speaker, socket).catch((error: unknown) => {
         request.log.error({ err: error }, 'a player could not be let in')
