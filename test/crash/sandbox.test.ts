@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { findHierarchy, openCgroups } from '../../src/doors/judge/sandbox/cgroups.ts'
 import { ProtocolError } from '../../src/doors/judge/sandbox/sandbox-error.ts'
 import { atEnd } from '../support/cleanup.ts'
@@ -95,6 +96,24 @@ for (const [step, attack] of Object.entries(STEPS)) {
     })
   })
 }
+
+test('killed at any moment while a box is opened, the helper leaves nothing', SAFETY, async () => {
+  const before = leftovers()
+  for (let afterMs = 0; afterMs < 12; afterMs += 0.5) {
+    const slot = (await sandbox()).openSlot()
+    const opened = slot.open({ workFolder: attackFolder(), writable: false, readOnlyPaths: [] })
+    opened.catch(() => {}) // looked at later
+    await until('the helper is there', () => boxedProcesses().length > 0)
+    await sleep(afterMs)
+    const { pid = 0 } = boxedProcesses()[0] ?? {}
+    process.kill(pid, 'SIGKILL')
+
+    await opened.catch((error: unknown) => assert(error instanceof ProtocolError, String(error)))
+    await slot.close()
+  }
+  await until('nothing is left', () => boxedProcesses().length === 0)
+  assert.deepEqual(leftovers(), before)
+})
 
 describe('the driver', SAFETY, () => {
   /** Another process that runs programs: a fork bomb and a sleeper in two slots. */

@@ -56,7 +56,7 @@ class Session {
   async helperFor(box: OpenBox): Promise<Helper> {
     if (this.isClosed) throw new SandboxError('The slot is closed.')
     if (this.helper?.isAlive === false) await this.drop()
-    this.helper ??= await this.options.launch()
+    this.helper ??= await this.launch()
     if (this.opened !== box) {
       this.opened = null
       const failure = failureIn(await this.helper.ask(box.command))
@@ -64,6 +64,14 @@ class Session {
       this.opened = box
     }
     return this.helper
+  }
+
+  /** Whoever closes the slot meanwhile does not see this helper: it ends here. */
+  private async launch(): Promise<Helper> {
+    const helper = await this.options.launch()
+    if (!this.isClosed) return helper
+    await helper.end()
+    throw new SandboxError('The slot is closed.')
   }
 
   /** The box has gone, or is about to: it is opened again if something is to run in it. */
