@@ -5,10 +5,11 @@ import { challengeSuite } from './challenge/suite.ts'
 import { deskSuite } from './desk/suite.ts'
 import { judgeSuite } from './judge/suite.ts'
 import { ledgerSuite } from './ledger/suite.ts'
+import { poolSuite } from './pool/suite.ts'
 import type { Suite } from './suite.ts'
 import { createTeardown } from './teardown.ts'
 
-const SUITES: readonly Suite[] = [ledgerSuite, judgeSuite, challengeSuite, deskSuite, arenaSuite]
+const SUITES: readonly Suite[] = [ledgerSuite, judgeSuite, challengeSuite, poolSuite, deskSuite, arenaSuite]
 
 await main(process.argv.slice(2))
 

@@ -21,6 +21,7 @@ const worker = (workerId: number, more: Partial<Worker> = {}): Worker => ({
   wrong: 0,
   agreed: 0,
   disagreed: 0,
+  proven: 0,
   seenAt: '',
   leaseUntil: '',
   given: null,
@@ -250,7 +251,7 @@ describe('what replicas say together', () => {
 })
 
 describe('reputation', () => {
-  const record = { passed: 0, wrong: 0, agreed: 0, disagreed: 0 }
+  const record = { passed: 0, wrong: 0, agreed: 0, disagreed: 0, proven: 0 }
 
   test('is (1 + passed + agreed) / (2 + passed + agreed + 3 · disagreed + 10 · wrong)', () => {
     assert.equal(scoreOf(record), 0.5)
@@ -259,11 +260,12 @@ describe('reputation', () => {
     assert.equal(scoreOf({ ...record, wrong: 1 }), 1 / 12)
   })
 
-  test('trust takes canaries, as many as there are, and a score; without canaries everyone is trusted', () => {
+  test('trust takes canaries since the last disagreement, as many as there are, and a score; without canaries everyone is trusted', () => {
     assert(isTrusted(record, 0, 5))
     assert(!isTrusted(record, 10, 5))
-    assert(isTrusted({ ...record, passed: 5 }, 10, 5))
-    assert(isTrusted({ ...record, passed: 2 }, 2, 5))
-    assert(!isTrusted({ ...record, passed: 5, disagreed: 3 }, 10, 5))
+    assert(isTrusted({ ...record, passed: 5, proven: 5 }, 10, 5))
+    assert(!isTrusted({ ...record, passed: 50, agreed: 50, disagreed: 1, proven: 0 }, 10, 5))
+    assert(isTrusted({ ...record, passed: 2, proven: 2 }, 2, 5))
+    assert(!isTrusted({ ...record, passed: 5, proven: 5, disagreed: 3 }, 10, 5))
   })
 })

@@ -28,6 +28,7 @@ const WorkerStanding = Type.Object({
   canaries_wrong: Type.Integer(),
   agreed: Type.Integer(),
   disagreed: Type.Integer(),
+  proven: Type.Integer({ description: 'Canaries passed since others last disagreed with it.' }),
   banned_at: Moment,
   ban_reason: Moment,
   registered_at: Type.String(),

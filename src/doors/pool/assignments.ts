@@ -22,8 +22,8 @@ const NOTE = `
     select * from json_to_recordset($1) as r (assignment_id bigint, worker_id bigint, owner_id bigint, job_id uuid,
            attempt_id integer, nonce text, cost_hint integer, quorum_id uuid, is_trusted boolean, canary_id bigint)
   ), noted as (
-    insert into pool_assignments (assignment_id, worker_id, job_id, attempt_id, nonce, cost_hint)
-    select assignment_id, worker_id, job_id, attempt_id, nonce, cost_hint from given
+    insert into pool_assignments (assignment_id, worker_id, job_id, attempt_id, nonce, cost_hint, assigned_at)
+    select assignment_id, worker_id, job_id, attempt_id, nonce, cost_hint, statement_timestamp() from given
   ), part as (
     insert into pool_parts (job_id, quorum_id, owner_id, is_trusted)
     select job_id, quorum_id, owner_id, is_trusted from given where quorum_id is not null
@@ -37,7 +37,7 @@ const NOTE = `
     select w.worker_id from given join pool_workers w on w.worker_id = given.worker_id
      order by w.worker_id for no key update of w
   )
-  update pool_workers w set assignment_id = given.assignment_id, last_seen_at = clock_timestamp()
+  update pool_workers w set assignment_id = given.assignment_id, last_seen_at = statement_timestamp()
     from locked join given on given.worker_id = locked.worker_id where w.worker_id = locked.worker_id`
 
 const FREE = `
@@ -56,6 +56,13 @@ const FREE = `
          lost = w.lost + case when given.is_lost and given.job_id in (select job_id from freed) then 1 else 0 end
     from locked join given on given.worker_id = locked.worker_id
    where w.worker_id = locked.worker_id and w.assignment_id = given.assignment_id`
+
+// The worker has given no sign of life since it was given this: no poll of its can have answered with it.
+const TAKE_FROM_ABSENT = `
+  update pool_workers w set assignment_id = null
+    from pool_assignments a
+   where w.worker_id = $1 and w.assignment_id = $2 and a.assignment_id = $2 and w.last_seen_at = a.assigned_at
+  returning w.worker_id`
 
 const IDS_AHEAD = 100
 const NONCE_CHARS = 32
@@ -90,8 +97,10 @@ export interface Assignments {
   again(worker: Worker, given: Given): Promise<Assignment | null>
   /** The worker no longer has it, and can be given something else. */
   forget(worker: Worker, given: Given): Promise<void>
-  /** Unharmed, to be given to somebody else. */
+  /** Unharmed, to be given to somebody else. The worker's own row has been cleared. */
   giveBack(workerId: number, held: Held, assignmentId: number): Promise<void>
+  /** The same for a worker that went away while it was being served, unless it is back already. */
+  takeFromAbsent(workerId: number, held: Held, assignmentId: number): Promise<boolean>
 }
 
 const heldBy = (workerId: number, { jobId, attemptId }: Pick<Given, 'jobId' | 'attemptId'>): Held => ({
@@ -107,6 +116,9 @@ export function openAssignments(deps: { database: Database; ledger: Ledger; leas
     sql: FREE,
     row: { worker_id: workerId, job_id: jobId, assignment_id: assignmentId, is_lost: isLost },
   })
+  const giveBack: Assignments['giveBack'] = async (workerId, held, assignmentId) => {
+    await ledger.release({ ...held, effects: [freeing(workerId, held.jobId, assignmentId, false)] })
+  }
   const keep: Assignments['keep'] = (worker, given) => ledger.renew({ ...heldBy(worker.workerId, given), leaseMs })
 
   return {
@@ -143,8 +155,11 @@ export function openAssignments(deps: { database: Database; ledger: Ledger; leas
       const { sql, row } = freeing(workerId, jobId, assignmentId, true)
       await database.hot.query(sql, [JSON.stringify([row])])
     },
-    async giveBack(workerId, held, assignmentId) {
-      await ledger.release({ ...held, effects: [freeing(workerId, held.jobId, assignmentId, false)] })
+    giveBack,
+    async takeFromAbsent(workerId, held, assignmentId) {
+      const isAbsent = (await database.hot.query(TAKE_FROM_ABSENT, [workerId, assignmentId])).length > 0
+      if (isAbsent) await giveBack(workerId, held, assignmentId)
+      return isAbsent
     },
   }
 }

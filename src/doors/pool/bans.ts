@@ -17,7 +17,8 @@ const BAN = `
 // What it proved before the ban proves nothing after it.
 const UNBAN = `
   update pool_workers
-     set banned_at = null, ban_reason = null, canaries_passed = 0, canaries_wrong = 0, agreed = 0, disagreed = 0
+     set banned_at = null, ban_reason = null, canaries_passed = 0, canaries_wrong = 0, agreed = 0, disagreed = 0,
+         proven = 0
    where worker_id = $1`
 
 const AUDIT = `insert into pool_audit (worker_id, action, reason, actor_id) values ($1, $2, $3, $4)`

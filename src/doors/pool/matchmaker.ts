@@ -7,7 +7,7 @@
 import type { Logger } from 'pino'
 import type { Bus } from '../../core/events/bus.ts'
 import { runLoop, Wake, type Loop } from '../../core/loop.ts'
-import type { Assignment, Assignments } from './assignments.ts'
+import type { Assignment, Assignments, GiveAnswer } from './assignments.ts'
 import type { Candidates } from './candidates.ts'
 import type { CanaryStock } from './canary-stock.ts'
 import type { Lane, Lanes } from './lanes.ts'
@@ -26,6 +26,7 @@ const WAITERS_MAX = 500 // in one pass
 const HEADS_MAX = 100 // of one lane
 const WAITING_MAX = 100_000
 const PASSES_MAX = 5 // that a poll without patience waits for
+const BARREN_MAX = 20 // passes in a row that changed something and gave nothing: then the next hint, or a second, is waited for
 
 /** `again`: what was known of the worker has changed; ask from the beginning. */
 export type Waited = Assignment | 'nothing' | 'again'
@@ -36,6 +37,9 @@ interface Waiter extends Candidate {
   /** False: answered as soon as it is clear that there is nothing for it. */
   isPatient: boolean
   passes: number
+  /** Aborts when there is nobody left to answer. */
+  signal: AbortSignal
+  /** Answered already. */
   hasGone(): boolean
   settle(waited: Waited): void
   fail(error: unknown): void
@@ -79,28 +83,33 @@ export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
   const unsubscribe = deps.bus.subscribe(CHANNEL, wake.ring.bind(wake), wake.ring.bind(wake))
   let lastLane = 0
   let turn = 0
+  let barren = 0
 
   const runOnce = async (): Promise<boolean> => {
     if (waiting.size === 0) return false
     const present = [...waiting.values()]
-    const { laneIds, next } = await deps.candidates.openLanes(lastLane)
-    lastLane = next
-    const lanes = await deps.lanes.byId(laneIds)
-    // Who is eligible for nothing is not looked at further; of very many, each pass begins with others.
-    const eligible = eligibleOf(present, lanes)
-    const asking = rotated(eligible, turn).slice(0, WAITERS_MAX)
-    const pairs = asking.length === 0 ? [] : await pairsFor(deps, asking, lanes)
-    const changes = await Promise.all(pairs.map((pair) => give(deps, pair)))
-
-    const hasChanged = changes.includes(true)
-    turn = hasChanged ? 0 : turn + WAITERS_MAX
-    const isOver = !hasChanged && next === 0 && turn >= eligible.length
-    if (isOver) turn = 0
-    for (const waiter of present) {
-      waiter.passes += 1
-      if (!waiter.isPatient && (isOver || waiter.passes >= PASSES_MAX)) waiter.settle('nothing')
+    try {
+      const { laneIds, next } = await deps.candidates.openLanes(lastLane)
+      lastLane = next
+      const lanes = await deps.lanes.byId(laneIds)
+      // Who is eligible for nothing is not looked at further; of very many, each pass begins with others.
+      const eligible = eligibleOf(present, lanes)
+      const asking = rotated(eligible, turn).slice(0, WAITERS_MAX)
+      const pairs = asking.length === 0 ? [] : await pairsFor(deps, asking, lanes)
+      const outcomes = await Promise.all(
+        pairs.map((pair) => give(deps, pair, () => waiting.get(pair.waiter.worker.workerId))),
+      )
+      barren = outcomes.includes('changed') && !outcomes.includes('given') ? barren + 1 : 0
+      const hasChanged = outcomes.some((outcome) => outcome !== 'failed') && barren <= BARREN_MAX
+      turn = hasChanged ? 0 : turn + WAITERS_MAX
+      const isOver = !hasChanged && next === 0 && turn >= eligible.length
+      if (isOver) turn = 0
+      dismiss(present, isOver)
+      return !isOver
+    } catch (error) {
+      for (const waiter of present) if (!waiter.isPatient) waiter.fail(error)
+      throw error
     }
-    return !isOver
   }
 
   const loops: readonly Loop[] = [
@@ -155,6 +164,7 @@ function waitIn(
       profile: JSON.stringify([worker.region, worker.specs]),
       isPatient: timeoutMs > 0,
       passes: 0,
+      signal,
       hasGone: () => waiting.get(worker.workerId) !== waiter,
       settle(waited) {
         leave()
@@ -171,6 +181,14 @@ function waitIn(
     waiting.set(worker.workerId, waiter)
     ring()
   })
+}
+
+/** Who has no patience is answered as soon as it is clear that there is nothing, and not much later in any case. */
+function dismiss(present: readonly Waiter[], isOver: boolean): void {
+  for (const waiter of present) {
+    waiter.passes += 1
+    if (!waiter.isPatient && (isOver || waiter.passes >= PASSES_MAX)) waiter.settle('nothing')
+  }
 }
 
 function eligibleOf(present: readonly Waiter[], lanes: readonly Lane[]): Waiter[] {
@@ -205,8 +223,12 @@ async function pairsFor(deps: MatchmakerDeps, asking: readonly Waiter[], lanes: 
   return match(asking, { lanes, heads, canaries, turns, canaryPercent, random })
 }
 
-/** Whether something has changed. A worker that left meanwhile is not charged with what it got. */
-async function give(deps: MatchmakerDeps, { waiter, gift }: Pair<Waiter>): Promise<boolean> {
+/** `changed`: it was not given, but whatever stood in the way is put right, so that another pass may find more. */
+async function give(
+  deps: MatchmakerDeps,
+  { waiter, gift }: Pair<Waiter>,
+  newer: () => Waiter | undefined,
+): Promise<'given' | 'changed' | 'failed'> {
   const { assignments, canaries, repair, metrics } = deps
   const { worker } = waiter
   try {
@@ -214,21 +236,36 @@ async function give(deps: MatchmakerDeps, { waiter, gift }: Pair<Waiter>): Promi
     if (!answer.ok) {
       if (answer.code === 'taken') waiter.settle('again')
       else await repair.task(gift.jobId, answer.code)
-      return true // something has changed: look again
+      return 'changed'
     }
     if (gift.canaryId !== null) canaries.taken()
     if (waiter.hasGone()) {
-      await assignments.giveBack(worker.workerId, answer.held, answer.assignment.assignmentId)
-      deps.bus.publish(CHANNEL, READY)
-      return true
+      await handOver(deps, waiter, newer, answer)
+      return 'changed'
     }
     metrics.assigned.inc({ kind: gift.canaryId !== null ? 'canary' : gift.quorumId !== null ? 'replica' : 'job' })
     waiter.settle(answer.assignment)
-    return true
+    return 'given'
   } catch (error) {
     waiter.fail(error)
-    return false
+    return 'failed'
   }
+}
+
+/**
+ * The poll ended while it was being served. If its time was up, the worker's next poll finds what it was given; if that one
+ * waits already, it is told to look. If the worker went away, somebody else can have it.
+ */
+async function handOver(
+  { assignments, bus }: MatchmakerDeps,
+  { worker, signal }: Waiter,
+  newer: () => Waiter | undefined,
+  { held, assignment }: GiveAnswer & { ok: true },
+): Promise<void> {
+  const next = newer()
+  if (next !== undefined) return next.settle('again')
+  if (!signal.aborted) return
+  if (await assignments.takeFromAbsent(worker.workerId, held, assignment.assignmentId)) bus.publish(CHANNEL, READY)
 }
 
 function rotated<Item>(items: readonly Item[], by: number): Item[] {

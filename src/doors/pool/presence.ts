@@ -18,7 +18,7 @@ const TOUCH = `
     returning w.*
   )
   select t.worker_id, t.owner_id, t.region, t.specs, t.banned_at is not null as banned, t.canaries_passed, t.canaries_wrong,
-         t.agreed, t.disagreed, ${moment('t.last_seen_at')} as seen_at,
+         t.agreed, t.disagreed, t.proven, ${moment('t.last_seen_at')} as seen_at,
          ${moment(`t.last_seen_at + $2 * interval '1 second'`)} as lease_until,
          a.assignment_id, a.job_id, a.attempt_id, a.nonce, a.cost_hint,
          a.assigned_at < t.last_seen_at - $3 * interval '1 second' as held_too_long
@@ -100,6 +100,7 @@ interface TouchedRow {
   canaries_wrong: number
   agreed: number
   disagreed: number
+  proven: number
   seen_at: string
   lease_until: string
   assignment_id: string | null
@@ -120,6 +121,7 @@ const workerFrom = (row: TouchedRow): Worker => ({
   wrong: row.canaries_wrong,
   agreed: row.agreed,
   disagreed: row.disagreed,
+  proven: row.proven,
   seenAt: row.seen_at,
   leaseUntil: row.lease_until,
   given: givenFrom(row),

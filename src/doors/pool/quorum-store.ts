@@ -47,7 +47,9 @@ const JUDGE = `
     select w.worker_id from counted join pool_workers w on w.worker_id = counted.worker_id
      order by w.worker_id for no key update of w
   )
-  update pool_workers w set agreed = w.agreed + counted.agreed, disagreed = w.disagreed + counted.disagreed
+  update pool_workers w
+     set agreed = w.agreed + counted.agreed, disagreed = w.disagreed + counted.disagreed,
+         proven = case when counted.disagreed > 0 then 0 else w.proven end
     from locked join counted on counted.worker_id = locked.worker_id where w.worker_id = locked.worker_id`
 
 const TOUCH_VOTED = `

@@ -3,8 +3,9 @@
 //
 //   score = (1 + passed + agreed) / (2 + passed + agreed + 3 · disagreed + 10 · wrong)
 //
-// It starts at 0.5. A worker is trusted once it has passed POOL_PROBATION_CANARIES canaries (or as many as there are for it)
-// while its score is at least 0.6. Without canaries there is nothing to prove, and everyone is trusted.
+// It starts at 0.5. A worker is trusted while its score is at least 0.6 and it has passed POOL_PROBATION_CANARIES canaries (or
+// as many as there are for it) since others last disagreed with it: whoever earned trust in order to lie loses it with the
+// first lie that has no accomplice. Without canaries there is nothing to prove, and everyone is trusted.
 
 const DISAGREED_WEIGHT = 3
 const WRONG_WEIGHT = 10
@@ -15,6 +16,8 @@ export interface TrackRecord {
   wrong: number
   agreed: number
   disagreed: number
+  /** Canaries passed since others last disagreed with it. */
+  proven: number
 }
 
 export type Standing = 'banned' | 'probation' | 'trusted'
@@ -27,5 +30,5 @@ export function scoreOf({ passed, wrong, agreed, disagreed }: TrackRecord): numb
 /** `canaries`: how many there are that it could be given. */
 export function isTrusted(record: TrackRecord, canaries: number, probation: number): boolean {
   if (canaries === 0) return true
-  return record.passed >= Math.min(probation, canaries) && scoreOf(record) >= TRUSTED_SCORE_MIN
+  return record.proven >= Math.min(probation, canaries) && scoreOf(record) >= TRUSTED_SCORE_MIN
 }

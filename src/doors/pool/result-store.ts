@@ -54,6 +54,7 @@ const RECORD = `
          completed = w.completed + (given.status = 'completed')::integer,
          failed = w.failed + (given.status = 'failed')::integer,
          canaries_passed = w.canaries_passed + (given.verdict is not distinct from 'passed')::integer,
+         proven = w.proven + (given.verdict is not distinct from 'passed')::integer,
          canaries_wrong = w.canaries_wrong + (given.verdict is not distinct from 'wrong')::integer,
          banned_at = case when locked.falls then clock_timestamp() else w.banned_at end,
          ban_reason = case when locked.falls then '${BAN_REASON}' else w.ban_reason end

@@ -8,7 +8,7 @@ import { isObject, type Profile } from './requirements.ts'
 const COLUMNS = `
   worker_id, name, owner_id, region, specs, banned_at is not null as is_banned, ban_reason,
   ${moment('banned_at')} as banned_at, ${moment('registered_at')} as registered_at, ${moment('last_seen_at')} as last_seen_at,
-  completed, failed, lost, canaries_passed, canaries_wrong, agreed, disagreed`
+  completed, failed, lost, canaries_passed, canaries_wrong, agreed, disagreed, proven`
 
 const SELECT = `select ${COLUMNS} from pool_workers where worker_id = $1 and ($2::bigint is null or owner_id = $2)`
 
@@ -38,6 +38,7 @@ export interface StandingRow {
   canaries_wrong: number
   agreed: number
   disagreed: number
+  proven: number
 }
 
 /** `ownerId` null: anybody's. */
@@ -60,6 +61,7 @@ const recordOf = (row: StandingRow): TrackRecord => ({
   wrong: row.canaries_wrong,
   agreed: row.agreed,
   disagreed: row.disagreed,
+  proven: row.proven,
 })
 
 const profileOf = ({ region, specs }: StandingRow): Profile => ({ region, specs: isObject(specs) ? specs : null })
@@ -94,6 +96,7 @@ export const adminsView = (row: StandingRow, standing: Standing) => ({
   canaries_wrong: row.canaries_wrong,
   agreed: row.agreed,
   disagreed: row.disagreed,
+  proven: row.proven,
   banned_at: row.banned_at,
   ban_reason: row.ban_reason,
   registered_at: row.registered_at,

@@ -1,0 +1,91 @@
+// Reeve as a user runs it, in a process of its own, on the benchmark's PostgreSQL.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import type { PostgresServer } from '../servers/postgres.ts'
+import type { Teardown } from '../teardown.ts'
+import { openHttp, type Http } from './http.ts'
+
+const PASSWORD = 'bench password'
+const START_MS_MAX = 30_000
+
+export interface Account {
+  authorization: string
+}
+
+export interface Reeve {
+  http: Http
+  admin: Account
+  account(username: string, role: 'CLIENT' | 'WORKER_OWNER'): Promise<Account>
+  /** Resident memory, in megabytes, and CPU seconds used so far. */
+  usage(): Promise<{ rssMb: number; cpuSec: number }>
+  stop(): Promise<void>
+}
+
+export async function startReeve(postgres: PostgresServer, database: string, teardown: Teardown): Promise<Reeve> {
+  await postgres.createDatabase(database)
+  const { host, port, user } = postgres
+  const child = spawn(process.execPath, ['--max-semi-space-size=64', 'dist/cli/main.js', 'up'], {
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      DATABASE_URL: `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`,
+      SERVER_PORT: '0',
+      DOORS: 'pool',
+      LOG_LEVEL: 'warn',
+      REEVE_ADMIN_USERNAME: 'admin',
+      REEVE_ADMIN_PASSWORD: PASSWORD,
+      LOGIN_RATE_LIMIT_MAX: '100000',
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const stop = teardown.add(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill('SIGTERM')
+    const late = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX)
+    await exited
+    clearTimeout(late)
+  })
+  const http = openHttp(await addressOf(child.stderr))
+  const login = async (username: string): Promise<Account> => {
+    const { body } = await http.post<{ access_token: string }>('/auth/login', { username, password: PASSWORD }, {})
+    return { authorization: `Bearer ${body.access_token}` }
+  }
+  return {
+    http,
+    admin: await login('admin'),
+    async account(username, role) {
+      await http.post('/auth/register', { username, password: PASSWORD, role }, {})
+      return login(username)
+    },
+    usage: () => usageOf(child.pid ?? 0),
+    async stop() {
+      http.close()
+      await stop()
+      await postgres.dropDatabase(database)
+    },
+  }
+}
+
+async function addressOf(stderr: NodeJS.ReadableStream): Promise<string> {
+  let said = ''
+  const deadline = setTimeout(() => stderr.emit('error', new Error(`Reeve did not start: ${said}`)), START_MS_MAX)
+  for await (const chunk of stderr) {
+    said += String(chunk)
+    // oxlint-disable-next-line no-control-regex
+    const url = /ready at (?:\u001b\[\d+m)?(http:\S+?)(?:\u001b|\s)/.exec(said)?.[1]
+    if (url === undefined) continue
+    clearTimeout(deadline)
+    return url
+  }
+  throw new Error(`Reeve did not start: ${said}`)
+}
+
+const TICKS_PER_SEC = 100
+
+async function usageOf(pid: number): Promise<{ rssMb: number; cpuSec: number }> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  const stat = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /, '').split(' ')
+  const rssKb = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0)
+  return { rssMb: rssKb / 1024, cpuSec: (Number(stat[11]) + Number(stat[12])) / TICKS_PER_SEC }
+}

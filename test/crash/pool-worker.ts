@@ -1,0 +1,78 @@
+// Worker processes that are killed and frozen. Each is a plain process that starts in a tenth of a second: it polls, works for
+// as long as the job says, signs and submits, late or not, and tells its parent what came of it.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { atEnd } from '../support/cleanup.ts'
+import type { Worker } from '../contract/pool/setup.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+const SCRIPT = `
+import { setTimeout as sleep } from 'node:timers/promises'
+import { outputHash, signSubmission } from '@reeve/sdk/pool'
+const { url, id, by, key } = JSON.parse(process.argv[1])
+process.once('disconnect', () => process.exit(1))
+const tell = (what, more = {}) => process.send?.({ what, ...more })
+const post = async (path, body, headers = {}) => {
+  const type = { 'content-type': 'application/json' }
+  const answer = await fetch(url + path, { method: 'POST', body: JSON.stringify(body), headers: { ...by, ...type, ...headers } })
+  return { status: answer.status, body: await answer.json() }
+}
+tell('ready')
+for (;;) {
+  try {
+    const { status, body } = await post('/jobs/poll', { worker_id: id }, { prefer: 'wait=2' })
+    if (status !== 200) continue
+    const { assignment_id, nonce, job } = body
+    tell('assigned')
+    await sleep(job.ms)
+    const output = { n: job.n }
+    const output_hash = outputHash(JSON.stringify(output))
+    const signature = signSubmission(key, { assignment_id, nonce, output_hash })
+    const said = await post('/jobs/submit', { worker_id: id, assignment_id, nonce, signature, output, output_hash })
+    tell(said.status === 200 ? 'submitted' : 'refused', { detail: said.body.detail ?? null, n: job.n })
+  } catch {
+    await sleep(50) // the server is away
+  }
+}`
+
+export interface WorkerProcess {
+  worker: Worker
+  /** How often it has said this. */
+  count(what: 'ready' | 'assigned' | 'submitted' | 'refused'): number
+  /** What the server said to results that it refused. */
+  refusals(): string[]
+  signal(signal: NodeJS.Signals): void
+  kill(): Promise<void>
+}
+
+export function startWorkerProcess(t: TestContext, url: string, worker: Worker): WorkerProcess {
+  const { id, by, privateKey } = worker
+  const options = JSON.stringify({ url, id, by, key: privateKey.export({ format: 'jwk' }) })
+  const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT, options], {
+    cwd: ROOT,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const counts = new Map<string, number>()
+  const refusals: string[] = []
+  child.on('message', (message) => {
+    assert(typeof message === 'object' && message !== null && 'what' in message)
+    counts.set(String(message.what), (counts.get(String(message.what)) ?? 0) + 1)
+    if (message.what === 'refused' && 'detail' in message) refusals.push(String(message.detail))
+  })
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await exited
+  }
+  atEnd(t, kill)
+  return {
+    worker,
+    count: (what) => counts.get(what) ?? 0,
+    refusals: () => refusals,
+    signal: (name) => void child.kill(name),
+    kill,
+  }
+}

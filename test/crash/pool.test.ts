@@ -1,0 +1,203 @@
+// Workers that vanish, freeze and come back late; and a server that is killed while it decides.
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { describe, test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { problemWithChain, problemWithReceipt, type Receipt } from '@reeve/sdk/pool'
+import type { Client } from 'pg'
+import { connect, send, setup, type Pool, type Worker } from '../contract/pool/setup.ts'
+import { seeded } from '../support/seeded.ts'
+import { startRedis } from '../support/servers.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { until } from '../support/until.ts'
+import { startWorkerProcess, type WorkerProcess } from './pool-worker.ts'
+
+const SEED = Number(process.env['REEVE_TEST_SEED'] ?? randomInt(2 ** 31))
+const PROCESSES = 8
+const IDENTITIES = 3 * PROCESSES // whoever was killed comes back later, as somebody else meanwhile
+const LEASE_SEC = 2
+const STRIKE_EVERY_MS = 400
+const FROZEN_MS_MAX = 2.5 * LEASE_SEC * 1000
+const WORK_MS_MAX = 12
+const STRIKES_MIN = 10
+const TIMEOUT = { timeout: 280_000 }
+
+const FEEDS = [
+  { feed: 'PostgreSQL', jobs: 10_000 },
+  { feed: 'Redis', jobs: 2000 },
+] as const
+
+for (const { feed, jobs } of FEEDS) {
+  describe(`workers killed and frozen at random, with ${feed} as the feed`, () => {
+    test(`each of ${jobs} jobs on ${PROCESSES} of them has one result (seed ${SEED})`, TIMEOUT, async (t) => {
+      const pool = await setup(t, { env: await envFor(t, feed) })
+      const database = await connect(t, pool.at)
+      const workers = await registered(pool, IDENTITIES)
+      const random = seeded(SEED)
+      const submitting = submitJobs(pool, jobs, random)
+
+      const { strikes, processes } = await storm(t, pool, database, workers, random, jobs)
+      const jobIds = await submitting
+      await until(
+        'every job has ended',
+        async () => (await countDone(database)) === jobs,
+        () => unended(database),
+      )
+      await Promise.all(processes.map((one) => one.kill()))
+
+      await assertOnce(database, jobIds)
+      await assertReceipts(pool, database, jobs)
+      const late = processes.flatMap((one) => one.refusals())
+      const { rows } = await database.query('select count(*)::integer as n from attempts')
+      t.diagnostic(`${strikes} strikes, ${rows[0].n} attempts lost, ${late.length} late results refused`)
+      assert(strikes >= STRIKES_MIN && rows[0].n > 0, 'nobody was hit at work')
+      assert(late.length > 0, 'nobody was late')
+      assert.deepEqual([...new Set(late)], ['Assignment is not in a submittable state'])
+    })
+  })
+}
+
+describe('a worker that vanishes', () => {
+  test('leaves its job to another one, which runs it within the lease and 5 seconds', TIMEOUT, async (t) => {
+    const pool = await setup(t, { env: { POOL_LEASE_SECONDS: String(LEASE_SEC) } })
+    const [first, second] = await registered(pool, 2)
+    assert(first !== undefined && second !== undefined)
+    const doomed = startWorkerProcess(t, pool.url, first)
+    await pool.submitJob({ payload: { n: 1, ms: 600_000 } })
+    await until('it is at work', () => doomed.count('assigned') === 1)
+    const waiting = pool.poll(second, 50)
+
+    await doomed.kill()
+    const killed = performance.now()
+    const found = await waiting
+
+    const tookMs = performance.now() - killed
+    assert.equal(found.status, 200)
+    assert(tookMs <= LEASE_SEC * 1000 + 5000, `${tookMs} ms`)
+  })
+})
+
+async function envFor(t: TestContext, feed: string): Promise<Record<string, string>> {
+  const common = { POOL_LEASE_SECONDS: String(LEASE_SEC), JOB_MAX_ATTEMPTS: '100' }
+  if (feed === 'PostgreSQL') return common
+  const redis = await startRedis()
+  atEnd(t, redis.stop)
+  return { ...common, REDIS_URL: redis.at }
+}
+
+async function registered(pool: Pool, count: number): Promise<Worker[]> {
+  const workers: Worker[] = []
+  for (let n = 0; n < count; n += 1) workers.push(await pool.worker(`w${n}`))
+  return workers
+}
+
+async function submitJobs(pool: Pool, count: number, random: () => number): Promise<string[]> {
+  const jobIds: string[] = []
+  const one = async () => {
+    while (jobIds.length < count) {
+      const n = jobIds.push('') - 1
+      jobIds[n] = await pool.submitJob({ payload: { n, ms: Math.floor(random() * WORK_MS_MAX) } })
+    }
+  }
+  await Promise.all(Array.from({ length: 20 }, one))
+  return jobIds
+}
+
+/** Kills or freezes somebody who has work, again and again, until all is done. Who was killed is replaced. */
+async function storm(
+  t: TestContext,
+  pool: Pool,
+  database: Client,
+  workers: readonly Worker[],
+  random: () => number,
+  jobs: number,
+): Promise<{ strikes: number; processes: WorkerProcess[] }> {
+  const idle = [...workers]
+  const start = () => startWorkerProcess(t, pool.url, idle.shift() ?? assert.fail('no worker is left'))
+  const alive = Array.from({ length: PROCESSES }, start)
+  const all = [...alive]
+  const frozen = new Set<WorkerProcess>()
+  let strikes = 0
+  while ((await countDone(database)) < jobs) {
+    await sleep(STRIKE_EVERY_MS * (0.5 + random()))
+    const busy = alive.filter((one) => one.count('assigned') > 0 && !frozen.has(one))
+    const victim = busy[Math.floor(random() * busy.length)]
+    if (victim === undefined) continue
+    strikes += 1
+    if (random() < 0.5 && frozen.size < PROCESSES / 2) {
+      frozen.add(victim)
+      victim.signal('SIGSTOP')
+      setTimeout(() => {
+        victim.signal('SIGCONT')
+        frozen.delete(victim)
+      }, random() * FROZEN_MS_MAX)
+      continue
+    }
+    await victim.kill()
+    idle.push(victim.worker)
+    const next = start()
+    alive.splice(alive.indexOf(victim), 1, next)
+    all.push(next)
+  }
+  for (const one of frozen) one.signal('SIGCONT')
+  await until('the frozen have said their last', () => [...frozen].every((one) => one.count('assigned') <= said(one)))
+  return { strikes, processes: all }
+}
+
+const said = (one: WorkerProcess): number => one.count('submitted') + one.count('refused')
+
+async function countDone(database: Client): Promise<number> {
+  const { rows } = await database.query(`select count(*)::integer as n from jobs where state = 'done'`)
+  return rows[0].n
+}
+
+const unended = async (database: Client) =>
+  (
+    await database.query(
+      `select j.*, t.worker_id from jobs j left join pool_tasks t using (job_id) where state <> 'done' limit 3`,
+    )
+  ).rows
+
+/** One result for each, the right one, by the attempt that the ledger knows; and nothing left over. */
+async function assertOnce(database: Client, jobIds: readonly string[]): Promise<void> {
+  const { rows: wrong } = await database.query(`
+    select j.job_id, j.state, j.attempt_id, a.attempt_id as by, r.output
+      from jobs j
+      left join pool_results r on r.job_id = j.job_id
+      left join pool_assignments a on a.assignment_id = r.assignment_id
+     where j.kind = 'pool' and (r.job_id is null or j.state <> 'done' or a.attempt_id <> j.attempt_id
+        or (r.output ->> 'n') is distinct from ((j.payload ->> 'job')::json ->> 'n'))`)
+  assert.deepEqual(wrong, [])
+  const { rows } = await database.query(`
+    select (select count(*) from pool_results)::integer as results, (select count(*) from pool_tasks)::integer as tasks,
+           (select count(*) from jobs)::integer as jobs, (select sum(completed) from pool_workers)::integer as completed`)
+  const count = jobIds.length
+  assert.deepEqual(rows, [{ results: count, tasks: 0, jobs: count, completed: count }])
+  const { rowCount } = await database.query(
+    `select from unnest($1::uuid[]) as id where id not in (select job_id from jobs)`,
+    [jobIds],
+  )
+  assert.equal(rowCount, 0)
+}
+
+/** As many receipts as results, in one chain that holds, each signed by the server. */
+async function assertReceipts(pool: Pool, database: Client, count: number): Promise<void> {
+  const number = async () => (await database.query('select count(*)::integer as n from pool_receipts')).rows[0].n
+  await until('every result has its receipt', async () => (await number()) === count, number)
+  const { public_key: key } = (await send(pool.url, 'GET', '/v1/receipts/key')).body
+  const receipts: Receipt[] = []
+  while (receipts.length < count) {
+    const path = `/admin/pool/receipts?limit=1000&after=${receipts.length}`
+    const page: Receipt[] = (await send(pool.url, 'GET', path, undefined, pool.admin)).body.receipts
+    assert(page.length > 0)
+    receipts.push(...page)
+  }
+  assert.equal(problemWithChain(receipts), null)
+  assert.equal(new Set(receipts.map(({ receipt }) => receipt.assignment_id)).size, count)
+  assert.deepEqual(
+    receipts.map(({ receipt }) => receipt.number),
+    Array.from({ length: count }, (_, n) => n + 1),
+  )
+  const sample = receipts.filter((_, n) => n % 50 === 0)
+  for (const receipt of sample) assert.equal(problemWithReceipt(receipt, key), null)
+}
