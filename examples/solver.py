@@ -1,6 +1,6 @@
 """A Solver with the standard library only: verifies /solve, answers 202, solves, calls back signed."""
 
-import hashlib, hmac, json, os, re, threading, time, urllib.parse, urllib.request, uuid
+import hashlib, hmac, json, os, re, sys, threading, time, urllib.parse, urllib.request, uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SOLVER_SECRET = os.environ.get("SOLVER_SECRET", "").encode()
@@ -41,7 +41,10 @@ def solve(asked):
     sig = sign(CHAL_SECRET, urllib.parse.urlsplit(asked["callback_url"]).path, ts, nonce, body)
     headers = {"Content-Type": "application/json", "X-Request-ID": uuid.uuid4().hex,
                "Authorization": f"RCS-HMAC-SHA256 keyId={CHAL_KEY_ID},ts={ts},nonce={nonce},sig={sig}"}
-    urllib.request.urlopen(urllib.request.Request(asked["callback_url"], body, headers), timeout=10)
+    try:
+        urllib.request.urlopen(urllib.request.Request(asked["callback_url"], body, headers), timeout=10)
+    except OSError as error:
+        print(error, file=sys.stderr)
 
 
 class Solver(BaseHTTPRequestHandler):

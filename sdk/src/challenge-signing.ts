@@ -19,7 +19,8 @@ export interface SignedParts {
   /** Unix seconds. */
   ts: number
   nonce: string
-  body: string | Uint8Array
+  /** Or its hash, where that is known: several keys may be tried on megabytes. */
+  body: string | Uint8Array | { hash: string }
 }
 
 export interface AuthFields {
@@ -32,7 +33,9 @@ export interface AuthFields {
 export const bodyHash = (body: string | Uint8Array): string => createHash('sha256').update(body).digest('hex')
 
 export const canonicalString = ({ method, path, ts, nonce, body }: SignedParts): string =>
-  [method.toUpperCase(), path, ts, nonce, bodyHash(body)].join('\n')
+  [method.toUpperCase(), path, ts, nonce, isHash(body) ? body.hash : bodyHash(body)].join('\n')
+
+const isHash = (body: SignedParts['body']): body is { hash: string } => typeof body === 'object' && 'hash' in body
 
 export const signature = (secret: string, parts: SignedParts): string =>
   createHmac('sha256', secret).update(canonicalString(parts)).digest('hex')

@@ -41,6 +41,7 @@ export interface ChallengeResult {
   rule: string
   is_final: boolean
   solver_job_id: string | null
+  metadata: unknown
   created_at: string
 }
 
@@ -55,9 +56,21 @@ export interface ChallengeDelivery {
   created_at: string
 }
 
+/** A callback as it arrived, whatever came of it. */
+export interface ChallengeCallback {
+  request_id: string
+  /** Those that matter, without the signature. */
+  headers: Record<string, string>
+  body_hash: string
+  status_code: number
+  outcome: 'recorded' | 'duplicate' | 'conflict' | 'refused'
+  created_at: string
+}
+
 export interface ChallengeStory extends Challenge {
   results: ChallengeResult[]
   deliveries: ChallengeDelivery[]
+  callbacks: ChallengeCallback[]
 }
 
 export interface ChallengePage {

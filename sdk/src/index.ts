@@ -3,6 +3,7 @@ export { ReeveClient, type ClientOptions, type RequestOptions } from './client.t
 export {
   ChallengesClient,
   type Challenge,
+  type ChallengeCallback,
   type ChallengeDelivery,
   type ChallengePage,
   type ChallengeResult,

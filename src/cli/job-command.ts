@@ -7,7 +7,7 @@ import { refused } from '../core/outcome.ts'
 import { CommandFailed } from './failure.ts'
 import { positiveInteger } from './arguments.ts'
 import { plain, print, printJson, printTable, say, styled } from './terminal.ts'
-import { withEngine } from './with-engine.ts'
+import { withDoors, withEngine } from './with-engine.ts'
 
 const REPLAY_MAX = 10_000
 const STATE_STYLES = { pending: 'yellow', processing: 'cyan', done: 'green', dead: 'red' } as const
@@ -94,7 +94,7 @@ async function replayJobs(
   options: { allDead?: boolean; kind?: string; json?: boolean },
 ): Promise<void> {
   if (jobIds.length === 0 && options.allDead !== true) throw new CommandFailed('Name a job, or use --all-dead.', 2)
-  const answers = await withEngine(async ({ engine: { ledger, kinds } }) => {
+  const answers = await withDoors(async ({ engine: { ledger, kinds } }) => {
     const dead =
       options.allDead === true ? await ledger.list({ state: 'dead', kind: options.kind, limit: REPLAY_MAX }) : []
     const replayed = []

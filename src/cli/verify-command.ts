@@ -10,7 +10,7 @@ import { plain, print, styled } from './terminal.ts'
 import { addVerifyReceiptCommand } from './verify-receipt-command.ts'
 
 interface VerifyOptions {
-  method: string
+  method?: string
   path?: string
   header?: string
   body?: string
@@ -22,35 +22,77 @@ export function addVerifyCommand(program: Command): void {
   const command = program
     .command('verify')
     .description('say whether a signed request verifies, and if not, which line of the canonical string differs')
+    .argument(
+      '[request]',
+      'a file with the whole request (request line, headers, empty line, body); - for standard input',
+    )
+    .option('--method <method>', 'the method; default: POST')
     .option('--path <path>', 'the path as it was sent, for example /solve')
     .option('--header <authorization>', 'the value of the Authorization header')
-    .option('--method <method>', 'the method', 'POST')
     .option('--body <file>', 'the body, byte for byte; - for standard input; default: empty')
-    .option('--secret-file <file>', 'the secret; default: the one of the key id in the settings')
+    .option('--secret-file <file>', 'the secret; default: those of the key id in the settings')
     .option('--canonical <file>', 'the canonical string of the other side, to be compared line by line')
     .action(verify)
   addVerifyReceiptCommand(command)
 }
 
-function verify({ path, header, ...options }: VerifyOptions): void {
-  if (path === undefined || header === undefined) throw new CommandFailed('Name --path and --header.', 2)
+function verify(file: string | undefined, options: VerifyOptions): void {
+  const { method, path, header, body } = requestOf(file, options)
   const auth = parseAuthorization(header.replace(/^authorization:\s*/i, ''))
   if (auth === null) throw new CommandFailed('The header is not RCS-HMAC-SHA256 keyId=…,ts=…,nonce=…,sig=….', 2)
-  const body = options.body === undefined ? Buffer.alloc(0) : readFileSync(options.body === '-' ? 0 : options.body)
-  const parts = { method: options.method, path, ts: auth.ts, nonce: auth.nonce, body }
-  print(canonicalString(parts))
+  const parts = { method, path: path.replace(/\?.*/, ''), ts: auth.ts, nonce: auth.nonce, body }
+  print(plainLines(canonicalString(parts)))
   print()
   if (options.canonical !== undefined) compare(canonicalString(parts), readFileSync(options.canonical, 'utf8'))
 
-  const secret = secretOf(auth.keyId, options.secretFile)
-  if (isSignedWith(secret, auth.sig, parts)) return print(styled('green', 'The signature verifies.'))
-  const mistake = mistakesOf(parts).find(([, changed]) => isSignedWith(secret, auth.sig, changed))
+  const secrets = secretsOf(auth.keyId, options.secretFile)
+  const isRight = (parts: SignedParts) => secrets.some((secret) => isSignedWith(secret, auth.sig, parts))
+  if (isRight(parts)) return print(styled('green', 'The signature verifies.'))
+  const mistake = mistakesOf(parts, path).find(([, changed]) => isRight(changed))
   throw new CommandFailed(
     mistake === undefined
       ? 'The signature does not verify, and none of the usual mistakes explains it: check the secret and the body’s bytes.'
       : `The signature does not verify. It would if ${mistake[0]}.`,
   )
 }
+
+interface Request {
+  method: string
+  path: string
+  header: string
+  body: Buffer
+}
+
+/** From a file, with what is given beside it in its place. */
+function requestOf(file: string | undefined, options: VerifyOptions): Request {
+  const read = (name: string) => readFileSync(name === '-' ? 0 : name)
+  const found = file === undefined ? null : parseRequest(read(file))
+  const path = options.path ?? found?.path
+  const header = options.header ?? found?.header
+  if (path === undefined || header === undefined) {
+    throw new CommandFailed('Give a file with the request, or --path and --header.', 2)
+  }
+  const body = options.body === undefined ? (found?.body ?? Buffer.alloc(0)) : read(options.body)
+  return { method: options.method ?? found?.method ?? 'POST', path, header, body }
+}
+
+/** Line ends as on the wire, or as an editor writes them. The body is what follows the empty line, byte for byte. */
+function parseRequest(bytes: Buffer): Request {
+  const [, head, gap] = /^([\s\S]*?)(\r?\n\r?\n|$)/.exec(bytes.toString('latin1')) ?? []
+  const [first = '', ...lines] = (head ?? '').split(/\r?\n/)
+  const [, method, target] = /^([A-Za-z]+) (\S+)( HTTP\/[\d.]+)?$/.exec(first) ?? []
+  const header = lines.map((line) => /^authorization:\s*(.*)$/i.exec(line)?.[1]).find((value) => value !== undefined)
+  if (method === undefined || target === undefined || header === undefined) {
+    throw new CommandFailed(
+      'The file is not a request: expected POST /solve HTTP/1.1, headers with Authorization, …',
+      2,
+    )
+  }
+  const path = URL.canParse(target) ? new URL(target).pathname : target
+  return { method, path, header, body: bytes.subarray((head?.length ?? 0) + (gap?.length ?? 0)) }
+}
+
+const plainLines = (text: string): string => text.split('\n').map(plain).join('\n')
 
 const LINES = ['method', 'path', 'timestamp', 'nonce', 'SHA256(body)']
 
@@ -63,11 +105,11 @@ function compare(ours: string, theirs: string): void {
   if (other.length > LINES.length) print(styled('red', `there are ${other.length} lines instead of ${LINES.length}`))
 }
 
-function mistakesOf(parts: SignedParts & { body: Buffer }): [sentence: string, parts: SignedParts][] {
+function mistakesOf(parts: SignedParts & { body: Buffer }, sentPath: string): [sentence: string, parts: SignedParts][] {
   const text = parts.body.toString()
-  const path = parts.path.replace(/\?.*/, '')
+  const { path } = parts
   return [
-    ['line 2, the path, had no query', { ...parts, path }],
+    ['line 2, the path, had its query, which is not signed', { ...parts, path: sentPath }],
     ['line 2, the path, ended in a slash', { ...parts, path: `${path}/` }],
     ['line 2, the path, did not end in a slash', { ...parts, path: path.replace(/\/+$/, '') }],
     ['line 2, the path, was unescaped', { ...parts, path: unescaped(path) }],
@@ -98,14 +140,20 @@ function rewritten(text: string): string {
   }
 }
 
-function secretOf(keyId: string, file: string | undefined): string {
-  if (file !== undefined) return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+/** Several, while a key is rotated: also those whose time is over, since a request may be old. */
+function secretsOf(keyId: string, file: string | undefined): string[] {
+  if (file !== undefined) return [readFileSync(file, 'utf8').replace(/\r?\n$/, '')]
   const { doors } = parseConfig(environment(), doorSettings())
   const shared = String(doors['SHARED_SECRET_KEY'])
-  const secret = ['CHAL', 'SOLVER']
-    .filter((side) => doors[`${side}_HMAC_KEY_ID`] === keyId)
-    .map((side) => (shared === '' ? String(doors[`${side}_HMAC_SECRET`]) : shared))
-    .find((text) => text !== '')
-  if (secret === undefined) throw new CommandFailed(`No secret is set for the key ${plain(keyId)}: use --secret-file.`)
-  return secret
+  const keys = ['CHAL', 'SOLVER'].flatMap((side) => {
+    const extra: unknown = doors[`${side}_HMAC_EXTRA_KEYS`]
+    const main = { keyId: doors[`${side}_HMAC_KEY_ID`], secret: shared || doors[`${side}_HMAC_SECRET`] }
+    return [main, ...(Array.isArray(extra) ? extra.filter(isKey) : [])]
+  })
+  const secrets = keys.filter((key) => key.keyId === keyId && key.secret !== '').map(({ secret }) => String(secret))
+  if (secrets.length > 0) return secrets
+  throw new CommandFailed(`No secret is set for the key ${plain(keyId)}: use --secret-file.`)
 }
+
+const isKey = (value: unknown): value is { keyId: string; secret: string } =>
+  typeof value === 'object' && value !== null && 'keyId' in value && 'secret' in value

@@ -1,15 +1,19 @@
 // What a command needs of a deployment: its database, through the running server's if there is one.
 import type { Logger } from 'pino'
-import { environment, parseConfig, type Config } from '../core/config.ts'
+import { systemClock } from '../core/clock.ts'
+import { environment, parseConfig, type AllSettings, type Config } from '../core/config.ts'
 import type { Database } from '../core/database.ts'
 import { openEngine, type Engine } from '../core/engine.ts'
+import { openFiles } from '../core/files/open-files.ts'
+import { echo } from '../core/hands/echo.ts'
 import { openIdentity, type Identity } from '../core/identity/identity.ts'
 import { openLog } from '../core/log.ts'
-import { openMetrics } from '../core/metrics.ts'
+import { openMetrics, type Metrics } from '../core/metrics.ts'
 import { migrate } from '../core/migrate.ts'
+import { Offers } from '../core/offers.ts'
 import { joinStorage } from '../core/storage.ts'
 import { doorSettings } from '../doors/doors.ts'
-import { migrationFolders } from '../main.ts'
+import { migrationFolders, openDoors } from '../main.ts'
 
 export interface CommandDeps {
   config: Config
@@ -19,16 +23,43 @@ export interface CommandDeps {
   log: Logger
 }
 
-export async function withEngine<T>(work: (deps: CommandDeps) => Promise<T>): Promise<T> {
-  const { core: config } = parseConfig(environment(), doorSettings())
+export function withEngine<T>(work: (deps: CommandDeps) => Promise<T>): Promise<T> {
+  return opened(async (_settings, deps) => work(deps))
+}
+
+/** With the kinds of all open doors: for what ends or begins a job, which its door takes part in. */
+export function withDoors<T>(work: (deps: CommandDeps) => Promise<T>): Promise<T> {
+  return opened(async (settings, deps, metrics) => {
+    const { engine, config } = deps
+    const { files } = openFiles(config)
+    const undo: (() => Promise<void>)[] = []
+    try {
+      const more = { files, metrics, clock: systemClock, offers: new Offers() }
+      const doors = await openDoors({ ...engine, ...deps, ...more }, settings, undo)
+      engine.kinds.add([echo, ...doors.flatMap(({ opened }) => opened.kinds ?? [])])
+      return await work(deps)
+    } finally {
+      for (const close of undo) await close()
+    }
+  })
+}
+
+async function opened<T>(work: (settings: AllSettings, deps: CommandDeps, metrics: Metrics) => Promise<T>): Promise<T> {
+  const settings = parseConfig(environment(), doorSettings())
+  const { core: config } = settings
   const log = openLog({ LOG_LEVEL: 'silent' })
   const storage = await joinStorage(config, log)
   try {
     const { database } = storage
     await migrate(database, migrationFolders())
-    const engine = await openEngine({ config, database, metrics: openMetrics(), log })
+    const metrics = openMetrics()
+    const engine = await openEngine({ config, database, metrics, log })
     try {
-      return await work({ config, database, engine, identity: openIdentity({ database, config }), log })
+      return await work(
+        settings,
+        { config, database, engine, identity: openIdentity({ database, config }), log },
+        metrics,
+      )
     } finally {
       await engine.close()
     }

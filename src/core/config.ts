@@ -99,7 +99,10 @@ export const CORE_SETTINGS = {
     or: 30,
     about: 'How long the log of deliveries is kept. Dead letters stay until they are replayed.',
   }),
-  OUTBOX_ENABLED: flag({ or: true, about: 'false: deliver at once as well. The outbox row is written either way.' }),
+  OUTBOX_ENABLED: flag({
+    or: true,
+    about: 'Changes nothing: the outbox row is always written, and jobs are announced at once as well.',
+  }),
 
   WORK_CONCURRENCY: integer({
     min: 1,

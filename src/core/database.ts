@@ -144,7 +144,7 @@ export const sqlState = (error: unknown): string | null =>
   error instanceof DatabaseError && error.code !== undefined ? error.code : null
 
 /** The statement's own data is at fault (a value out of range, a broken constraint): the same data will fail again. */
-export const isDataError = (error: unknown): boolean => /^(22|23)/.test(sqlState(error) ?? '')
+export const isDataError = (error: unknown): error is DatabaseError => /^(22|23)/.test(sqlState(error) ?? '')
 
 /** Another transaction was in the way: the same statement may work the next time. */
 export const isConflict = (error: unknown): boolean => /^(40001|40P01|55P03)$/.test(sqlState(error) ?? '')

@@ -1,6 +1,8 @@
 import { hostname } from 'node:os'
+import type { DatabaseError } from 'pg'
 import pino, { type Logger } from 'pino'
 import type { Config } from './config.ts'
+import { isDataError } from './database.ts'
 
 // Whatever is logged by mistake under these names is masked.
 const SECRET_PATHS = ['authorization', 'cookie', 'password', 'token', 'secret', 'solution', 'x-api-key']
@@ -21,8 +23,17 @@ export function openLog(config: Pick<Config, 'LOG_LEVEL'>, destination?: pino.De
 /** Only what explains it. A library may hang its whole connection on an error, password included. */
 function plainError(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) }
+  if (isDataError(error)) return dataError(error)
   const code = 'code' in error ? { code: String(error.code) } : {}
   return { type: error.name, message: error.message, ...code, stack: error.stack }
+}
+
+/** PostgreSQL quotes the value that it could not take: in the message, and so in the stack, in the detail and elsewhere. */
+function dataError(error: DatabaseError): object {
+  const { name: type, code, table, column, constraint, routine, stack = '' } = error
+  const calls = stack.split('\n').filter((line) => line.startsWith('    at '))
+  const message = 'PostgreSQL refused a value.'
+  return { type, message, code, table, column, constraint, routine, stack: calls.join('\n') }
 }
 
 /** The name of this process as the owner of leases. */

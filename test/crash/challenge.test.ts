@@ -9,6 +9,7 @@ import { migrationFolders } from '../../src/main.ts'
 import {
   account,
   ENV,
+  feedEnv,
   get,
   post,
   postSigned,
@@ -19,7 +20,7 @@ import {
 } from '../contract/challenge/setup.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { freshDatabase } from '../support/database.ts'
-import { sharedRedis, temporaryFolder } from '../support/servers.ts'
+import { temporaryFolder } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 import { startPeer } from './peer.ts'
 import { TIMEOUT } from './rig.ts'
@@ -85,7 +86,7 @@ async function setup(t: TestContext, redis: boolean) {
   await post(`${challenger.url}/challenges`, JSON.stringify(challenge), owner)
 
   const at = await freshDatabase(migrationFolders())
-  const more = redis ? { REDIS_URL: await sharedRedis() } : {}
+  const more = await feedEnv(t, redis ? 'Redis' : 'PostgreSQL')
   const start = (dieAt: SolverStep | null, env: Record<string, string> = {}, role: SolverOptions['role'] = 'up') =>
     startPeer(t, SOLVER, {
       role,

@@ -38,6 +38,11 @@ const Token = Type.Object({
   expires_in: Type.Integer({ description: 'Seconds.' }),
 })
 
+const PasswordChange = Type.Object(
+  { current_password: Password, new_password: Password },
+  { additionalProperties: false },
+)
+
 const Me = Type.Object({ user_id: Type.Integer(), username: Type.String(), roles: Type.Array(Type.String()) })
 
 export const authRoutes =
@@ -45,6 +50,7 @@ export const authRoutes =
   async (app) => {
     await app.register(apiKeyRoutes({ identity }))
     await app.register(loginRoute({ identity })) // the only one that takes a form
+    await app.register(passwordRoute({ identity }))
     const signedIn = requireAccount(identity)
 
     app.post(
@@ -121,15 +127,47 @@ const loginRoute =
         const { token, expiresInSec } = answer
         return reply.headers(NO_STORE).send({ access_token: token, token_type: 'bearer', expires_in: expiresInSec })
       }
-      if (answer.code === 'rate_limited') {
-        const headers = retryAfter(answer.retryAfterSec)
-        throw new HttpProblem(429, 'rate_limited', 'Too many login attempts', { headers })
-      }
+      if (answer.code === 'rate_limited') throw tooManyLogins(answer.retryAfterSec)
       throw new HttpProblem(401, 'invalid_credentials', 'Invalid credentials', {
         headers: { 'www-authenticate': 'Bearer' },
       })
     })
   }
+
+const passwordRoute =
+  ({ identity }: { identity: Identity }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const schema = {
+      tags,
+      summary: 'Change your password. Every other login of the account ends.',
+      security: SECURED,
+      body: PasswordChange,
+      response: { 204: Type.Null(), ...refusals(401, 403, 422, 429) },
+    }
+    const onRequest = requireAccount(identity)
+    app.post('/auth/password', { onRequest, schema, bodyLimit: STRANGER_BYTES_MAX }, async (request, reply) => {
+      if (request.credential?.kind !== 'token') throw new HttpProblem(403, 'forbidden', 'Log in to change the password')
+      const answer = await identity.changePassword({
+        account: accountOf(request),
+        token: request.credential.secret,
+        currentPassword: request.body.current_password,
+        newPassword: request.body.new_password,
+        address: request.ip,
+      })
+      if (answer.ok) return reply.code(204).send(null)
+      switch (answer.code) {
+        case 'invalid_password':
+          throw invalidField('new_password', 'must be 1 to 1024 characters')
+        case 'rate_limited':
+          throw tooManyLogins(answer.retryAfterSec)
+        case 'invalid_credentials':
+          throw new HttpProblem(403, 'forbidden', 'The current password is wrong')
+      }
+    })
+  }
+
+const tooManyLogins = (retryAfterSec: number): HttpProblem =>
+  new HttpProblem(429, 'rate_limited', 'Too many login attempts', { headers: retryAfter(retryAfterSec) })
 
 const invalidField = (name: string, message: string, rule = 'value_error'): HttpProblem => {
   const fields: FieldProblem[] = [{ path: ['body', name], message, rule }]

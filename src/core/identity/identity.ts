@@ -17,6 +17,7 @@ import type { Account, ChangeAnswer } from './accounts.ts'
 import { ensureAdmin, type EnsuredAdmin } from './admin.ts'
 import * as apiKeys from './api-keys.ts'
 import type { ApiKey, CreateKeyAnswer } from './api-keys.ts'
+import { openPasswordChange, type PasswordAnswer, type PasswordChange } from './change-password.ts'
 import { openLogin, type LoginAnswer, type LoginRequest } from './login.ts'
 import { isPassword, openPasswords } from './password.ts'
 import { deleteWindowsThatAreOver, openRate, type TakeRate } from './rate.ts'
@@ -41,6 +42,7 @@ export interface RegisterRequest {
 export interface Identity {
   register(request: RegisterRequest): Promise<RegisterAnswer>
   login(request: LoginRequest): Promise<LoginAnswer>
+  changePassword(change: PasswordChange): Promise<PasswordAnswer>
   /** Whether there was a live token to give back. */
   logout(token: string): Promise<boolean>
   /** Null: nobody, or somebody whose account was closed. */
@@ -66,7 +68,7 @@ export function openIdentity({ database, config }: { database: Database; config:
   const { hot } = database
   const passwords = openPasswords()
   const takeRate = openRate(hot)
-  const login = openLogin({ database, passwords, takeRate, config })
+  const loginDeps = { database, passwords, takeRate, config }
 
   const holderOfToken = batched<string, { account: Account | null }>({
     run: (asked) => tokens.holdersOfTokens(hot, asked),
@@ -85,7 +87,8 @@ export function openIdentity({ database, config }: { database: Database; config:
       const account = await accounts.insertAccount(database, { username, passwordHash, roles })
       return account === null ? refused('duplicate_user') : { ok: true, account }
     },
-    login,
+    login: openLogin(loginDeps),
+    changePassword: openPasswordChange(loginDeps),
     logout: async (token) => tokens.isToken(token) && tokens.revokeToken(database, token),
     async authenticate({ kind, secret }) {
       if (kind === 'token') return tokens.isToken(secret) ? (await holderOfToken(secret)).account : null

@@ -6,7 +6,7 @@ import type { Database } from '../database.ts'
 import { refused, type Refused } from '../outcome.ts'
 import { findAccount, type Account } from './accounts.ts'
 import { isPassword, type Passwords } from './password.ts'
-import type { TakeRate } from './rate.ts'
+import type { RateLimit, TakeRate } from './rate.ts'
 import { issueToken } from './tokens.ts'
 import { isUsername, usernameKey } from './username.ts'
 
@@ -38,12 +38,17 @@ export interface LoginDeps {
   config: Config
 }
 
+export const loginLimit = (config: Config): RateLimit => ({
+  max: config.LOGIN_RATE_LIMIT_MAX,
+  windowSec: config.LOGIN_RATE_LIMIT_WINDOW,
+})
+
 export function openLogin({ database, passwords, takeRate, config }: LoginDeps) {
-  const limit = { max: config.LOGIN_RATE_LIMIT_MAX, windowSec: config.LOGIN_RATE_LIMIT_WINDOW }
+  const limit = loginLimit(config)
   const ttlSec = config.AUTH_TOKEN_TTL_SECONDS
 
   return async ({ username, password, address }: LoginRequest): Promise<LoginAnswer> => {
-    const rate = await takeRate(bucketOf(username, address), limit)
+    const rate = await takeRate(loginBucket(username, address), limit)
     if (!rate.ok) return { ...refused('rate_limited'), retryAfterSec: rate.retryAfterSec }
 
     const isPossible = isUsername(username) && isPassword(password)
@@ -57,7 +62,7 @@ export function openLogin({ database, passwords, takeRate, config }: LoginDeps) 
 }
 
 /** Hashed, so that a bucket has one length and a table of buckets names nobody. */
-const bucketOf = (username: string, address: string): string =>
+export const loginBucket = (username: string, address: string): string =>
   `login:${createHash('sha256')
     .update(`${usernameKey(username)}\n${address}`)
     .digest('hex')}`

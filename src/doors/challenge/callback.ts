@@ -68,7 +68,11 @@ export const callbackRoute =
 
 type Callback = Omit<CallbackResult, 'isCorrect' | 'rule'>
 
-function callbackOf(request: FastifyRequest, { body }: Verified, challengeId: string): Callback | HttpProblem {
+function callbackOf(
+  request: FastifyRequest,
+  { body, bodyHash: hash }: Verified,
+  challengeId: string,
+): Callback | HttpProblem {
   const fields = parseSignedBody(body)
   if (fields instanceof HttpProblem) return fields
   const { challenge_id: named, status } = fields
@@ -82,7 +86,6 @@ function callbackOf(request: FastifyRequest, { body }: Verified, challengeId: st
   if (answer === undefined || solverJobId === undefined) return problem('INVALID_CALLBACK')
   if (errorCode === undefined || errorMessage === undefined) return problem('INVALID_CALLBACK')
 
-  const hash = bodyHash(body)
   const given = request.headers['x-request-id']
   // Without an id of its own, the same result is the same request.
   const requestId = given === undefined ? bodyHash(`${challengeId}\n${solverJobId ?? ''}\n${hash}`) : String(given)
@@ -105,13 +108,13 @@ function callbackOf(request: FastifyRequest, { body }: Verified, challengeId: st
 
 const refusalOf = (
   request: FastifyRequest<{ Params: { challenge_id: string } }>,
-  { body }: Verified,
+  { bodyHash: hash }: Verified,
   error: HttpProblem,
 ) => ({
   challengeId: request.params.challenge_id,
   requestId: request.id,
   headers: auditedHeaders(request),
-  bodyHash: bodyHash(body),
+  bodyHash: hash,
   statusCode: error.status,
 })
 

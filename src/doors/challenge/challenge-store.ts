@@ -21,7 +21,8 @@ const SELECT_PAGE = `
    where account_id = $1 and ($2::bigint is null or seq < $2) order by seq desc limit $3`
 
 const SELECT_RESULTS = `
-  select request_id, status, answer, error_code, error_message, is_correct, rule, is_final, solver_job_id, created_at
+  select request_id, status, answer, error_code, error_message, is_correct, rule, is_final, solver_job_id,
+         metadata, created_at
     from challenge_results where challenge_id = $1 order by result_id limit 100`
 
 const SELECT_DELIVERIES = `
@@ -29,7 +30,7 @@ const SELECT_DELIVERIES = `
     from challenge_deliveries where challenge_id = $1 and direction = 'send' order by delivery_id desc limit 100`
 
 const SELECT_CALLBACKS = `
-  select request_id, body_hash, status_code, outcome, created_at
+  select request_id, headers, body_hash, status_code, outcome, created_at
     from challenge_webhooks where challenge_id = $1 order by webhook_id desc limit 100`
 
 export interface ChallengeRow {

@@ -2,8 +2,9 @@
 // skew → signature. What the database must judge (the nonce, and the time by its clock) is judged by the statement that does
 // the request's work, and burns the nonce: a request that passes costs one round trip. Where key or signature are wrong
 // there is no work; the nonce is only looked up, because one that was seen is named first.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isSignedWith, parseAuthorization, type AuthFields } from '@reeve/sdk/challenge'
+import { bodyHash, isSignedWith, parseAuthorization, type AuthFields } from '@reeve/sdk/challenge'
 import type { Database, Tx } from '../../core/database.ts'
 import { parseJson } from '../../core/http/body.ts'
 import { HttpProblem } from '../../core/http/problem.ts'
@@ -21,7 +22,11 @@ declare module 'fastify' {
 
 export interface Verified extends Nonce {
   body: Buffer
+  bodyHash: string
 }
+
+// Hashing a body of this size and reading it as JSON in one go would hold the event loop for tens of milliseconds.
+const LARGE_BYTES = 256 * 1024
 
 export interface Signed {
   /** Key and signature. Whether nonce and time are good is the verdict of whoever does the work. */
@@ -44,9 +49,13 @@ export function openSigned({ database, side, keys, skewSec }: SignedOptions): Si
     async verify(request) {
       const auth = authOf(request)
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-      const parts = { method: request.method, path: pathOf(request.raw.url ?? ''), ...auth, body }
+      const hash = bodyHash(body)
+      const parts = { method: request.method, path: pathOf(request.raw.url ?? ''), ...auth, body: { hash } }
       const signers = keys.find(auth.keyId).filter((key) => isSignedWith(key.secret, auth.sig, parts))
-      if (signers.length > 0) return { nonce: auth.nonce, ts: auth.ts, notAfterMs: lastOf(signers), body }
+      if (body.length > LARGE_BYTES) await nextTurn()
+      if (signers.length > 0) {
+        return { nonce: auth.nonce, ts: auth.ts, notAfterMs: lastOf(signers), body, bodyHash: hash }
+      }
       throw verdictProblem((await see(auth.nonce)).seen ? 'seen' : 'stale')
     },
     async refuse(verified, error, note) {

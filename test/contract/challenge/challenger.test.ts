@@ -28,7 +28,7 @@ async function setup(t: TestContext, env: Record<string, string> = {}) {
   return { url, owner, create, callback, show }
 }
 
-describe('challenge: POST /challenges', () => {
+describe('challenge flow 1.1: POST /challenges', () => {
   test('creates, lists and shows a challenge to its owner; to others it is 404', async (t) => {
     const { url, owner, create, show } = await setup(t)
     const other = await account(url, 'other')
@@ -100,7 +100,7 @@ describe('challenge: POST /challenges', () => {
   })
 })
 
-describe('challenge: POST /callback/{challenge_id}', () => {
+describe('challenge flow 2.3: POST /callback/{challenge_id}', () => {
   test('a right and a wrong answer are recorded as such; the first stays final', async (t) => {
     const { create, callback, show } = await setup(t)
     await create({ challenge_id: 'c1' })
@@ -218,7 +218,7 @@ describe('challenge: POST /callback/{challenge_id}', () => {
   })
 })
 
-describe('challenge: POST /challenges/{id}/send', () => {
+describe('challenge flow 1.2: POST /challenges/{id}/send', () => {
   test('sends neither the answer nor the rule, and notes what came of it', async (t) => {
     const receiver = await startReceiver(t, [
       (_request, response) => response.writeHead(202).end('{"solver_job_id":"theirs"}'),
@@ -282,30 +282,5 @@ describe('challenge: POST /challenges/{id}/send', () => {
       404,
       'DELIVERY_NOT_FOUND',
     ])
-  })
-})
-
-describe('challenge: two servers', () => {
-  test('a Challenger and a Solver play the two sides against each other', async (t) => {
-    const solver = await startServer(t)
-    const { freePort } = await import('../../support/servers.ts')
-    const port = String(await freePort())
-    const { url, owner, create, show } = await setup(t, {
-      SERVER_PORT: port,
-      SOLVER_URL: solver.url,
-      PUBLIC_CALLBACK_HOST: `http://127.0.0.1:${port}`,
-    })
-    await create({ challenge_id: 'sum', problem: { type: 'math', expression: '17*23+4' }, answer: '395' })
-    await create({ challenge_id: 'word', problem: { type: 'text', operation: 'reverse', text: 'abc' }, answer: 'xyz' })
-
-    for (const id of ['sum', 'word']) await post(`${url}/challenges/${id}/send`, '{}', owner)
-    await until('both are completed', async () =>
-      (await Promise.all(['sum', 'word'].map(show))).every((one) => one.state === 'completed'),
-    )
-
-    const [sum, word] = await Promise.all(['sum', 'word'].map(show))
-    assert.deepEqual([sum.results.length, sum.results[0].answer, sum.results[0].is_correct], [1, '395', true])
-    assert.deepEqual([word.results.length, word.results[0].answer, word.results[0].is_correct], [1, 'cba', false])
-    assert.equal(sum.solver_job_id, 'solver_job_sum')
   })
 })

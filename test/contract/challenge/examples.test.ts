@@ -7,7 +7,7 @@ import { ReeveClient } from '@reeve/sdk'
 import { atEnd } from '../../support/cleanup.ts'
 import { freePort } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
-import { account, CHAL_KEY, get, post, postSigned, solveBody, SOLVER_KEY, startServer } from './setup.ts'
+import { account, CHAL_KEY, get, nowSec, post, postSigned, solveBody, SOLVER_KEY, startServer } from './setup.ts'
 
 async function startExample(t: TestContext, command: string, file: string): Promise<string> {
   const port = await freePort()
@@ -71,7 +71,19 @@ describe('examples', () => {
       assert.equal((await show()).results[0].is_correct, true)
       const body = solveBody('c2', `${here}/callback/c2`)
       assert.equal((await post(`${solver}/solve`, '{}')).body.error.code, 'MISSING_AUTH')
-      assert.equal((await postSigned(solver, '/solve', body, { nonce: 'n1' })).status, 202)
+      assert.equal((await post(`${solver}/solve`, '{}', { authorization: 'Bearer x' })).body.error.code, 'INVALID_AUTH')
+      const first = await postSigned(solver, '/solve', body, { nonce: 'n1' })
+      assert.deepEqual(
+        [first.status, first.body],
+        [202, { message: 'Challenge accepted', solver_job_id: 'solver_job_c2' }],
+      )
+      const again = await postSigned(solver, '/solve', body)
+      assert.deepEqual(
+        [again.status, again.body],
+        [202, { message: 'Challenge already accepted', solver_job_id: 'solver_job_c2' }],
+      )
+      const stale = await postSigned(solver, '/solve', body, { ts: nowSec() - 310 })
+      assert.equal(stale.body.error.code, 'INVALID_SIGNATURE')
       assert.equal((await postSigned(solver, '/solve', body, { nonce: 'n1' })).body.error.code, 'REPLAY_ATTACK')
       const forged = await postSigned(solver, '/solve', body, { key: { ...SOLVER_KEY, secret: 'x' } })
       assert.equal(forged.body.error.code, 'INVALID_SIGNATURE')

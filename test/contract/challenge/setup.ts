@@ -1,5 +1,8 @@
 // Real servers on a database of their own, spoken to over HTTP only. What they sign is checked, and what is sent to them
 // is signed, with node:crypto here: not with the code under test.
+//
+// Tests are named by the clauses of the contract: `auth` is its part on authentication and safety, `flow 1` what a Challenger
+// sends to a Solver and `flow 2` what comes back, each with its steps, `endpoints` the list of them, `notes` its last part.
 import assert from 'node:assert/strict'
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -11,7 +14,7 @@ import { doorSettings } from '../../../src/doors/doors.ts'
 import { migrationFolders, start } from '../../../src/main.ts'
 import { atEnd } from '../../support/cleanup.ts'
 import { freshDatabase } from '../../support/database.ts'
-import type { PgConnection } from '../../support/servers.ts'
+import { startRedis, type PgConnection } from '../../support/servers.ts'
 
 export const SOLVER_KEY = { keyId: 'solver-kid-1', secret: 'solver secret' }
 export const CHAL_KEY = { keyId: 'chal-kid-1', secret: 'chal secret' }
@@ -33,15 +36,29 @@ export const ENV = {
 export const urlOf = ({ host, port, user, database }: PgConnection) =>
   `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
 
+/** With PostgreSQL as the feed and with Redis. */
+export const FEEDS = ['PostgreSQL', 'Redis'] as const
+export type FeedName = (typeof FEEDS)[number]
+
+/** Redis holds no namespaces: each test has a server of its own. */
+export async function feedEnv(t: TestContext, feed: FeedName): Promise<Record<string, string>> {
+  if (feed === 'PostgreSQL') return {}
+  const redis = await startRedis()
+  atEnd(t, redis.stop)
+  return { REDIS_URL: redis.at }
+}
+
 export interface ServerOptions {
   env?: Record<string, string>
   on?: PgConnection
   role?: 'up' | 'serve'
+  feed?: FeedName
 }
 
 export async function startServer(t: TestContext, options: ServerOptions = {}) {
   const at = options.on ?? (await freshDatabase(migrationFolders()))
-  const settings = parseConfig({ ...ENV, DATABASE_URL: urlOf(at), ...options.env }, doorSettings())
+  const feed = await feedEnv(t, options.feed ?? 'PostgreSQL')
+  const settings = parseConfig({ ...ENV, DATABASE_URL: urlOf(at), ...feed, ...options.env }, doorSettings())
   const running = await start({ settings, role: options.role ?? 'up', log: openLog(settings.core) })
   atEnd(t, () => running.stop())
   const { url } = running

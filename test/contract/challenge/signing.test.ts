@@ -20,7 +20,7 @@ const PARTS = { method: 'POST', path: '/solve', ts: 1_700_000_000, nonce: 'nonce
 const SIG = '4d952f83a0ad9af619f3bce73697a9aaed03d9bf18d249866a5da2627aff0f38'
 const HEADER = `RCS-HMAC-SHA256 keyId=solver-kid-1,ts=1700000000,nonce=nonce-1,sig=${SIG}`
 
-describe('challenge: HMAC signature', () => {
+describe('challenge auth: the signature', () => {
   test('the canonical string is METHOD, PATH, TIMESTAMP, NONCE and SHA256(body) on five lines', () => {
     const hash = '82aa2802a7504fc5a6b939fb17eb5cb349f04a44d059d3a522db3d066287c040'
 

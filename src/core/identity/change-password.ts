@@ -1,0 +1,49 @@
+// An account's own password. Whoever has a token may not know the password, so that the old one is asked for, and guesses
+// at it count as logins do. All other logins end with the change: one of them may be the reason for it.
+import { refused, type Ok, type Refused } from '../outcome.ts'
+import { findAccount, type Account } from './accounts.ts'
+import { loginBucket, loginLimit, type LoginDeps } from './login.ts'
+import { isPassword } from './password.ts'
+import { hashSecret } from './secrets.ts'
+
+// Of two changes at once one is applied: the other's old password is wrong by then.
+const UPDATE = `
+  update accounts set password_hash = $2 where account_id = $1 and password_hash = $3 returning true as changed`
+const DELETE_OTHER_TOKENS = `delete from tokens where account_id = $1 and token_hash <> $2`
+
+export interface PasswordChange {
+  account: Account
+  /** The login that it is made with goes on. */
+  token: string
+  currentPassword: string
+  newPassword: string
+  address: string
+}
+
+/** In order of precedence. */
+export type PasswordAnswer =
+  | Ok
+  | Refused<'invalid_password'>
+  | (Refused<'rate_limited'> & { retryAfterSec: number })
+  | Refused<'invalid_credentials'>
+
+export function openPasswordChange({ database, passwords, takeRate, config }: LoginDeps) {
+  return async (change: PasswordChange): Promise<PasswordAnswer> => {
+    const { account, token, currentPassword, newPassword, address } = change
+    if (!isPassword(newPassword)) return refused('invalid_password')
+    const rate = await takeRate(loginBucket(account.username, address), loginLimit(config))
+    if (!rate.ok) return { ...refused('rate_limited'), retryAfterSec: rate.retryAfterSec }
+
+    const known = (await findAccount(database, account.username))?.passwordHash ?? null
+    const matches = await passwords.verify(known, isPassword(currentPassword) ? currentPassword : '')
+    if (!matches) return refused('invalid_credentials')
+
+    const passwordHash = await passwords.hash(newPassword)
+    return database.transaction(async (tx) => {
+      const changed = await tx.query(UPDATE, [account.accountId, passwordHash, known])
+      if (changed.length === 0) return refused('invalid_credentials')
+      await tx.query(DELETE_OTHER_TOKENS, [account.accountId, hashSecret(token)])
+      return { ok: true }
+    })
+  }
+}

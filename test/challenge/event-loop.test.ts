@@ -1,0 +1,114 @@
+// What a stranger sends may take long; it may not hold the server.
+import assert from 'node:assert/strict'
+import { describe, test, type TestContext } from 'node:test'
+import { migrationFolders } from '../../src/main.ts'
+import {
+  account,
+  CHAL_KEY,
+  ENV,
+  get,
+  post,
+  postSigned,
+  solveBody,
+  startReceiver,
+  urlOf,
+} from '../contract/challenge/setup.ts'
+import { startPeer } from '../crash/peer.ts'
+import { freshDatabase } from '../support/database.ts'
+import { until } from '../support/until.ts'
+
+const SERVER = new URL('held-process.ts', import.meta.url)
+const HELD_MS_MAX = 50
+
+// About a kilobyte each. RE2 never backtracks, so that what is left to a stranger is a large automaton on a long text.
+const HOSTILE = [
+  `(x+x+)+y|${'(a|aa)+$|'.repeat(100)}(.*)(.*)(.*)z`,
+  `([ax]{1,60}){12}[cd]|${'(x?){9}'.repeat(120)}q`,
+  `(${'(a?){30}'.repeat(120)}|x*)*b$`,
+].map((pattern) => balanced(pattern.slice(0, 1024)))
+
+/** Cut where it is still a pattern. */
+function balanced(pattern: string): string {
+  const open = [...pattern].filter((sign) => sign === '(').length - [...pattern].filter((sign) => sign === ')').length
+  return open <= 0 ? pattern : `${pattern.slice(0, pattern.length - open)}${')'.repeat(open)}`.slice(0, 1024)
+}
+
+async function setup(t: TestContext) {
+  const at = await freshDatabase(migrationFolders())
+  const server = startPeer(t, SERVER, { settings: { ...ENV, DATABASE_URL: urlOf(at) } })
+  const url = (await server.heard('ready')).line ?? ''
+  let asked = 0
+  /** The longest that the loop was held since the last time. */
+  const held = async (): Promise<{ held: number; turns: number }> => {
+    server.goOn()
+    const { line = '' } = await server.heard(`held ${asked++}`)
+    return JSON.parse(line)
+  }
+  return { url, held }
+}
+
+describe('challenge: the event loop', () => {
+  test('a hostile regular expression of 1 KB on an answer of 5 MB cannot hold it for 50 ms', async (t) => {
+    const { url, held } = await setup(t)
+    const owner = await account(url, 'owner')
+    const callback = (id: string, answer: string) =>
+      postSigned(
+        url,
+        `/callback/${id}`,
+        { api_version: 'v2.1', challenge_id: id, solver_job_id: 'j', status: 'success', answer },
+        { key: CHAL_KEY },
+      )
+    const challenge = (id: string, pattern: string) =>
+      JSON.stringify({
+        challenge_id: id,
+        problem: { type: 'text' },
+        validation_rule: { type: 'Regex', params: { pattern } },
+        answer: '',
+      })
+    await post(`${url}/challenges`, challenge('warm', 'a'), owner)
+    await callback('warm', 'a'.repeat(1_000_000))
+    await held()
+
+    const created = await Promise.all(
+      HOSTILE.map((pattern, index) => post(`${url}/challenges`, challenge(`c${index}`, pattern), owner)),
+    )
+    const accepted = created.filter(({ status }) => status === 201).map(({ body }) => body.challenge_id)
+    const answers = []
+    for (const id of accepted) answers.push(await callback(id, 'x'.repeat(5_000_000)))
+    const during = await held()
+
+    assert(accepted.length > 0)
+    for (const { status } of created) assert(status === 201 || status === 400) // 400: it could not even be compiled in time
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      accepted.map(() => 200),
+    )
+    for (const id of accepted) {
+      assert.equal((await get(`${url}/challenges/${id}`, owner)).body.results[0].is_correct, false)
+    }
+    assert(during.turns > 0)
+    assert(during.held < HELD_MS_MAX, `held for ${during.held} ms`)
+  })
+
+  test('nor can a hostile problem of 5 MB', async (t) => {
+    const { url, held } = await setup(t)
+    const receiver = await startReceiver(t)
+    const solve = (id: string, problem: object) =>
+      postSigned(url, '/solve', solveBody(id, `${receiver.url}/callback/${id}`, { problem }))
+    await solve('warm', { type: 'text', operation: 'upper', text: 'a'.repeat(1_000_000) })
+    await until('the first is solved', () => receiver.received.length === 1)
+    await held()
+
+    const text = 'x'.repeat(5_000_000)
+    const statuses = [
+      await solve('c1', { type: 'text', operation: 'extract', pattern: HOSTILE[0], text }),
+      await solve('c2', { type: 'text', operation: 'reverse', text }),
+      await solve('c3', { type: 'math', expression: '9^'.repeat(900) + '9' }),
+    ].map(({ status }) => status)
+    await until('all callbacks came', () => receiver.received.length === 4)
+    const during = await held()
+
+    assert.deepEqual(statuses, [202, 202, 202])
+    assert(during.held < HELD_MS_MAX, `held for ${during.held} ms`)
+  })
+})

@@ -1,0 +1,119 @@
+// `reeve verify`. The signature was computed with openssl (see test/contract/challenge/signing.test.ts).
+import assert from 'node:assert/strict'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test, type TestContext } from 'node:test'
+import { signedHeaders } from '../contract/challenge/setup.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { temporaryFolder } from '../support/servers.ts'
+import { reeve } from './reeve-command.ts'
+
+const BODY = '{"api_version":"v2.1"}'
+const HEADER =
+  'RCS-HMAC-SHA256 keyId=solver-kid-1,ts=1700000000,nonce=nonce-1,sig=4d952f83a0ad9af619f3bce73697a9aaed03d9bf18d249866a5da2627aff0f38'
+const CANONICAL = `POST\n/solve\n1700000000\nnonce-1\n82aa2802a7504fc5a6b939fb17eb5cb349f04a44d059d3a522db3d066287c040`
+const SECRET = { SOLVER_HMAC_SECRET: 'top-secret' }
+
+async function setup(t: TestContext) {
+  const folder = await temporaryFolder()
+  atEnd(t, () => rm(folder, { recursive: true, force: true }))
+  return async (name: string, text: string) => {
+    await writeFile(join(folder, name), text)
+    return join(folder, name)
+  }
+}
+
+describe('reeve verify', () => {
+  test('a request that verifies is shown with its canonical string, from its parts or from one file', async (t) => {
+    const file = await setup(t)
+    const body = await file('body', BODY)
+    const request = await file(
+      'request',
+      `POST /solve?x=1 HTTP/1.1\r\nHost: a\r\nAuthorization: ${HEADER}\r\n\r\n${BODY}`,
+    )
+    const parts = ['verify', '--path', '/solve', '--header', `Authorization: ${HEADER}`, '--body']
+
+    const runs = await Promise.all([
+      reeve([...parts, body], { env: SECRET }),
+      reeve([...parts, '-'], { env: SECRET, stdin: BODY }),
+      reeve(['verify', request], { env: SECRET }),
+      reeve(['verify', request, '--secret-file', await file('secret', 'top-secret\n')]),
+      reeve(['verify', request], { env: { SOLVER_HMAC_EXTRA_KEYS: 'solver-kid-1=top-secret@2024-01-01T00:00:00Z' } }),
+    ])
+
+    for (const { code, stdout, stderr } of runs) {
+      assert.deepEqual([code, stdout, stderr], [0, `${CANONICAL}\n\nThe signature verifies.\n`, ''])
+    }
+  })
+
+  test('the line that differs is named', async (t) => {
+    const file = await setup(t)
+    const request = (path: string, signing: object, body = BODY) => {
+      const { authorization } = signedHeaders('/solve', BODY, {
+        key: { keyId: 'solver-kid-1', secret: 'top-secret' },
+        ...signing,
+      })
+      return file(`request-${Math.random()}`, `POST ${path} HTTP/1.1\nAuthorization: ${authorization}\n\n${body}`)
+    }
+    const expected: [file: string, sentence: RegExp][] = [
+      [
+        await request('/solve/?a=1', { signedPath: '/solve/?a=1' }),
+        /line 2, the path, had its query, which is not signed/,
+      ],
+      [await request('/solve', { signedPath: '/solve/' }), /line 2, the path, ended in a slash/],
+      [await request('/solve', { signedPath: '/' }), /line 2 was only \//],
+      [await request('/solve', {}, `${BODY}\n`), /line 5, the body, had no line end/],
+      [
+        await request('/solve', {}, '{ "api_version": "v2.1" }'),
+        /line 5, the body, was written anew by a JSON library/,
+      ],
+      [await request('/solve', { key: { keyId: 'solver-kid-1', secret: 'other' } }), /none of the usual mistakes/],
+    ]
+
+    const runs = await Promise.all(expected.map(([request]) => reeve(['verify', request], { env: SECRET })))
+
+    for (const [index, { code, stderr }] of runs.entries()) {
+      assert.equal(code, 1)
+      assert.match(stderr, expected[index]?.[1] ?? /^$/)
+    }
+  })
+
+  test('the canonical string of the other side is compared line by line', async (t) => {
+    const file = await setup(t)
+    const theirs = await file('theirs', CANONICAL.replace('/solve', '/Solve').replace('82aa', '0000'))
+    const args = [
+      'verify',
+      '--path',
+      '/solve',
+      '--header',
+      HEADER,
+      '--body',
+      await file('body', BODY),
+      '--canonical',
+      theirs,
+    ]
+
+    const { stdout } = await reeve(args, { env: SECRET })
+
+    assert.match(stdout, /line 2, path: expected "\/solve", got "\/Solve"/)
+    assert.match(stdout, /line 5, SHA256\(body\): expected "82aa/)
+    assert.doesNotMatch(stdout, /line [134],/)
+  })
+
+  test('what is asked wrongly ends with 2, and a secret that is not set is named', async (t) => {
+    const file = await setup(t)
+    const runs = await Promise.all([
+      reeve(['verify']),
+      reeve(['verify', '--path', '/solve', '--header', 'Bearer x']),
+      reeve(['verify', await file('odd', 'hello')]),
+      reeve(['verify', '--path', '/solve', '--header', HEADER]),
+    ])
+
+    assert.deepEqual(
+      runs.map(({ code }) => code),
+      [2, 2, 2, 1],
+    )
+    assert.match(runs[3]?.stderr ?? '', /No secret is set for the key solver-kid-1/)
+    for (const { stderr } of runs) assert.doesNotMatch(stderr, /^\s+at /m)
+  })
+})
