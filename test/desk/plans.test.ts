@@ -14,8 +14,9 @@ import { openIdentity } from '../../src/core/identity/identity.ts'
 import { issueToken } from '../../src/core/identity/tokens.ts'
 import { openMetrics } from '../../src/core/metrics.ts'
 import { Offers } from '../../src/core/offers.ts'
+import { readSettings } from '../../src/core/settings.ts'
 import { deskDoor } from '../../src/doors/desk/door.ts'
-import { doorSettings } from '../../src/doors/doors.ts'
+import { DESK_SETTINGS } from '../../src/doors/desk/settings.ts'
 import { migrationFolders } from '../../src/main.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { testDatabase } from '../support/database.ts'
@@ -55,24 +56,35 @@ async function hotStatements(t: TestContext, real: Database): Promise<Statement[
   const database = recording(real, seen)
   const dataDir = await temporaryFolder()
   atEnd(t, () => rm(dataDir, { recursive: true, force: true }))
-  const { core: config, doors } = parseConfig({ REEVE_DATA_DIR: dataDir }, doorSettings())
+  const { core: config } = parseConfig({ REEVE_DATA_DIR: dataDir }, {})
   const [log, metrics] = [pino({ level: 'silent' }), openMetrics()]
   const engine = await openEngine({ config, database, metrics, log })
   atEnd(t, () => engine.close())
   const identity = openIdentity({ database, config })
   const files = openFolderStore(dataDir)
   const deps = { ...engine, config, database, files, identity, metrics, log, clock: systemClock, offers: new Offers() }
-  const opened = await deskDoor.open(deps, doors)
+  const opened = await deskDoor.open(deps, readSettings(DESK_SETTINGS, {}, []))
   atEnd(t, () => opened.close?.())
   const about = { database: '', feed: '', files: '' }
-  const http = await openHttp({ ...deps, feed: engine.feed, kinds: engine.kinds, doors: [{ door: deskDoor, opened }], about })
+  const http = await openHttp({
+    ...deps,
+    feed: engine.feed,
+    kinds: engine.kinds,
+    doors: [{ door: deskDoor, opened }],
+    about,
+  })
   atEnd(t, () => http.close())
 
   const made = await insertAccount(real, { username: 'ann', passwordHash: 'none', roles: ['SCRAPER', 'OPERATOR'] })
   const { token } = await issueToken(real, made?.accountId ?? 0, 3600)
   const post = async (url: string, payload?: object) => {
     const headers = { authorization: `Bearer ${token}` }
-    const answer = await http.app.inject({ method: 'POST', url, headers, ...(payload === undefined ? {} : { payload }) })
+    const answer = await http.app.inject({
+      method: 'POST',
+      url,
+      headers,
+      ...(payload === undefined ? {} : { payload }),
+    })
     assert(answer.statusCode < 300, answer.body)
     return answer.json()
   }
@@ -81,6 +93,10 @@ async function hotStatements(t: TestContext, real: Database): Promise<Statement[
   await post(`${TASKS}/${uuid}/assign`, { operator_id: 'ann' })
   await post(`${TASKS}/${uuid}/release`)
   await post(`${TASKS}/${uuid}/solve`, { type: 'cookie', payload: [{ name: 'a', value: '1' }] })
-  await http.app.inject({ method: 'GET', url: '/api/v1/captcha/sessions/shop.example', headers: { authorization: `Bearer ${token}` } })
+  await http.app.inject({
+    method: 'GET',
+    url: '/api/v1/captcha/sessions/shop.example',
+    headers: { authorization: `Bearer ${token}` },
+  })
   return [...seen.values()].filter(({ sql }) => sql.includes('captcha_'))
 }

@@ -9,6 +9,7 @@ import { openFolderStore } from '../../src/core/files/folder-store.ts'
 import { openIdentity } from '../../src/core/identity/identity.ts'
 import { openLog } from '../../src/core/log.ts'
 import { openMetrics } from '../../src/core/metrics.ts'
+import { Offers } from '../../src/core/offers.ts'
 import { openCanaryAdmin } from '../../src/doors/pool/canary-admin.ts'
 import { openCoordinator, type Coordinator } from '../../src/doors/pool/coordinator.ts'
 import { POOL_SETTINGS } from '../../src/doors/pool/settings.ts'
@@ -39,7 +40,7 @@ export async function setupCoordinator(
   atEnd(t, () => engine.close())
   const identity = openIdentity({ database, config })
   const files = openFolderStore(await temporaryFolder())
-  const deps = { ...engine, config, database, files, identity, metrics, log, clock: systemClock }
+  const deps = { ...engine, config, database, files, identity, metrics, log, clock: systemClock, offers: new Offers() }
   const coordinator = await openCoordinator(deps, readSettings(POOL_SETTINGS, env, []), options)
   coordinator.matchmaker.start()
   atEnd(t, () => coordinator.close())

@@ -21,7 +21,16 @@ import { fail, type FailAnswer, type FailRequest } from './fail.ts'
 import { finalize, finalizeIn, type FinalizeAnswer, type FinalizeRequest } from './finalize.ts'
 import { historyOf, type HistoryEntry } from './history.ts'
 import type { Acquired, Held, Job } from './job.ts'
-import { countJobs, endedOf, getBriefs, getJobs, listJobs, type JobBrief, type JobCount, type ListFilter } from './read.ts'
+import {
+  countJobs,
+  endedOf,
+  getBriefs,
+  getJobs,
+  listJobs,
+  type JobBrief,
+  type JobCount,
+  type ListFilter,
+} from './read.ts'
 import { release, type ReleaseAnswer, type ReleaseRequest } from './release.ts'
 import { renew, type RenewAnswer, type RenewRequest } from './renew.ts'
 import { replay, type EffectsOfReplay, type ReplayAnswer } from './replay.ts'

@@ -65,9 +65,20 @@ inBothModes('desk adapter: a picture is created, polled, solved and reported as 
 
 test('desk adapter: what libraries send for what is not set is taken as not set', async (t) => {
   const { call, uuidOf, operator } = await withKey(t)
-  const unset = { phrase: 0, case: false, numeric: 0, math: false, minLength: 0, maxLength: 0, comment: false, websiteURL: null }
+  const unset = {
+    phrase: 0,
+    case: false,
+    numeric: 0,
+    math: false,
+    minLength: 0,
+    maxLength: 0,
+    comment: false,
+    websiteURL: null,
+  }
 
-  const created = await call('createTask', { task: { type: 'ImageToTextTask', body: PNG.toString('base64'), ...unset } })
+  const created = await call('createTask', {
+    task: { type: 'ImageToTextTask', body: PNG.toString('base64'), ...unset },
+  })
   const { body } = await operator.get(`${TASKS}/${await uuidOf(created.taskId)}`)
 
   assert.equal(created.errorId, 0)
