@@ -116,11 +116,12 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   const url = http === null ? null : await listen(http, config)
   workshop.start()
 
+  let stopping: Promise<void> | null = null
   return {
     url,
     firstAdmin,
     lost: storage.lost,
-    stop: () => closeAll(undo),
+    stop: () => (stopping ??= closeAll(undo)),
   }
 }
 

@@ -4,6 +4,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { compiled, compileTests } from './compile.ts'
 import { startPostgres, startRedis } from './support/servers.ts'
 
 const CONCURRENCY = 3 // one more than the cores of a small machine: tests wait as much as they work
@@ -14,8 +15,8 @@ if (only.length === 0) {
   check('format', 'npx', ['oxfmt', '--check'])
   check('lint', 'npx', ['oxlint', '--deny-warnings'])
   check('types', 'npx', ['tsc', '-b'])
-  check('types of tests', 'npx', ['tsc', '-p', 'test'])
 }
+compile()
 needProgram('redis-server', 'redis-server')
 if (only.length === 0 || only.some((start) => start.startsWith('test/browser'))) {
   wantProgram('chromium', 'chromium', 'the tests in a browser are skipped')
@@ -35,13 +36,13 @@ async function runTests(): Promise<number> {
   const redis = await startRedis()
   try {
     const options = [
-      '--import',
-      'tsx',
+      '--enable-source-maps',
       '--test',
       `--test-concurrency=${CONCURRENCY}`,
       `--test-timeout=${FILE_TIMEOUT_MS}`,
+      '--test-reporter=spec',
     ]
-    const child = spawn(process.execPath, [...options, '--test-reporter=spec', ...files], {
+    const child = spawn(process.execPath, [...options, ...files.map(compiled)], {
       stdio: 'inherit',
       env: { ...process.env, REEVE_TEST_POSTGRES: JSON.stringify(postgres.at), REEVE_TEST_REDIS: redis.at },
     })
@@ -59,6 +60,13 @@ function check(what: string, command: string, options: string[]): void {
   const { status, stdout, stderr } = spawnSync(command, options, { encoding: 'utf8' })
   if (status === 0) return console.log(`✔ ${what}`)
   console.error(`✖ ${what}: ${command} ${options.join(' ')}\n${stdout}${stderr}`)
+  process.exit(1)
+}
+
+function compile(): void {
+  const wrong = compileTests()
+  if (wrong === null) return console.log('✔ types of tests')
+  console.error(`✖ types of tests\n${wrong}`)
   process.exit(1)
 }
 

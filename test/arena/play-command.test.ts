@@ -3,17 +3,16 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { ArenaClient } from '@reeve/sdk/arena'
 import { WebSocket } from 'ws'
 import { ask, startServer } from '../contract/arena/setup.ts'
+import { REEVE, ROOT } from '../support/program.ts'
 
 const hasScript = spawnSync('script', ['--version']).status === 0
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 async function reeve(t: TestContext, ...args: string[]) {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+  const child = spawn(process.execPath, [...REEVE, ...args], {
     cwd: ROOT,
     env: { PATH, HOME },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -52,7 +51,7 @@ test(
   { skip: !hasScript && 'no script(1) here' },
   async (t) => {
     const { url } = await startServer(t, { env: { SESSION_TICKS: '40' } })
-    const command = `${process.execPath} --import tsx src/cli/main.ts play --url ${url}`
+    const command = `${process.execPath} ${REEVE.join(' ')} play --url ${url}`
     const child = spawn('script', ['-qfec', command, '/dev/null'], { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] })
     t.after(() => child.kill('SIGKILL'))
     let shown = ''

@@ -1,9 +1,7 @@
 // The real command, as a user types it.
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+import { REEVE, ROOT } from '../support/program.ts'
 
 export interface Ran {
   code: number | null
@@ -16,7 +14,7 @@ export async function reeve(
   options: { env?: Record<string, string>; stdin?: string | Buffer } = {},
 ): Promise<Ran> {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+  const child = spawn(process.execPath, [...REEVE, ...args], {
     cwd: ROOT,
     env: { PATH, HOME, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -40,6 +40,14 @@ const DYING_PLUGIN = `
     },
   }`
 
+/** An entry of the stream is taken over when it was idle for the lease and the grace. */
+const SOON = {
+  JOB_LEASE_SEC: '3',
+  JOB_HEARTBEAT_SEC: '1',
+  JOB_RECLAIM_GRACE_SEC: '0',
+  JOB_RECLAIM_INTERVAL_SEC: '1',
+}
+
 /** What the dead Solver left behind. */
 interface Left {
   job: string
@@ -116,7 +124,7 @@ async function setup(t: TestContext, redis: boolean) {
     await client.query(`update jobs set lease_until = now() where state = 'processing'`)
     await client.query(`update outbox_events set next_attempt_at = now() where status = 'pending'`)
   }
-  const live = (env: Record<string, string> = {}) => startServer(t, { on: at, env: { ...more, ...env } })
+  const live = (env: Record<string, string> = {}) => startServer(t, { on: at, env: { ...SOON, ...more, ...env } })
   const story = async () => (await get(`${challenger.url}/challenges/c1`, owner)).body
   const assertOnce = async (calls: number) => {
     await until('the callback is delivered', async () => (await left())?.callback === 'delivered', left)

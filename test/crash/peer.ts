@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import type { TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { atEnd } from '../support/cleanup.ts'
+import { nodeArgs, ROOT } from '../support/program.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LAST_LINES_MAX = 20
 
 export interface Message {
@@ -39,7 +38,7 @@ export interface Peer {
 
 export function startPeer(t: TestContext, script: URL, options: object): Peer {
   const { PATH = '', HOME = '', TMPDIR = '' } = process.env
-  const args = ['--import', 'tsx', fileURLToPath(script), JSON.stringify(options)]
+  const args = [...nodeArgs(script), JSON.stringify(options)]
   const child = spawn(process.execPath, args, {
     cwd: ROOT,
     env: { PATH, HOME, ...(TMPDIR === '' ? {} : { TMPDIR }) },

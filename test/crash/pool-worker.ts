@@ -3,11 +3,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import type { TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { atEnd } from '../support/cleanup.ts'
 import type { Worker } from '../contract/pool/setup.ts'
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+import { ROOT } from '../support/program.ts'
 
 const SCRIPT = `
 import { setTimeout as sleep } from 'node:timers/promises'

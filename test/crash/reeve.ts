@@ -3,14 +3,13 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import type { TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { untilNoProcess } from '../../src/core/embedded/setup.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 import type { Exit } from './peer.ts'
+import { REEVE, ROOT } from '../support/program.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PASSWORD = 'nine-brown-hens'
 const SETTINGS = {
   SERVER_PORT: '0',
@@ -57,7 +56,7 @@ export async function dataFolder(t: TestContext): Promise<string> {
 
 export function startReeve(t: TestContext, dataDir: string, settings: Record<string, string> = {}): Reeve {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', 'up'], {
+  const child = spawn(process.execPath, [...REEVE, 'up'], {
     cwd: ROOT,
     detached: true,
     env: { PATH, HOME, ...SETTINGS, REEVE_DATA_DIR: dataDir, ...settings },

@@ -23,6 +23,7 @@ import {
   type Rig,
 } from '../judge/rig.ts'
 import { until } from '../support/until.ts'
+import { LOADER, runnable } from '../support/program.ts'
 
 const SAFETY = { skip: cannotTest, timeout: 120_000 }
 /** Each leaves processes that would rather stay. */
@@ -119,7 +120,7 @@ describe('the driver', SAFETY, () => {
   /** Another process that runs programs: a fork bomb and a sleeper in two slots. */
   const startDriver = async (t: TestContext) => {
     const script = `
-      import { openSandbox } from ${JSON.stringify(new URL('../../src/doors/judge/sandbox/sandbox.ts', import.meta.url).href)}
+      import { openSandbox } from ${JSON.stringify(runnable(new URL('../../src/doors/judge/sandbox/sandbox.ts', import.meta.url)).href)}
       const nothing = () => {}
       const sandbox = await openSandbox({ cacheFolder: process.argv[1], mode: 'agent', degraded: 'refuse', cgroup: '', stdoutLimitBytes: 1e6,
         stderrLimitBytes: 1e6, onProtocolError: nothing, onTruncated: nothing, onFallBack: nothing })
@@ -132,7 +133,7 @@ describe('the driver', SAFETY, () => {
     const work = attackFolder()
     await sandbox() // has built the helper
     const cache = join(work, '..', 'cache')
-    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script, cache, work], {
+    const child = spawn(process.execPath, [...LOADER, '--input-type=module', '-e', script, cache, work], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     atEnd(t, () => child.kill('SIGKILL'))

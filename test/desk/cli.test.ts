@@ -2,25 +2,19 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { describe, test, type TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { staffed, urlOf } from '../contract/desk/setup.ts'
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+import { REEVE, ROOT } from '../support/program.ts'
 
 async function setup(t: TestContext) {
   const desk = await staffed(t)
   const { PATH = '', HOME = '' } = process.env
   const env = { PATH, HOME, DATABASE_URL: urlOf(desk.at), REEVE_DATA_DIR: desk.dataDir }
   const reeve = (...args: string[]) => {
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      ['--import', 'tsx', 'src/cli/main.ts', 'desk', ...args],
-      {
-        cwd: ROOT,
-        encoding: 'utf8',
-        env,
-      },
-    )
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...REEVE, 'desk', ...args], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      env,
+    })
     return { status, stdout, stderr }
   }
   return { ...desk, reeve }

@@ -6,16 +6,14 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test, type TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { ask, dataFolder, login, openClient, putProblem, setup as setupServer, TWICE } from '../contract/judge/setup.ts'
 import { packageFiles, packageOf } from '../support/zip.ts'
 import { cannotTest } from './rig.ts'
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+import { REEVE, ROOT } from '../support/program.ts'
 
 async function reeve(env: Record<string, string>, ...words: string[]) {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...words], {
+  const child = spawn(process.execPath, [...REEVE, ...words], {
     cwd: ROOT,
     env: { PATH, HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -8,9 +8,10 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { atEnd } from '../support/cleanup.ts'
 import { attackFolder, cannotTest } from './rig.ts'
+import { nodeArgs } from '../support/program.ts'
 
 const USER = 61_234
-const CHILD = new URL('rootless-child.ts', import.meta.url).pathname
+const CHILD = nodeArgs(new URL('rootless-child.ts', import.meta.url))
 const AS_USER = ['--reuid', String(USER), '--regid', String(USER), '--clear-groups', '--']
 const asUser = (command: readonly string[], env: NodeJS.ProcessEnv = {}) =>
   spawnSync('setpriv', [...AS_USER, ...command], {
@@ -21,7 +22,7 @@ const asUser = (command: readonly string[], env: NodeJS.ProcessEnv = {}) =>
 
 const cannotBeUser =
   cannotTest ||
-  (asUser([process.execPath, '--version']).status !== 0 || asUser(['test', '-r', CHILD]).status !== 0
+  (asUser([process.execPath, '--version']).status !== 0 || asUser(['test', '-r', CHILD.at(-1) ?? '']).status !== 0
     ? 'another user cannot read this folder'
     : asUser(['unshare', '--user', 'true']).status !== 0
       ? 'user namespaces are not allowed here'
@@ -55,10 +56,7 @@ function attackAsUser(t: TestContext, degraded: 'allow' | 'refuse', attacks: rea
   chmodSync(join(attackFolder(), '..'), 0o755)
   const program = join(attackFolder(), 'attacks')
   const env = { HOME: folder, TMPDIR: folder }
-  const { stdout, stderr } = asUser(
-    [process.execPath, '--import', 'tsx', CHILD, folder, degraded, program, ...attacks],
-    env,
-  )
+  const { stdout, stderr } = asUser([process.execPath, ...CHILD, folder, degraded, program, ...attacks], env)
   assert.notEqual(stdout, '', stderr)
   return stdout
     .trim()

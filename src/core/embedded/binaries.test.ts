@@ -6,6 +6,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { findBinaries, makeLinks } from './binaries.ts'
 import { asRoot, makeFolder, NOBODY } from './setup.ts'
+import { LOADER, runnable } from '../../../test/support/program.ts'
 
 async function setup(t: TestContext) {
   const folder = await makeFolder(t)
@@ -34,8 +35,8 @@ describe('binaries', () => {
     const { folder } = await setup(t)
     await chmod(folder, 0o755)
     const script = `const { makeLinks } = await import(process.argv[1]); await makeLinks(process.argv[2])`
-    const args = ['--import', 'tsx', '--input-type=module', '-e', script]
-    const module = new URL('./binaries.ts', import.meta.url).href
+    const args = [...LOADER, '--input-type=module', '-e', script]
+    const module = runnable(new URL('./binaries.ts', import.meta.url)).href
 
     const made = promisify(execFile)(process.execPath, [...args, module, folder], { uid: NOBODY, gid: NOBODY })
 

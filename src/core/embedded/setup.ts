@@ -11,13 +11,14 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
 import { type EmbeddedServer, startEmbedded } from './server.ts'
+import { LOADER, runnable } from '../../../test/support/program.ts'
 
 export const NOBODY = 65_534
 export const FAST = { fsync: 'off', shared_buffers: '16MB' }
 export const asRoot = process.getuid?.() === 0 ? {} : { skip: 'needs root, to become another user' }
 const GONE_MS_MAX = 30_000
-const SERVER_MODULE = new URL('./server.ts', import.meta.url).href
-const LOCK_MODULE = new URL('./lock.ts', import.meta.url).href
+const SERVER_MODULE = runnable(new URL('./server.ts', import.meta.url)).href
+const LOCK_MODULE = runnable(new URL('./lock.ts', import.meta.url)).href
 
 /** Locks and starts; on SIGINT uses the database for a while longer, as a drain does, then stops. */
 const SERVE = `
@@ -115,7 +116,7 @@ interface PeerOptions {
 /** Another process, as leader of a process group of its own, on the same data folder. */
 export function startPeer(t: TestContext, dataDir: string, { does, uid, prefix = [] }: PeerOptions): Peer {
   const script = does === 'serve' ? SERVE : HOLD
-  const node = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', script]
+  const node = [process.execPath, ...LOADER, '--input-type=module', '-e', script]
   const [program = '', ...args] = [...prefix, ...node, dataDir, SERVER_MODULE, LOCK_MODULE]
   const child = spawn(program, args, {
     detached: true,

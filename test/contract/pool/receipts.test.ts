@@ -7,6 +7,7 @@ import { Webhook } from 'standardwebhooks'
 import { until } from '../../support/until.ts'
 import { startReceiver } from '../challenge/setup.ts'
 import { connect, OUTPUT_HASH, setup, signedBytes, type Pool } from './setup.ts'
+import { REEVE } from '../../support/program.ts'
 
 interface Receipt {
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads what it expects
@@ -47,7 +48,7 @@ const isSigned = (x: string, signature: string, text: string) =>
   )
 
 const reeve = (args: string[], input: string) =>
-  spawnSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', 'verify', 'receipt', '-', ...args], {
+  spawnSync(process.execPath, [...REEVE, 'verify', 'receipt', '-', ...args], {
     input,
     encoding: 'utf8',
   })

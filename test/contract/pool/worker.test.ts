@@ -12,8 +12,9 @@ import { atEnd } from '../../support/cleanup.ts'
 import { temporaryFolder } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
 import { setup, sha256, type Pool, type ServerOptions } from './setup.ts'
+import { REEVE } from '../../support/program.ts'
 
-const MAIN = ['--import', 'tsx', 'src/cli/main.ts', 'worker']
+const MAIN = [...REEVE, 'worker']
 
 /** Not spawnSync: the server is in this process. */
 async function reeve(args: readonly string[], env: Record<string, string> = {}) {
