@@ -63,7 +63,7 @@ export async function openImpersonator(options: ImpersonatorOptions): Promise<Im
           method: method === 'POST' ? 'POST' : method === 'HEAD' ? 'HEAD' : 'GET',
           headers,
           ...(body.length === 0 ? {} : { body }),
-          timeout: timeoutMs,
+          timeout: 2 * timeoutMs, // its own ends in an error like any other: the signal is first, and tells
           redirect: 'manual',
           signal,
         })
