@@ -8,7 +8,7 @@ import { compiled, compileTests } from './compile.ts'
 import { startPostgres, startRedis } from './support/servers.ts'
 
 const CONCURRENCY = 3 // one more than the cores of a small machine: tests wait as much as they work
-const FILE_TIMEOUT_MS = 300_000
+const FILE_TIMEOUT_MS = 900_000
 
 const only = process.argv.slice(2)
 if (only.length === 0) {
