@@ -24,6 +24,8 @@ export interface Queryable {
 /** A queryable inside `begin … commit`. */
 export interface Tx extends Queryable {
   readonly inTransaction: true
+  /** Runs in its turn, and nobody waits for its answer: if it fails, the transaction does. */
+  send(sql: string, params?: readonly unknown[]): void
   /** Several statements at once, with no parameters: a migration. */
   script(sql: string): Promise<void>
 }
@@ -49,9 +51,10 @@ export function openDatabase(connection: Connection, onError: (error: Error) => 
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
   }
-  const cold = new PgPool({ ...common, application_name: 'reeve', max: COLD_CONNECTIONS_MAX })
+  const pooled = { ...common, pipeline: true } // a statement is sent without waiting for the answer to the one before
+  const cold = new PgPool({ ...pooled, application_name: 'reeve', max: COLD_CONNECTIONS_MAX })
   const hot = new PgPool({
-    ...common,
+    ...pooled,
     application_name: 'reeve hot',
     max: HOT_CONNECTIONS_MAX,
     options: HOT_PLANS.map((setting) => `-c ${setting}`).join(' '),
@@ -86,19 +89,27 @@ function poolOf(pool: PgPool): Pool {
     async transaction(work) {
       const client = await pool.connect()
       client.on('error', ignore)
+      const sent: Promise<unknown>[] = []
+      const send = (answer: Promise<unknown>) => {
+        answer.catch(ignore) // it is looked at in the end
+        sent.push(answer)
+      }
       try {
-        await client.query('begin')
+        send(client.query('begin'))
         const result = await work({
           inTransaction: true,
           query: (sql, params) => run(client, sql, params),
+          send: (sql, params) => send(run(client, sql, params)),
           script: async (sql) => void (await client.query(sql)),
         })
-        await client.query('commit')
+        // After a statement that failed, this is a rollback.
+        await Promise.all([...sent, client.query('commit')])
         giveBack(client)
         return result
       } catch (error) {
+        const first = (await Promise.allSettled(sent)).find((answer) => answer.status === 'rejected')
         await abandon(client)
-        throw error
+        throw first?.reason ?? error // what came after it only says that the transaction is aborted
       }
     },
   }

@@ -7,7 +7,7 @@ import type { Bus } from '../../src/core/events/bus.ts'
 import { openEvents, type Event, type Events, type NewEvent } from '../../src/core/events/events.ts'
 import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
 import { openRedisBus } from '../../src/core/events/redis-bus.ts'
-import { runEffects } from '../../src/core/ledger/effects.ts'
+import { sendEffects } from '../../src/core/ledger/effects.ts'
 import { dispatchOnce } from '../../src/core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from '../../src/core/outbox/metrics.ts'
 import { atEnd } from '../support/cleanup.ts'
@@ -44,8 +44,8 @@ export async function openPeer(t: TestContext, at: PgConnection, kind: BusKind) 
 
   /** Writes them as a transition would: in one transaction. */
   const write = (...news: NewEvent[]) =>
-    database.transaction((tx) =>
-      runEffects(
+    database.transaction(async (tx) =>
+      sendEffects(
         tx,
         news.map((event) => events.effect(event)),
       ),

@@ -90,6 +90,10 @@ export function recording(database: Database, seen: Map<string, Statement>): Dat
             record(sql, params)
             return tx.query(sql, params)
           },
+          send: (sql, params) => {
+            record(sql, params)
+            tx.send(sql, params)
+          },
         }),
       ),
   }

@@ -2,7 +2,7 @@
 // and for abandoned work: whoever holds a stale copy of the job is fenced out by the number.
 import { refused, type Refused } from '../outcome.ts'
 import type { Pool, Queryable } from '../database.ts'
-import { inOrder, runEffects, type Effect } from './effects.ts'
+import { inOrder, sendEffects, type Effect } from './effects.ts'
 import type { Acquired, JobState } from './job.ts'
 import { opaque, sortedJson } from './refusal.ts'
 
@@ -108,7 +108,7 @@ export async function acquire(pool: Pool, requests: readonly AcquireRequest[]): 
       const answer = answers[index]
       return answer?.ok === true ? (request.effects?.(answer.job) ?? []) : []
     })
-    await runEffects(tx, effects)
+    sendEffects(tx, effects)
     return answers
   })
 }

@@ -13,9 +13,10 @@ export interface WithEffects {
   effects?: readonly Effect[]
 }
 
-export async function runEffects(tx: Tx, effects: readonly Effect[]): Promise<void> {
+/** They travel with the commit, or with the next statement. */
+export function sendEffects(tx: Tx, effects: readonly Effect[]): void {
   for (const [sql, same] of groupBy(effects, (effect) => effect.sql)) {
-    await tx.query(sql, [JSON.stringify(same.map(({ row }) => row))])
+    tx.send(sql, [JSON.stringify(same.map(({ row }) => row))])
   }
 }
 
@@ -32,7 +33,7 @@ export async function transit<Request extends WithEffects, Answer>(
   if (requests.every((request) => request.effects === undefined || request.effects.length === 0)) return statement(pool)
   return pool.transaction(async (tx) => {
     const answers = await statement(tx)
-    await runEffects(
+    sendEffects(
       tx,
       requests.flatMap((request, index) => {
         const answer = answers[index]

@@ -3,7 +3,7 @@ import { newJobId } from '../random.ts'
 import { refused, type Refused } from '../outcome.ts'
 import type { WithCommit } from '../events/bus.ts'
 import type { Pool, Queryable, Tx } from '../database.ts'
-import { runEffects, type Effect } from './effects.ts'
+import { sendEffects, type Effect } from './effects.ts'
 
 // `rank` puts priority and age in one order: a level of priority is worth `ageing` seconds of waiting.
 export const INSERT_JOBS = `
@@ -114,7 +114,7 @@ export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: Su
   for (let start = 0; start < fresh.length; start += ROWS_MAX) {
     await insert(tx, fresh.slice(start, start + ROWS_MAX), options)
   }
-  await runEffects(
+  sendEffects(
     tx,
     fresh.flatMap((job) => job.effects),
   )

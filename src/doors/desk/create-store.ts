@@ -2,7 +2,7 @@
 // same task, one attempt more, with the higher of the two priorities.
 import { createHash } from 'node:crypto'
 import type { Tx } from '../../core/database.ts'
-import { runEffects } from '../../core/ledger/effects.ts'
+import { sendEffects } from '../../core/ledger/effects.ts'
 import type { Idempotency } from '../../core/ledger/submit.ts'
 import { newJobId } from '../../core/random.ts'
 import { refused, type Refused } from '../../core/outcome.ts'
@@ -95,7 +95,7 @@ async function createIn(tx: Tx, desk: Desk, asked: NewTask): Promise<Created> {
     { kind: DESK_KIND, jobId: uuid, payload, priority, accountId, traceId, maxAttempts: null },
   ])
   await audit(tx, { action: 'created', actor: asked.creator, uuid })
-  await runEffects(tx, eventEffects(desk, [told.created(task)]))
+  sendEffects(tx, eventEffects(desk, [told.created(task)]))
   return { ok: true, task, isNew: true }
 }
 

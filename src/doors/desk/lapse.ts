@@ -1,7 +1,7 @@
 // A lock whose time is up: the task waits again, and everyone is told. The ledger needs no transition for it (whoever
 // acquires takes over from a lease that has expired), so this only moves the door's own word. The row's lock orders it
 // against a claim or a renewal: either that came first and there is nothing to put back, or it comes after.
-import { runEffects } from '../../core/ledger/effects.ts'
+import { sendEffects } from '../../core/ledger/effects.ts'
 import { auditEffect } from './audit.ts'
 import { afterOwnCommit, eventEffects, type Desk } from './desk.ts'
 import { told } from './events.ts'
@@ -26,13 +26,13 @@ export async function lapse(desk: Desk, uuids: readonly string[] | null, limit =
   const { lapsed, events } = await desk.database.transaction(async (tx) => {
     const found = await tx.query<{ uuid: string; assigned_to: string }>(FIND, [uuids, limit])
     if (found.length === 0) return { lapsed: [], events: [] }
-    await runEffects(
+    sendEffects(
       tx,
       found.map(({ uuid, assigned_to: actor }) => auditEffect({ action: 'lapsed', actor, uuid })),
     )
     const lapsed = await tx.query<Lapsed>(PUT_BACK, [found.map(({ uuid }) => uuid)])
     const events = lapsed.map((task) => told.released(task, task.lapsed_from, 'lapsed'))
-    await runEffects(tx, eventEffects(desk, events))
+    sendEffects(tx, eventEffects(desk, events))
     return { lapsed, events }
   })
   if (lapsed.length === 0) return 0

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { refusals } from '../../core/http/detail.ts'
 import { SECURED } from '../../core/http/docs.ts'
-import { runEffects } from '../../core/ledger/effects.ts'
+import { sendEffects } from '../../core/ledger/effects.ts'
 import { refusalBody } from './assign.ts'
 import { auditEffect } from './audit.ts'
 import { afterOwnCommit, eventEffects, type Desk } from './desk.ts'
@@ -105,7 +105,7 @@ async function sayWord(
     const said = await tx.query(status === 'solving' ? SAY_SOLVING : SAY_PENDING, params)
     if (said.length === 0) return false
     const action = status === 'solving' ? 'solving' : 'reopened'
-    await runEffects(tx, [
+    sendEffects(tx, [
       auditEffect({ action, actor: actorOf(request, task.assigned_to), uuid: task.uuid }),
       ...eventEffects(desk, events),
     ])

@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import { refusals } from '../../core/http/detail.ts'
 import { SECURED } from '../../core/http/docs.ts'
 import { accountOf } from '../../core/http/guard.ts'
-import { runEffects } from '../../core/ledger/effects.ts'
+import { sendEffects } from '../../core/ledger/effects.ts'
 import { audit, auditEffect } from './audit.ts'
 import { afterOwnCommit, eventEffects, type Desk } from './desk.ts'
 import { conflict, forbidden, taskNotFound } from './errors.ts'
@@ -92,7 +92,7 @@ export async function reportBad(desk: Desk, task: TaskRow, actor: string, reason
     const gone = await deleteOfTask(tx, task.uuid)
     const events = gone.map((one) => told.sessionExpired(Number(one.account_id), one.domain, 'reported_bad'))
     const line = auditEffect({ action: 'reported_bad', actor, uuid: task.uuid, detail: reason ?? null })
-    await runEffects(tx, [...(marked.length === 0 ? [] : [line]), ...eventEffects(desk, events)])
+    sendEffects(tx, [...(marked.length === 0 ? [] : [line]), ...eventEffects(desk, events)])
     return { isFirst: marked.length > 0, events }
   })
   afterOwnCommit(desk, events)

@@ -7,7 +7,7 @@ import { SECURED } from '../../core/http/docs.ts'
 import { accountOf } from '../../core/http/guard.ts'
 import { preferredWaitMs, waitSignal } from '../../core/http/prefer.ts'
 import { HttpProblem } from '../../core/http/problem.ts'
-import { runEffects } from '../../core/ledger/effects.ts'
+import { sendEffects } from '../../core/ledger/effects.ts'
 import { auditEffect } from './audit.ts'
 import { afterOwnCommit, eventEffects, type Desk } from './desk.ts'
 import { domainOf } from './domain.ts'
@@ -93,7 +93,7 @@ async function forget(desk: Desk, domain: string, accountId: number | null, acto
     const gone = await deleteOfDomain(tx, domain, accountId)
     const events = gone.map((one) => told.sessionExpired(Number(one.account_id), one.domain, 'deleted'))
     const line = auditEffect({ action: 'session_deleted', actor, domain, detail: `${gone.length}` })
-    await runEffects(tx, [...(gone.length === 0 ? [] : [line]), ...eventEffects(desk, events)])
+    sendEffects(tx, [...(gone.length === 0 ? [] : [line]), ...eventEffects(desk, events)])
     return events
   })
   afterOwnCommit(desk, events)

@@ -1,6 +1,6 @@
 // What time does to tasks and sessions. Each sweep is one bounded pass that any number of processes may make at once; the
 // ledger, or the row's lock, lets only one of them have its way.
-import { runEffects } from '../../core/ledger/effects.ts'
+import { sendEffects } from '../../core/ledger/effects.ts'
 import type { Loop } from '../../core/loop.ts'
 import { auditEffect } from './audit.ts'
 import { afterOwnCommit, eventEffects, type Desk } from './desk.ts'
@@ -62,7 +62,7 @@ async function expire(desk: Desk, task: TaskRow): Promise<boolean> {
   const answer = await desk.ledger.bury({ jobId: task.job_id, reason: 'Nobody claimed it in time.', effects })
   // Ended by a process that does not have this door: only its word is missing here.
   const isEndedElsewhere = !answer.ok && answer.code !== 'lease_still_valid'
-  if (isEndedElsewhere) await desk.database.transaction((tx) => runEffects(tx, effects))
+  if (isEndedElsewhere) await desk.database.transaction(async (tx) => sendEffects(tx, effects))
   if (!answer.ok && !isEndedElsewhere) return false
   afterOwnCommit(desk, events)
   desk.mirror.ended(task)
@@ -82,7 +82,7 @@ async function tellOverdue(desk: Desk, sql: string, what: 'claim' | 'solve', sec
   const events = await desk.database.transaction(async (tx) => {
     const late = await tx.query<Late>(sql, [seconds, BATCH])
     const events = late.map((task) => told.overdue(task, what, task.seconds))
-    await runEffects(tx, eventEffects(desk, events))
+    sendEffects(tx, eventEffects(desk, events))
     return events
   })
   if (events.length > 0) afterOwnCommit(desk, events)
@@ -93,7 +93,7 @@ export async function sweepSessions(desk: Desk): Promise<boolean> {
   const events = await desk.database.transaction(async (tx) => {
     const gone = await deleteExpired(tx, BATCH)
     const events = gone.map((session) => told.sessionExpired(Number(session.account_id), session.domain, 'expired'))
-    await runEffects(tx, eventEffects(desk, events))
+    sendEffects(tx, eventEffects(desk, events))
     return events
   })
   if (events.length > 0) afterOwnCommit(desk, events)
