@@ -80,9 +80,10 @@ describe('challenge flow 1', () => {
     const more = { output_spec: { format: 'decimal' }, constraints: { timeout_ms: 100, deadline_ts: 4_000_000_000 } }
     await post(`${url}/challenges`, JSON.stringify({ ...CHALLENGE, ...more }), owner)
 
-    const sent = await post(`${url}/challenges/c1/send`, '', { authorization: owner.authorization })
-    await until('the Solver was asked', () => solver.received.length === 1)
+    const sent = await post(`${url}/challenges/c1/send`, '{}', owner)
+    await until('the Solver was asked', () => solver.received.length > 0)
 
+    assert.equal(sent.status, 202)
     const [request] = solver.received
     assertSigned(request, '/solve', SOLVER_KEY)
     assert.equal(request?.headers['content-type'], 'application/json')
