@@ -59,10 +59,9 @@ export function openSigned({ database, side, keys, skewSec, threads }: SignedOpt
       const parts = { method: request.method, path: pathOf(request.raw.url ?? ''), ...auth, body: { hash } }
       const signers = keys.find(auth.keyId).filter((key) => isSignedWith(key.secret, auth.sig, parts))
       if (signers.length === 0) throw verdictProblem((await see(auth.nonce)).seen ? 'seen' : 'stale')
-      const { length: bodyBytes } = body // a thread takes the bytes away
       const fields = fieldsOf(await read(body, threads))
       const { nonce, ts } = auth
-      return { nonce, ts, notAfterMs: lastOf(signers), fields, bodyHash: hash, bodyBytes }
+      return { nonce, ts, notAfterMs: lastOf(signers), fields, bodyHash: hash, bodyBytes: body.length }
     },
     async refuse(verified, error, note) {
       const verdict = await database.transaction(async (tx) => {
