@@ -2,8 +2,7 @@ import { environment, parseConfig } from '../core/config.ts'
 import { openLog } from '../core/log.ts'
 import { migrate } from '../core/migrate.ts'
 import { joinStorage } from '../core/storage.ts'
-import { doorSettings } from '../doors/doors.ts'
-import { migrationFolders } from '../main.ts'
+import { doorSettings, migrationFolders } from '../doors/outline.ts'
 import { print, printJson } from './terminal.ts'
 
 export async function migrateCommand(options: { json?: boolean }): Promise<void> {

@@ -2,7 +2,7 @@
 import { databaseUrl, environment, parseConfig } from '../core/config.ts'
 import { openLog } from '../core/log.ts'
 import { StartError } from '../core/start-error.ts'
-import { doorSettings } from '../doors/doors.ts'
+import { doorSettings } from '../doors/outline.ts'
 import { start, type Role, type Running } from '../main.ts'
 import { prettyLog } from './pretty-log.ts'
 import { isTerminal, say, styled } from './terminal.ts'

@@ -12,8 +12,7 @@ import { openMetrics, type Metrics } from '../core/metrics.ts'
 import { migrate } from '../core/migrate.ts'
 import { Offers } from '../core/offers.ts'
 import { joinStorage } from '../core/storage.ts'
-import { doorSettings } from '../doors/doors.ts'
-import { migrationFolders, openDoors } from '../main.ts'
+import { doorSettings, migrationFolders } from '../doors/outline.ts'
 
 export interface CommandDeps {
   config: Config
@@ -32,6 +31,7 @@ export function withDoors<T>(work: (deps: CommandDeps) => Promise<T>): Promise<T
   return opened(async (settings, deps, metrics) => {
     const { engine, config } = deps
     const { files } = openFiles(config)
+    const { openDoors } = await import('../main.ts')
     const undo: (() => Promise<void>)[] = []
     try {
       const more = { files, metrics, clock: systemClock, offers: new Offers() }

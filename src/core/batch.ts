@@ -7,6 +7,8 @@ export interface BatchOptions<Request, Answer> {
   run(requests: Request[]): Promise<Answer[]>
   /** Two requests with the same key never share a statement: the second waits, and is judged after the first. */
   keyOf?: (request: Request) => string
+  /** In bytes, roughly. Making a statement of megabytes holds the event loop: a large request has one of its own. */
+  sizeOf?: (request: Request) => number
   lanes?: number
   rowsMax?: number
   waitingMax?: number
@@ -25,13 +27,14 @@ interface Waiting<Request, Answer> {
 // Two statements in flight keep both the server and this process busy; a third only splits the batches.
 const LANES = 2
 const ROWS_MAX = 1000
+const SIZE_MAX = 1024 * 1024
 const WAITING_MAX = 100_000
 const CONFLICTS_MAX = 3
 
 export function batched<Request, Answer>(
   options: BatchOptions<Request, Answer>,
 ): (request: Request) => Promise<Answer> {
-  const { keyOf, lanes = LANES, rowsMax = ROWS_MAX, waitingMax = WAITING_MAX } = options
+  const { keyOf, sizeOf, lanes = LANES, rowsMax = ROWS_MAX, waitingMax = WAITING_MAX } = options
   let waiting: Waiting<Request, Answer>[] = []
   let running = 0
   let scheduled = false
@@ -59,20 +62,23 @@ export function batched<Request, Answer>(
   }
 
   const takeBatch = () => {
-    if (keyOf === undefined) return waiting.splice(0, rowsMax)
+    if (keyOf === undefined && sizeOf === undefined) return waiting.splice(0, rowsMax)
     const batch: Waiting<Request, Answer>[] = []
     const held: Waiting<Request, Answer>[] = []
     let looked = 0
+    let size = 0
     for (const call of waiting) {
       if (batch.length >= rowsMax) break
-      looked += 1
-      const key = keyOf(call.request)
-      if (keysInFlight.has(key)) {
+      const key = keyOf?.(call.request)
+      if (key !== undefined && keysInFlight.has(key)) {
         held.push(call)
       } else {
-        keysInFlight.add(key)
+        size += sizeOf?.(call.request) ?? 0
+        if (batch.length > 0 && size > SIZE_MAX) break
+        if (key !== undefined) keysInFlight.add(key)
         batch.push(call)
       }
+      looked += 1
     }
     waiting = looked === waiting.length ? held : [...held, ...waiting.slice(looked)]
     return batch

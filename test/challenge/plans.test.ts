@@ -45,14 +45,14 @@ test('challenge: every hot statement finds its rows by index, with a plan made o
       constraints: {},
       callback_url: 'https://a.example/',
     }
-    await store.accept({ nonce: nonce(`n${announceByOutbox}`), payload, traceId: 't' })
+    await store.accept({ nonce: nonce(`n${announceByOutbox}`), payload, bytes: 1, traceId: 't' })
   }
   await openSeeing(noted, 'solver')('n1')
   await openBurning('solver', SKEW_SEC)(noted.hot, nonce('n1', 1)) // stale: it is looked up
   await openFinding(noted)('c1')
   await database.query(INSERT_CHALLENGE)
   const record = openRecording(noted, SKEW_SEC)
-  await record({ nonce: nonce('n2'), result: { ...RESULT, challengeId: 'c1', requestId: newJobId() } })
+  await record({ nonce: nonce('n2'), result: { ...RESULT, challengeId: 'c1', requestId: newJobId() }, bytes: 1 })
   await database.query(`truncate ${TABLES.join(', ')}, outbox_events cascade`)
   await database.query(INSERT_CHALLENGE)
 

@@ -18,19 +18,6 @@ function setup(t: TestContext) {
   return { run, math, text }
 }
 
-/** The longest that the event loop was held while something ran. */
-async function longestHold(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0
-  let last = performance.now()
-  const timer = setInterval(() => {
-    longest = Math.max(longest, performance.now() - last)
-    last = performance.now()
-  }, 1)
-  await work()
-  clearInterval(timer)
-  return longest
-}
-
 describe('the math solver', () => {
   test('whole numbers and fractions are exact', async (t) => {
     const { math } = setup(t)
@@ -148,24 +135,6 @@ describe('the text solver', () => {
 })
 
 describe('bounded work', () => {
-  test('a hostile regular expression of 1 KB on 5 MB cannot hold the event loop for 50 ms', async (t) => {
-    const { run } = setup(t)
-    await run({ task: 'compile', pattern: 'a' }) // a thread that has started
-    const pattern = `(${'(a?){30}'.repeat(120)}|x*)*b$`.slice(0, 1024)
-    const hostile = '(x+x+)+y|' + '(a|aa)+$|'.repeat(100) + '(.*)(.*)(.*)z'
-    const answerText = 'x'.repeat(5_000_000)
-
-    const attempt = () =>
-      longestHold(async () => {
-        await run({ task: 'match', pattern: hostile.slice(0, 1024), text: answerText }, 300)
-        await run({ task: 'compile', pattern }, 300)
-      })
-    // The best of three: a busy machine may hold any loop for a while, this work would hold it every time.
-    const held = Math.min(await attempt(), await attempt(), await attempt())
-
-    assert(held < 50, `held for ${held} ms`)
-  })
-
   test('a task that takes too long is ended, and the next one is done', async (t) => {
     const { run, math } = setup(t)
     await math('1')

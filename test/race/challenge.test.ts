@@ -2,7 +2,17 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { migrationFolders } from '../../src/main.ts'
-import { ENV, post, postSigned, signedHeaders, solveBody, urlOf } from '../contract/challenge/setup.ts'
+import {
+  ENV,
+  feedEnv,
+  FEEDS,
+  post,
+  postSigned,
+  signedHeaders,
+  solveBody,
+  urlOf,
+  type FeedName,
+} from '../contract/challenge/setup.ts'
 import { startPeer } from '../crash/peer.ts'
 import type { SolverOptions } from '../crash/solver-process.ts'
 import { freshDatabase } from '../support/database.ts'
@@ -10,8 +20,9 @@ import { freshDatabase } from '../support/database.ts'
 const SERVER = new URL('../crash/solver-process.ts', import.meta.url)
 const CALLBACK = 'https://challenger.example/callback/c'
 
-async function twoServers(t: TestContext): Promise<string[]> {
-  const settings = { ...ENV, DATABASE_URL: urlOf(await freshDatabase(migrationFolders())) }
+async function twoServers(t: TestContext, feed: FeedName = 'PostgreSQL'): Promise<string[]> {
+  const at = await freshDatabase(migrationFolders())
+  const settings = { ...ENV, DATABASE_URL: urlOf(at), ...(await feedEnv(t, feed)) }
   const start = () => startPeer(t, SERVER, { role: 'serve', dieAt: null, settings } satisfies SolverOptions)
   const servers = [start(), start()]
   assert.notEqual(servers[0]?.pid, servers[1]?.pid)
@@ -28,16 +39,17 @@ const everywhere = <T>(times: number, servers: readonly string[], send: (server:
   Promise.all(Array.from({ length: times }, (_, index) => send(servers[index % servers.length] ?? '')))
 
 describe('challenge: two server processes on one database', () => {
-  test('of 200 identical requests one is accepted, and 199 are REPLAY_ATTACK', async (t) => {
-    const servers = await twoServers(t)
-    const body = JSON.stringify(solveBody('c1', CALLBACK))
-    const headers = signedHeaders('/solve', body)
+  for (const feed of FEEDS)
+    test(`of 200 identical requests one is accepted, and 199 are REPLAY_ATTACK (${feed})`, async (t) => {
+      const servers = await twoServers(t, feed)
+      const body = JSON.stringify(solveBody('c1', CALLBACK))
+      const headers = signedHeaders('/solve', body)
 
-    const answers = await everywhere(200, servers, (server) => post(`${server}/solve`, body, headers))
+      const answers = await everywhere(200, servers, (server) => post(`${server}/solve`, body, headers))
 
-    const words = answers.map(({ status, body }) => (status === 202 ? 202 : `${status} ${body.error.code}`))
-    assert.deepEqual(count(words), { 202: 1, '401 REPLAY_ATTACK': 199 })
-  })
+      const words = answers.map(({ status, body }) => (status === 202 ? 202 : `${status} ${body.error.code}`))
+      assert.deepEqual(count(words), { 202: 1, '401 REPLAY_ATTACK': 199 })
+    })
 
   test('of 100 requests with one challenge id and different nonces one is new', async (t) => {
     const servers = await twoServers(t)

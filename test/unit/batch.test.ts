@@ -78,6 +78,19 @@ describe('batched calls', () => {
     assert.deepEqual(await answers, ['a!', 'b!', 'c!', 'd!', 'e!'])
   })
 
+  test('a large call has a statement of its own, and small ones share theirs up to a megabyte', async () => {
+    const bytes: Record<string, number> = { large: 5_000_000, half: 600_000 }
+    const { run, batches, endOldest } = gated()
+    const call = batched({ run, lanes: 1, sizeOf: (request) => bytes[request] ?? 10 })
+    const answers = Promise.all(['a', 'large', 'b', 'half', 'half', 'c'].map(call))
+    await tick()
+
+    for (let n = 0; n < 4; n += 1) await endOldest()
+
+    assert.deepEqual(batches, [['a'], ['large'], ['b', 'half'], ['half', 'c']])
+    assert.equal((await answers).length, 6)
+  })
+
   test('the same key is never twice in a statement, nor in two at once, and keeps its order', async () => {
     const { run, batches, endOldest } = gated()
     const call = batched({ run, keyOf: (request) => request.charAt(0), lanes: 2 })

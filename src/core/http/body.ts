@@ -10,7 +10,7 @@ export const STRANGER_BYTES_MAX = 64 * 1024
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** An empty body is undefined: whether one is needed is the schema's business. */
-export function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return undefined
   const text = decode(bytes)
   const excess = excessOf(text)
@@ -35,7 +35,7 @@ export function parseForm(text: string): Record<string, string> {
 
 const invalid = (message: string) => new HttpProblem(400, 'invalid_json', message)
 
-function decode(bytes: Buffer): string {
+function decode(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes)
   } catch {

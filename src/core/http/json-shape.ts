@@ -33,15 +33,17 @@ export function excessOf(text: string): string | null {
   return null
 }
 
-/** Where the closing quote is, or the end of the text. */
+/** Where the closing quote is, or the end of the text. (Looked for by `indexOf`: a long text has few quotes.) */
 function endOfString(text: string, start: number): number {
-  let index = start
-  while (index < text.length) {
-    const unit = text.charCodeAt(index)
-    if (unit === QUOTE) return index
-    index += unit === BACKSLASH ? 2 : 1
-  }
-  return text.length
+  let end = text.indexOf('"', start)
+  while (end !== -1 && isEscaped(text, end, start)) end = text.indexOf('"', end + 1)
+  return end === -1 ? text.length : end
+}
+
+function isEscaped(text: string, at: number, start: number): boolean {
+  let first = at
+  while (first > start && text.charCodeAt(first - 1) === BACKSLASH) first -= 1
+  return (at - first) % 2 === 1
 }
 
 function skipSpace(text: string, start: number): number {

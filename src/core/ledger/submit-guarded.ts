@@ -1,6 +1,7 @@
 // A submit for a door whose own rows decide which jobs there will be: one statement writes both, and one commit keeps them. A
 // transaction would cost a round trip for each of its statements, on the way of every request.
 import type { Queryable } from '../database.ts'
+import { jsonParam } from '../json-param.ts'
 import { ANNOUNCED, INSERT_ANNOUNCEMENTS, INSERT_JOBS, jobRow, type PreparedJob, type SubmitOptions } from './submit.ts'
 
 export interface Guard {
@@ -27,6 +28,8 @@ export function openGuarded<Answer extends object>(
     : `job as (${insert})`
   const sql = `with ${tables}, ${inserts} ${answer}`
   const further = announceByOutbox ? [ageingSec, outboxGraceMs] : [ageingSec]
-  return (on, asked) =>
-    on.query<Answer>(sql, [JSON.stringify(asked.map(({ job, more }) => ({ ...jobRow(job), ...more }))), ...further])
+  return async (on, asked) => {
+    const rows = await jsonParam(asked.map(({ job, more }) => ({ ...jobRow(job), ...more })))
+    return on.query<Answer>(sql, [rows, ...further])
+  }
 }

@@ -2,6 +2,7 @@
 // the challenge completed by the first of them, and the audit written.
 import { batched } from '../../core/batch.ts'
 import type { Database, Tx } from '../../core/database.ts'
+import { jsonParam } from '../../core/json-param.ts'
 import { opaque } from '../../core/ledger/refusal.ts'
 import { burnNonces, IS_BURNT, nonceRows, verdictOf, type Nonce, type Verdict } from './nonces.ts'
 
@@ -21,6 +22,7 @@ const RECORD = `
     select * from json_to_recordset($1) as r (place integer, challenge_id text, request_id text, solver_job_id text,
       status text, answer text, error_code text, error_message text, is_correct boolean, rule text, metadata json,
       body_hash text, headers json)
+     where place = any($2)
   ), inserted as (
     insert into challenge_results (challenge_id, request_id, solver_job_id, status, answer, error_code, error_message,
                                    is_correct, rule, metadata, body_hash, is_final)
@@ -73,6 +75,8 @@ export interface CallbackResult {
 export interface Recording {
   nonce: Nonce
   result: CallbackResult
+  /** Of the request. */
+  bytes: number
 }
 
 export interface Recorded {
@@ -88,27 +92,30 @@ export function openRecording(database: Database, skewSec: number): (recording: 
   return batched<Recording, Recorded>({
     rowsMax: ROWS_MAX,
     keyOf: ({ result }) => result.challengeId,
-    run: (asked) =>
-      database.hot.transaction(async (tx) => {
+    sizeOf: ({ bytes }) => bytes,
+    async run(asked) {
+      const results = await jsonParam(asked.map(({ result }, place) => rowOf(result, place)))
+      return database.hot.transaction(async (tx) => {
         const rows = nonceRows(asked.map(({ nonce }) => nonce)).map((row, place) => ({
           ...row,
           challenge_id: asked[place]?.result.challengeId,
         }))
         const judged = await tx.query<{ verdict: Verdict }>(judge, [JSON.stringify(rows)])
-        const outcomes = await record(tx, asked, (place) => judged[place]?.verdict === 'burnt')
+        const good = judged.flatMap(({ verdict }, place) => (verdict === 'burnt' ? [place] : []))
+        const outcomes = await record(tx, results, good)
         return judged.map(({ verdict }, place) => ({ verdict, outcome: outcomes.get(place) ?? null }))
-      }),
+      })
+    },
   })
 }
 
 async function record(
   tx: Tx,
-  asked: readonly Recording[],
-  isGood: (place: number) => boolean,
+  results: string | Buffer,
+  good: readonly number[],
 ): Promise<Map<number, Recorded['outcome']>> {
-  const rows = asked.map(({ result }, place) => rowOf(result, place)).filter(({ place }) => isGood(place))
-  if (rows.length === 0) return new Map()
-  const told = await tx.query<{ place: number; outcome: Recorded['outcome'] }>(RECORD, [JSON.stringify(rows)])
+  if (good.length === 0) return new Map()
+  const told = await tx.query<{ place: number; outcome: Recorded['outcome'] }>(RECORD, [results, good])
   return new Map(told.map(({ place, outcome }) => [place, outcome]))
 }
 

@@ -10,14 +10,7 @@ import type { Threads } from './bounded/threads.ts'
 import { auditRefusal, openRecording, type CallbackResult } from './callback-store.ts'
 import { openFinding, type JudgedBy } from './challenge-store.ts'
 import { problem, REFUSALS } from './errors.ts'
-import {
-  optionalText,
-  parseSignedBody,
-  readSignedBodies,
-  verdictProblem,
-  type Signed,
-  type Verified,
-} from './signed.ts'
+import { optionalText, readSignedBodies, verdictProblem, type Signed, type Verified } from './signed.ts'
 import { isCorrect, parseRule } from './validation.ts'
 
 const REQUEST_ID = /^[\x21-\x7e]{1,255}$/
@@ -59,7 +52,7 @@ export const callbackRoute =
         if (challenge === null) return refuse(problem('CHALLENGE_NOT_FOUND'))
 
         const result = { ...callback, ...(await judge(challenge, callback, threads)) }
-        const { verdict, outcome } = await record({ nonce: verified, result })
+        const { verdict, outcome } = await record({ nonce: verified, result, bytes: verified.bodyBytes })
         if (verdict !== 'burnt') throw verdictProblem(verdict)
         return { received: true, challenge_id: challenge.challenge_id, duplicate: outcome !== 'recorded' }
       },
@@ -70,10 +63,9 @@ type Callback = Omit<CallbackResult, 'isCorrect' | 'rule'>
 
 function callbackOf(
   request: FastifyRequest,
-  { body, bodyHash: hash }: Verified,
+  { fields, bodyHash: hash }: Verified,
   challengeId: string,
 ): Callback | HttpProblem {
-  const fields = parseSignedBody(body)
   if (fields instanceof HttpProblem) return fields
   const { challenge_id: named, status } = fields
   if (named === undefined || named === null || named === '') return problem('MISSING_CHALLENGE_ID')

@@ -12,6 +12,7 @@ import { ChallengeView, viewOf } from './challenge-schema.ts'
 import { findSame, insertChallenge, type NewChallenge } from './challenge-store.ts'
 import { constraintsOf } from './constraints.ts'
 import { OWNER_REFUSALS, problem } from './errors.ts'
+import { ANSWER_CHARS_MAX } from './solvers/solution.ts'
 import { parseRule, problemWithRule } from './validation.ts'
 
 const NewChallengeBody = Type.Object(
@@ -21,7 +22,7 @@ const NewChallengeBody = Type.Object(
     problem: Type.Object({ type: Type.String({ minLength: 1, maxLength: 100 }) }, { additionalProperties: true }),
     output_spec: Type.Optional(Type.Unknown()),
     validation_rule: Type.Unknown(),
-    answer: Type.String({ maxLength: 1_000_000 }),
+    answer: Type.String({ maxLength: ANSWER_CHARS_MAX }),
     constraints: Type.Optional(Type.Unknown()),
   },
   { additionalProperties: false },

@@ -75,11 +75,11 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
       },
       async routes(app) {
         openTransport(app, settings, PATHS)
-        const bySolver = openSigned({ database, side: 'solver', keys: keys.solver, skewSec })
+        const bySolver = openSigned({ database, side: 'solver', keys: keys.solver, skewSec, threads })
         await app.register(solveRoute({ signed: bySolver, store: openSolveStore(deps, skewSec), allowInsecure }))
         await app.register(statsRoute(deps))
 
-        const byChallenger = openSigned({ database, side: 'challenger', keys: keys.challenger, skewSec })
+        const byChallenger = openSigned({ database, side: 'challenger', keys: keys.challenger, skewSec, threads })
         await app.register(callbackRoute({ database, signed: byChallenger, skewSec, threads }))
         await app.register(createChallengeRoute({ ...deps, threads }))
         await app.register(readChallengesRoute(deps))

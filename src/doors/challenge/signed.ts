@@ -5,10 +5,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bodyHash, isSignedWith, parseAuthorization, type AuthFields } from '@reeve/sdk/challenge'
+import { Overloaded } from '../../core/batch.ts'
 import type { Database, Tx } from '../../core/database.ts'
-import { parseJson } from '../../core/http/body.ts'
-import { HttpProblem } from '../../core/http/problem.ts'
+import type { HttpProblem } from '../../core/http/problem.ts'
 import { pathOf } from '../../core/http/words.ts'
+import { LARGE_BYTES } from '../../core/json-param.ts'
+import { readBody, type Read } from './bounded/read-body.ts'
+import type { Threads } from './bounded/threads.ts'
 import { problem } from './errors.ts'
 import type { Key, KeyRing } from './keys.ts'
 import { openBurning, openSeeing, type Nonce, type Side, type Verdict } from './nonces.ts'
@@ -21,12 +24,13 @@ declare module 'fastify' {
 }
 
 export interface Verified extends Nonce {
-  body: Buffer
+  /** The body as an object of the version that both sides speak, or what is wrong with it. */
+  fields: Fields | HttpProblem
   bodyHash: string
+  bodyBytes: number
 }
 
-// Hashing a body of this size and reading it as JSON in one go would hold the event loop for tens of milliseconds.
-const LARGE_BYTES = 256 * 1024
+const READ_MS_MAX = 10_000
 
 export interface Signed {
   /** Key and signature. Whether nonce and time are good is the verdict of whoever does the work. */
@@ -40,23 +44,24 @@ export interface SignedOptions {
   side: Side
   keys: KeyRing
   skewSec: number
+  threads: Threads
 }
 
-export function openSigned({ database, side, keys, skewSec }: SignedOptions): Signed {
+export function openSigned({ database, side, keys, skewSec, threads }: SignedOptions): Signed {
   const see = openSeeing(database, side)
   const burn = openBurning(side, skewSec)
   return {
     async verify(request) {
       const auth = authOf(request)
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      if (body.length > LARGE_BYTES) await nextTurn() // it has just been put together
       const hash = bodyHash(body)
       const parts = { method: request.method, path: pathOf(request.raw.url ?? ''), ...auth, body: { hash } }
       const signers = keys.find(auth.keyId).filter((key) => isSignedWith(key.secret, auth.sig, parts))
-      if (body.length > LARGE_BYTES) await nextTurn()
-      if (signers.length > 0) {
-        return { nonce: auth.nonce, ts: auth.ts, notAfterMs: lastOf(signers), body, bodyHash: hash }
-      }
-      throw verdictProblem((await see(auth.nonce)).seen ? 'seen' : 'stale')
+      if (signers.length === 0) throw verdictProblem((await see(auth.nonce)).seen ? 'seen' : 'stale')
+      const fields = fieldsOf(await read(body, threads))
+      const { nonce, ts } = auth
+      return { nonce, ts, notAfterMs: lastOf(signers), fields, bodyHash: hash, bodyBytes: body.length }
     },
     async refuse(verified, error, note) {
       const verdict = await database.transaction(async (tx) => {
@@ -104,16 +109,20 @@ export type Fields = Readonly<Record<string, unknown>>
 export const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The body as an object of the version that both sides speak, or what is wrong with it. */
-export function parseSignedBody(body: Buffer): Fields | HttpProblem {
-  try {
-    const fields = parseJson(body)
-    if (!isObject(fields)) return problem('INVALID_JSON')
-    return fields['api_version'] === 'v2.1' ? fields : problem('UNSUPPORTED_VERSION')
-  } catch (error) {
-    if (error instanceof HttpProblem) return error
-    throw error
-  }
+/** A large body would hold the event loop for tens of milliseconds, whatever is in it. */
+async function read(body: Buffer, threads: Threads): Promise<Read> {
+  if (body.length <= LARGE_BYTES) return readBody(body)
+  const bytes = new Uint8Array(body) // of its own: it is given away
+  const answer = await threads.run({ task: 'read', bytes }, READ_MS_MAX)
+  if (answer.ok && typeof answer.value === 'object') return answer.value
+  if (!answer.ok && answer.code === 'TOO_LARGE') return { ok: false, message: answer.message }
+  throw new Overloaded('A large body could not be read in time.')
+}
+
+function fieldsOf(body: Read): Fields | HttpProblem {
+  if (!body.ok) return problem('INVALID_JSON', body.message)
+  if (!isObject(body.value)) return problem('INVALID_JSON')
+  return body.value['api_version'] === 'v2.1' ? body.value : problem('UNSUPPORTED_VERSION')
 }
 
 /** Null or absent is null; anything but a string is undefined. */

@@ -36,6 +36,8 @@ export interface SolvePayload {
 export interface Acceptance {
   nonce: Nonce
   payload: SolvePayload
+  /** Of the request. */
+  bytes: number
   traceId: string
 }
 
@@ -59,6 +61,7 @@ export function openSolveStore({ ledger }: { ledger: Ledger }, skewSec: number):
   return {
     accept: batched<Acceptance, Accepted>({
       rowsMax: ROWS_MAX,
+      sizeOf: ({ bytes }) => bytes,
       async run(asked) {
         const nonces = nonceRows(asked.map(({ nonce }) => nonce))
         const jobs = asked.map(({ payload, traceId }, place) => ({

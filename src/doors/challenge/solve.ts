@@ -5,7 +5,7 @@ import { HttpProblem } from '../../core/http/problem.ts'
 import { isCallableUrl } from '../../core/outbound/callback-url.ts'
 import { constraintsOf } from './constraints.ts'
 import { problem, REFUSALS } from './errors.ts'
-import { parseSignedBody, readSignedBodies, verdictProblem, type Signed } from './signed.ts'
+import { readSignedBodies, verdictProblem, type Signed, type Verified } from './signed.ts'
 import { solverJobId, type SolvePayload, type SolveStore } from './solve-store.ts'
 
 const CHALLENGE_ID_CHARS_MAX = 255
@@ -28,10 +28,11 @@ export const solveRoute =
       { schema: { tags: ['challenge'], summary, response: { 202: Accepted, ...REFUSALS } } },
       async (request, reply) => {
         const verified = await signed.verify(request)
-        const payload = payloadOf(verified.body, allowInsecure)
+        const payload = payloadOf(verified, allowInsecure)
         if (payload instanceof HttpProblem) return signed.refuse(verified, payload)
 
-        const { verdict, isNew } = await store.accept({ nonce: verified, payload, traceId: request.traceId })
+        const { bodyBytes: bytes } = verified
+        const { verdict, isNew } = await store.accept({ nonce: verified, payload, bytes, traceId: request.traceId })
         if (verdict !== 'burnt') throw verdictProblem(verdict)
         const message = isNew ? 'Challenge accepted' : 'Challenge already accepted'
         return reply.code(202).send({ message, solver_job_id: solverJobId(payload.challenge_id) })
@@ -40,8 +41,7 @@ export const solveRoute =
   }
 
 /** In the contract's order: JSON, version, challenge id, callback URL. */
-function payloadOf(body: Buffer, allowInsecure: boolean): SolvePayload | HttpProblem {
-  const fields = parseSignedBody(body)
+function payloadOf({ fields }: Verified, allowInsecure: boolean): SolvePayload | HttpProblem {
   if (fields instanceof HttpProblem) return fields
   const { challenge_id: id, callback_url: url } = fields
   if (id === undefined || id === null || id === '') return problem('MISSING_CHALLENGE_ID')

@@ -47,6 +47,50 @@ describe('challenge auth', () => {
     assert.deepEqual(statuses, [202, 202, 401, 401])
   })
 
+  test('a nonce counts once per side, whichever key signed', async (t) => {
+    const extra = { SOLVER_HMAC_EXTRA_KEYS: 'other=other secret@2999-01-01T00:00:00Z' }
+    const { url } = await startServer(t, { role: 'serve', env: extra })
+    const solve = solveBody('c1', CALLBACK)
+    const callback = { api_version: 'v2.1', challenge_id: 'c1', status: 'success' }
+    const options = { nonce: 'n1' }
+
+    const first = await postSigned(url, '/solve', solve, options)
+    const other = { keyId: 'other', secret: 'other secret' }
+    const again = await postSigned(url, '/solve', solve, { ...options, key: other })
+    const elsewhere = await postSigned(url, '/callback/c1', callback, { ...options, key: CHAL_KEY })
+
+    assert.deepEqual([first.status, again.body.error.code], [202, 'REPLAY_ATTACK'])
+    assert.equal(elsewhere.body.error.code, 'CHALLENGE_NOT_FOUND') // its nonce was good
+  })
+
+  test('a large body is checked as a small one is, in both directions', async (t) => {
+    const { url } = await startServer(t, { role: 'serve' })
+    const filler = 'é'.repeat(300_000)
+    const codesOf = async (path: string, key: typeof SOLVER_KEY, good: object) => {
+      const send = async (body: object | string) => {
+        const answer = await postSigned(url, path, body, { key })
+        return answer.body.error?.code ?? answer.status
+      }
+      const text = JSON.stringify(good)
+      return [
+        await send(text),
+        await send(text.slice(1)),
+        await send(`[${text}]`),
+        await send({ ...good, nul: '\0' }),
+        await send({ ...good, api_version: 'v1' }),
+        await send({ ...good, challenge_id: undefined }),
+      ]
+    }
+    const bad = ['INVALID_JSON', 'INVALID_JSON', 'INVALID_JSON', 'UNSUPPORTED_VERSION', 'MISSING_CHALLENGE_ID']
+
+    const solve = await codesOf('/solve', SOLVER_KEY, solveBody('c1', CALLBACK, { filler }))
+    const callback = { api_version: 'v2.1', challenge_id: 'c1', status: 'success', answer: filler }
+    const back = await codesOf('/callback/c1', CHAL_KEY, callback)
+
+    assert.deepEqual(solve, [202, ...bad])
+    assert.deepEqual(back, ['CHALLENGE_NOT_FOUND', ...bad])
+  })
+
   test('CORS is open on this door and no other, and can be narrowed or closed', async (t) => {
     const originOf = async (url: string) => (await fetch(url)).headers.get('access-control-allow-origin')
     const open = await startServer(t, { role: 'serve' })
@@ -80,9 +124,10 @@ describe('challenge flow 1', () => {
     const more = { output_spec: { format: 'decimal' }, constraints: { timeout_ms: 100, deadline_ts: 4_000_000_000 } }
     await post(`${url}/challenges`, JSON.stringify({ ...CHALLENGE, ...more }), owner)
 
-    const sent = await post(`${url}/challenges/c1/send`, '', { authorization: owner.authorization })
-    await until('the Solver was asked', () => solver.received.length === 1)
+    const sent = await post(`${url}/challenges/c1/send`, '{}', owner)
+    await until('the Solver was asked', () => solver.received.length > 0)
 
+    assert.equal(sent.status, 202)
     const [request] = solver.received
     assertSigned(request, '/solve', SOLVER_KEY)
     assert.equal(request?.headers['content-type'], 'application/json')

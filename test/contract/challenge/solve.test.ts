@@ -16,6 +16,9 @@ import {
   startServer,
 } from './setup.ts'
 
+/** Half a minute of work. */
+const SLOW = { type: 'text', operation: 'extract', pattern: '([ab]{1,100}){10}[cd]', text: 'ab'.repeat(200_000) }
+
 const codeOf = (answer: { status: number; body: { error?: { code: string } } }) => [
   answer.status,
   answer.body.error?.code,
@@ -228,6 +231,7 @@ for (const feed of FEEDS)
         odd: { problem: { type: 'riddle' } },
         none: { problem: null },
         late: { constraints: { deadline_ts: nowSec() - 10 } },
+        slow: { problem: SLOW, constraints: { timeout_ms: 20 } },
       }
 
       for (const [id, more] of Object.entries(asked)) {
@@ -236,7 +240,7 @@ for (const feed of FEEDS)
           202,
         )
       }
-      await until('all callbacks came', () => receiver.received.length === 6)
+      await until('all callbacks came', () => receiver.received.length === 7)
 
       const codes = receiver.received.map(({ body }) => JSON.parse(body))
       assert.deepEqual(
@@ -248,6 +252,7 @@ for (const feed of FEEDS)
           odd: 'failed UNSUPPORTED_PROBLEM',
           none: 'failed INVALID_PROBLEM',
           late: 'failed DEADLINE_EXCEEDED',
+          slow: 'failed TIMEOUT',
         },
       )
     })

@@ -1,5 +1,6 @@
 // What the thread of bounded work can do. Everything that a stranger's input could make slow is one of these.
 import { RE2JS } from 're2js'
+import { readBody, type Read } from './read-body.ts'
 import { solveMath, type MathFormat } from '../solvers/math.ts'
 import { solveText, type TextProblem } from '../solvers/text.ts'
 
@@ -10,8 +11,12 @@ export type Task =
   | { task: 'match'; pattern: string; text: string }
   /** Whether the pattern is one. */
   | { task: 'compile'; pattern: string }
+  /** What a large body says. */
+  | { task: 'read'; bytes: Uint8Array<ArrayBuffer> }
 
-export function perform(task: Task): string | boolean {
+export type Value = string | boolean | Read
+
+export function perform(task: Task): Value {
   switch (task.task) {
     case 'math':
       return solveMath(task.expression, task.format)
@@ -21,6 +26,8 @@ export function perform(task: Task): string | boolean {
       return RE2JS.compile(task.pattern).matcher(task.text).find()
     case 'compile':
       return isPattern(task.pattern)
+    case 'read':
+      return readBody(task.bytes)
   }
 }
 

@@ -107,6 +107,6 @@ function performed(worker: Worker, task: Task, timeoutMs: number): Promise<Perfo
     const onDeath = () => settle(null)
     const timer = setTimeout(() => settle('timeout'), timeoutMs)
     worker.on('message', settle).on('error', onDeath).on('exit', onDeath)
-    worker.postMessage(task, [])
+    worker.postMessage(task, task.task === 'read' ? [task.bytes.buffer] : [])
   })
 }

@@ -1,11 +1,9 @@
 // The other side of threads.ts: one task at a time, and an answer to each.
 import { parentPort } from 'node:worker_threads'
 import { Unsolvable, type UnsolvableCode } from '../solvers/unsolvable.ts'
-import { perform, type Task } from './task.ts'
+import { perform, type Task, type Value } from './task.ts'
 
-export type Performed =
-  | { ok: true; value: string | boolean }
-  | { ok: false; code: UnsolvableCode | 'INTERNAL'; message: string }
+export type Performed = { ok: true; value: Value } | { ok: false; code: UnsolvableCode | 'INTERNAL'; message: string }
 
 parentPort?.on('message', (task: Task) => {
   parentPort?.postMessage(answerTo(task), [])

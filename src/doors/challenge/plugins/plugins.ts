@@ -7,11 +7,10 @@ import type { Worker } from 'node:worker_threads'
 import type { Problem } from '@reeve/sdk/solvers'
 import { StartError } from '../../../core/start-error.ts'
 import { besideAs, startThread } from '../bounded/start-thread.ts'
-import type { Solution } from '../solvers/solution.ts'
+import { ANSWER_CHARS_MAX, type Solution } from '../solvers/solution.ts'
 import type { Asked, FromThread, ToThread } from './thread.ts'
 
 const GRACE_MS = 1000
-const ANSWER_CHARS_MAX = 4_000_000
 const MESSAGE_CHARS_MAX = 500
 const CODE = /^[A-Z][A-Z0-9_]{0,63}$/
 

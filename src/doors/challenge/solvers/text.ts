@@ -1,9 +1,9 @@
 // `text`: one named operation on one text. Characters are code points, not halves of surrogate pairs.
 import { createHash } from 'node:crypto'
 import { RE2JS } from 're2js'
+import { ANSWER_CHARS_MAX } from './solution.ts'
 import { Unsolvable } from './unsolvable.ts'
 
-const RESULT_CHARS_MAX = 4_000_000
 const REPEAT_MAX = 10_000
 
 export type TextProblem = Readonly<Record<string, unknown>>
@@ -28,7 +28,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   replace: (text, problem) => text.replaceAll(required(problem, 'search'), () => textOf(problem, 'replacement', '')),
   extract: (text, problem) => extract(text, required(problem, 'pattern'), integerOf(problem, 'group', 0)),
   substring: (text, problem) =>
-    [...text].slice(integerOf(problem, 'start', 0), integerOf(problem, 'end', RESULT_CHARS_MAX)).join(''),
+    [...text].slice(integerOf(problem, 'start', 0), integerOf(problem, 'end', Number.MAX_SAFE_INTEGER)).join(''),
   repeat: (text, problem) => repeat(text, integerOf(problem, 'times', 1)),
   sort_lines: (text) => lines(text).sort(byCodeUnit).join('\n'),
   unique_lines: (text) => [...new Set(lines(text))].join('\n'),
@@ -45,7 +45,7 @@ export function solveText(problem: TextProblem): string {
     throw new Unsolvable('INVALID_PROBLEM', `operation must be one of ${Object.keys(OPERATIONS).join(', ')}.`)
   }
   const answer = operation(textOf(problem, 'text'), problem)
-  if (answer.length > RESULT_CHARS_MAX) throw new Unsolvable('TOO_LARGE', 'The answer is too long.')
+  if (answer.length > ANSWER_CHARS_MAX) throw new Unsolvable('TOO_LARGE', 'The answer is too long.')
   return answer.toWellFormed().replaceAll('\0', '\u{fffd}')
 }
 
@@ -72,7 +72,7 @@ function integerOf(problem: TextProblem, name: string, or: number): number {
 
 function repeat(text: string, times: number): string {
   if (times < 0 || times > REPEAT_MAX) throw new Unsolvable('INVALID_PROBLEM', `times must be 0 to ${REPEAT_MAX}.`)
-  if (text.length * times > RESULT_CHARS_MAX) throw new Unsolvable('TOO_LARGE', 'The answer is too long.')
+  if (text.length * times > ANSWER_CHARS_MAX) throw new Unsolvable('TOO_LARGE', 'The answer is too long.')
   return text.repeat(times)
 }
 

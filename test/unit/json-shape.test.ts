@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { excessOf } from '../../src/core/http/json-shape.ts'
+
+describe('the shape of JSON', () => {
+  test('brackets within a string are text, whatever is escaped in it', () => {
+    const deep = '['.repeat(200)
+    const inString = [`"${deep}"`, String.raw`"\"${deep}"`, String.raw`"\\\"${deep}"`, String.raw`{"a\"${deep}": "\\"}`]
+    const outside = [deep, `"a"${deep}`, String.raw`"\\"${deep}`, String.raw`"\"\\"${deep}`, `"${deep}" ${deep}`]
+
+    assert.deepEqual(
+      inString.map(excessOf),
+      inString.map(() => null),
+    )
+    for (const text of outside) assert.match(excessOf(text) ?? '', /nested deeper/)
+  })
+
+  test('different keys are counted, values and repeated keys are not', () => {
+    const members = (count: number, name: (index: number) => string) =>
+      `[${Array.from({ length: count }, (_, index) => `{"${name(index)}": "${index}"}`).join()}]`
+
+    assert.match(excessOf(members(60_000, (index) => `k${index}`)) ?? '', /different keys/)
+    assert.equal(excessOf(members(60_000, () => 'k')), null)
+  })
+
+  test('a string that never ends is for the parser to refuse', () => {
+    assert.equal(excessOf(`"${'\\\\'.repeat(2_000_000)}`), null)
+  })
+})
