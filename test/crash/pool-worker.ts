@@ -8,16 +8,24 @@ import type { Worker } from '../contract/pool/setup.ts'
 import { ROOT } from '../support/program.ts'
 
 const SCRIPT = `
+import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { outputHash, signSubmission } from '@reeve/sdk/pool'
 const { url, id, by, key } = JSON.parse(process.argv[1])
 process.once('disconnect', () => process.exit(1))
 const tell = (what, more = {}) => process.send?.({ what, ...more })
-const post = async (path, body, headers = {}) => {
-  const type = { 'content-type': 'application/json' }
-  const answer = await fetch(url + path, { method: 'POST', body: JSON.stringify(body), headers: { ...by, ...type, ...headers } })
-  return { status: answer.status, body: await answer.json() }
-}
+const agent = new Agent({ keepAlive: true })
+const post = (path, body, headers = {}) =>
+  new Promise((resolve, reject) => {
+    const sent = { method: 'POST', agent, headers: { ...by, 'content-type': 'application/json', ...headers } }
+    const asked = request(url + path, sent, (answer) => {
+      let said = ''
+      answer.setEncoding('utf8').on('data', (text) => (said += text)).on('error', reject)
+      answer.on('end', () => resolve({ status: answer.statusCode, body: JSON.parse(said) }))
+    })
+    asked.on('error', reject)
+    asked.end(JSON.stringify(body))
+  })
 tell('ready')
 for (;;) {
   try {
@@ -42,8 +50,10 @@ export interface WorkerProcess {
   count(what: 'ready' | 'assigned' | 'submitted' | 'refused'): number
   /** What the server said to results that it refused. */
   refusals(): string[]
-  signal(signal: NodeJS.Signals): void
+  /** Stops it in its tracks for so long. Another process wakes it: it must not sleep for ever if this one dies. */
+  freeze(ms: number): Promise<void>
   kill(): Promise<void>
+  isDead(): boolean
 }
 
 export function startWorkerProcess(t: TestContext, url: string, worker: Worker): WorkerProcess {
@@ -51,7 +61,7 @@ export function startWorkerProcess(t: TestContext, url: string, worker: Worker):
   const options = JSON.stringify({ url, id, by, key: privateKey.export({ format: 'jwk' }) })
   const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT, options], {
     cwd: ROOT,
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const counts = new Map<string, number>()
@@ -70,7 +80,14 @@ export function startWorkerProcess(t: TestContext, url: string, worker: Worker):
     worker,
     count: (what) => counts.get(what) ?? 0,
     refusals: () => refusals,
-    signal: (name) => void child.kill(name),
+    freeze: (ms) =>
+      new Promise((resolve, reject) => {
+        const { pid } = child
+        const script = `kill -STOP ${pid}; sleep ${ms / 1000}; kill -CONT ${pid}`
+        const freezer = spawn('sh', ['-c', script], { stdio: 'ignore' })
+        freezer.on('error', reject).on('exit', () => resolve())
+      }),
     kill,
+    isDead: () => child.exitCode !== null || child.signalCode !== null,
   }
 }
