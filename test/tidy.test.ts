@@ -17,9 +17,11 @@ const textOf = new Map(sources.map((file) => [file, readFileSync(file, 'utf8')])
 const readSource = (file: string) => textOf.get(file) ?? ''
 
 const importsOf = (file: string) =>
-  [...readSource(file).matchAll(/^(?:import|export)[^'"]*?from '(\.[^']+)'|^import '(\.[^']+)'/gm)].map((match) =>
-    normalize(join(dirname(file), match[1] ?? match[2] ?? '')),
-  )
+  [
+    ...readSource(file).matchAll(
+      /^(?:import|export)[^'"]*?from '(\.[^']+)'|^import '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm,
+    ),
+  ].map((match) => normalize(join(dirname(file), match[1] ?? match[2] ?? match[3] ?? '')))
 const doorOf = (file: string) => file.match(/^src\/doors\/([^/]+)\//)?.[1] ?? null
 
 /** The lines of code that match, as `file:line`. Comments may name what code may not use. */

@@ -1,68 +1,67 @@
 #!/usr/bin/env -S node --max-semi-space-size=64
-// The `reeve` command. Exit codes: 0 done, 1 could not be done, 2 asked wrongly.
+// The `reeve` command. Exit codes: 0 done, 1 could not be done, 2 asked wrongly. What a command needs is loaded when it is asked
+// for: a worker on a small machine has no use for a server.
 import { Command, CommanderError } from 'commander'
 import { StartError } from '../core/start-error.ts'
 import { VERSION } from '../core/version.ts'
-import { addChallengeCommands } from './challenge-command.ts'
-import { showConfig } from './config-command.ts'
-import { addDeskCommands } from './desk-command.ts'
-import { runDoctor } from './doctor-command.ts'
 import { CommandFailed } from './failure.ts'
-import { addJobCommands } from './job-command.ts'
-import { migrateCommand } from './migrate-command.ts'
-import { addPlayCommand } from './play-command.ts'
-import { addProblemCommands } from './problem-command.ts'
-import { runServer } from './server-command.ts'
-import { addSubmitCommand } from './submit-command.ts'
 import { say, styled } from './terminal.ts'
-import { addUserCommands } from './user-command.ts'
-import { addVerifyCommand } from './verify-command.ts'
-import { addWorkerCommands } from './worker-command.ts'
 
-function program(): Command {
+/** In the order in which the help lists them. */
+const GROUPS: ReadonlyMap<string, () => Promise<(program: Command) => void>> = new Map([
+  ['user', async () => (await import('./user-command.ts')).addUserCommands],
+  ['job', async () => (await import('./job-command.ts')).addJobCommands],
+  ['submit', async () => (await import('./submit-command.ts')).addSubmitCommand],
+  ['problem', async () => (await import('./problem-command.ts')).addProblemCommands],
+  ['challenge', async () => (await import('./challenge-command.ts')).addChallengeCommands],
+  ['desk', async () => (await import('./desk-command.ts')).addDeskCommands],
+  ['verify', async () => (await import('./verify-command.ts')).addVerifyCommand],
+  ['play', async () => (await import('./play-command.ts')).addPlayCommand],
+  ['worker', async () => (await import('./worker-command.ts')).addWorkerCommands],
+])
+
+async function program(asked: string | undefined): Promise<Command> {
   const reeve = new Command('reeve')
     .description('Hands out work and accepts each result exactly once, whoever does the work.')
     .version(VERSION)
     .exitOverride()
     .showHelpAfterError('(reeve --help lists the commands)')
     .addHelpText('after', '\nSettings are environment variables: `reeve config` lists them with what is in force.')
+  addServerCommands(reeve)
+  const isKnown = ['-V', '--version', ...reeve.commands.map((command) => command.name())].includes(asked ?? '')
+  const group = GROUPS.get(asked ?? '')
+  const needed = isKnown ? [] : group === undefined ? [...GROUPS.values()] : [group]
+  for (const load of needed) (await load())(reeve)
+  return reeve
+}
 
+function addServerCommands(reeve: Command): void {
   const server = (role: 'up' | 'serve' | 'work', about: string) =>
     reeve
       .command(role)
       .description(about)
       .action(async () => {
-        process.exitCode = await runServer(role)
+        process.exitCode = await (await import('./server-command.ts')).runServer(role)
       })
   server('up', 'everything in one process: HTTP, work, and the embedded database unless DATABASE_URL is set')
   server('serve', 'only HTTP and WebSocket (needs DATABASE_URL)')
   server('work', 'only the hands and loops (needs DATABASE_URL)')
 
-  reeve
-    .command('migrate')
-    .description('bring the database up to date')
-    .option('--json', 'for programs')
-    .action(migrateCommand)
-  reeve
-    .command('config')
-    .description('the settings in force, secrets masked')
-    .option('--json', 'for programs')
-    .action(showConfig)
-  reeve.command('doctor').description('check what a server needs').option('--json', 'for programs').action(runDoctor)
-  addUserCommands(reeve)
-  addJobCommands(reeve)
-  addSubmitCommand(reeve)
-  addProblemCommands(reeve)
-  addChallengeCommands(reeve)
-  addDeskCommands(reeve)
-  addVerifyCommand(reeve)
-  addPlayCommand(reeve)
-  addWorkerCommands(reeve)
-  return reeve
+  const command = (name: string, about: string) =>
+    reeve.command(name).description(about).option('--json', 'for programs')
+  command('migrate', 'bring the database up to date').action(async (options) =>
+    (await import('./migrate-command.ts')).migrateCommand(options),
+  )
+  command('config', 'the settings in force, secrets masked').action(async (options) =>
+    (await import('./config-command.ts')).showConfig(options),
+  )
+  command('doctor', 'check what a server needs').action(async (options) =>
+    (await import('./doctor-command.ts')).runDoctor(options),
+  )
 }
 
 try {
-  await program().parseAsync()
+  await (await program(process.argv[2])).parseAsync()
 } catch (error) {
   process.exitCode = explain(error)
 }

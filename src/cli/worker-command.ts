@@ -9,7 +9,7 @@ import { positiveInteger } from './arguments.ts'
 import { CommandFailed } from './failure.ts'
 import { isTerminal, plain, print, printJson, say, styled } from './terminal.ts'
 import { execHandler, moduleHandler } from './worker-handlers.ts'
-import { openJudgeWorker } from './worker-judge.ts'
+import type { JudgeWorker } from './worker-judge.ts'
 import { readKey, writeKey } from './worker-key.ts'
 
 const KEY_FILE = 'worker.key'
@@ -99,7 +99,7 @@ async function register(options: RegisterOptions): Promise<void> {
 async function specsFor({ specs, judge, problems }: RegisterOptions): Promise<Record<string, unknown> | null> {
   const said = specs === undefined ? null : parseSpecs(specs)
   if (judge !== true) return said
-  const opened = await openJudgeWorker(problemsFolder(problems))
+  const opened = await openJudge(problems)
   await opened.close()
   return { ...said, ...opened.specs }
 }
@@ -161,15 +161,16 @@ async function handsFor({ exec, module, judge, problems, json }: RunOptions): Pr
   const close = async () => {}
   if (exec !== undefined) return { handler: execHandler(exec), close }
   if (module !== undefined) return { handler: await moduleHandler(module), close }
-  const opened = await openJudgeWorker(problemsFolder(problems))
+  const opened = await openJudge(problems)
   const { languages, packages } = opened.specs.judge
   if (json !== true) say(`Judging ${languages.join(', ')} with ${packages.length} problem package(s).`)
   return opened
 }
 
-function problemsFolder(folder: string | undefined): string {
-  if (folder === undefined) throw new CommandFailed('--judge needs --problems: a folder of problem packages.', 2)
-  return folder
+/** Loaded when it is asked for: the judge is much, and other workers do without. */
+async function openJudge(problems: string | undefined): Promise<JudgeWorker> {
+  if (problems === undefined) throw new CommandFailed('--judge needs --problems: a folder of problem packages.', 2)
+  return (await import('./worker-judge.ts')).openJudgeWorker(problems)
 }
 
 async function clientFor({ url, apiKeyFile, username, passwordFile }: Access): Promise<ReeveClient> {
