@@ -1,5 +1,5 @@
-// Worker processes that are killed and frozen. Each is a plain process that starts in a tenth of a second: it polls, works for
-// as long as the job says, signs and submits, late or not, and tells its parent what came of it.
+// Worker processes that are killed and frozen. Each is a plain process that starts in a tenth of a second, with a few workers in
+// it: they poll, work for as long as the job says, sign and submit, late or not, and tell the parent what came of it.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import type { TestContext } from 'node:test'
@@ -11,11 +11,11 @@ const SCRIPT = `
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { outputHash, signSubmission } from '@reeve/sdk/pool'
-const { url, id, by, key } = JSON.parse(process.argv[1])
+const { url, workers } = JSON.parse(process.argv[1])
 process.once('disconnect', () => process.exit(1))
 const tell = (what, more = {}) => process.send?.({ what, ...more })
 const agent = new Agent({ keepAlive: true })
-const post = (path, body, headers = {}) =>
+const post = (by, path, body, headers = {}) =>
   new Promise((resolve, reject) => {
     const sent = { method: 'POST', agent, headers: { ...by, 'content-type': 'application/json', ...headers } }
     const asked = request(url + path, sent, (answer) => {
@@ -27,9 +27,11 @@ const post = (path, body, headers = {}) =>
     asked.end(JSON.stringify(body))
   })
 tell('ready')
-for (;;) {
+for (const { id, by, key } of workers) void work(id, by, key)
+async function work(id, by, key) {
+ for (;;) {
   try {
-    const { status, body } = await post('/jobs/poll', { worker_id: id }, { prefer: 'wait=2' })
+    const { status, body } = await post(by, '/jobs/poll', { worker_id: id }, { prefer: 'wait=2' })
     if (status !== 200) continue
     const { assignment_id, nonce, job } = body
     tell('assigned')
@@ -37,15 +39,16 @@ for (;;) {
     const output = { n: job.n }
     const output_hash = outputHash(JSON.stringify(output))
     const signature = signSubmission(key, { assignment_id, nonce, output_hash })
-    const said = await post('/jobs/submit', { worker_id: id, assignment_id, nonce, signature, output, output_hash })
+    const said = await post(by, '/jobs/submit', { worker_id: id, assignment_id, nonce, signature, output, output_hash })
     tell(said.status === 200 ? 'submitted' : 'refused', { detail: said.body.detail ?? null, n: job.n })
   } catch {
     await sleep(50) // the server is away
   }
+ }
 }`
 
 export interface WorkerProcess {
-  worker: Worker
+  workers: readonly Worker[]
   /** How often it has said this. */
   count(what: 'ready' | 'assigned' | 'submitted' | 'refused'): number
   /** What the server said to results that it refused. */
@@ -56,9 +59,9 @@ export interface WorkerProcess {
   isDead(): boolean
 }
 
-export function startWorkerProcess(t: TestContext, url: string, worker: Worker): WorkerProcess {
-  const { id, by, privateKey } = worker
-  const options = JSON.stringify({ url, id, by, key: privateKey.export({ format: 'jwk' }) })
+export function startWorkerProcess(t: TestContext, url: string, workers: readonly Worker[]): WorkerProcess {
+  const known = workers.map(({ id, by, privateKey }) => ({ id, by, key: privateKey.export({ format: 'jwk' }) }))
+  const options = JSON.stringify({ url, workers: known })
   const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT, options], {
     cwd: ROOT,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -77,7 +80,7 @@ export function startWorkerProcess(t: TestContext, url: string, worker: Worker):
   }
   atEnd(t, kill)
   return {
-    worker,
+    workers,
     count: (what) => counts.get(what) ?? 0,
     refusals: () => refusals,
     freeze: (ms) =>

@@ -7,17 +7,21 @@ import type { Client } from 'pg'
 import { connect, send, setup, type Pool, type Worker } from '../contract/pool/setup.ts'
 import { seeded } from '../support/seeded.ts'
 import { startRedis } from '../support/servers.ts'
+import { postAtOnce } from '../support/at-once.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { until } from '../support/until.ts'
+import { startServerProcess } from './pool-server-process.ts'
 import { startWorkerProcess, type WorkerProcess } from './pool-worker.ts'
 
 const SEED = Number(process.env['REEVE_TEST_SEED'] ?? randomInt(2 ** 31))
 const PROCESSES = 8
-const IDENTITIES = 3 * PROCESSES // whoever was killed comes back later, as somebody else meanwhile
+const WORKERS_EACH = 4
+const CREWS = 2 * PROCESSES // who was killed comes back later, as somebody else meanwhile
 const LEASE_SEC = 2
 const FROZEN_MS = { min: 0.5 * LEASE_SEC * 1000, max: 2 * LEASE_SEC * 1000 }
 const STORM_SHARE = 0.9 // of the jobs: what somebody did who was killed before saying so is not counted
-const WORK_MS_MAX = 4
+const WORK_MS_MAX = 8
+const SUBMITS_MAX = 500 // at once
 const TIMEOUT = { timeout: 280_000 }
 
 const FEEDS = [
@@ -27,14 +31,14 @@ const FEEDS = [
 
 for (const { feed, jobs, strikes } of FEEDS) {
   describe(`workers killed and frozen at random, with ${feed} as the feed`, () => {
-    test(`each of ${jobs} jobs on ${PROCESSES} of them has one result (seed ${SEED})`, TIMEOUT, async (t) => {
-      const pool = await setup(t, { env: await envFor(t, feed) })
+    test(`each of ${jobs} jobs on ${PROCESSES} processes of them has one result (seed ${SEED})`, TIMEOUT, async (t) => {
+      const pool = await setup(t, { server: await startServerProcess(t, await envFor(t, feed)) })
       const database = await connect(t, pool.at)
-      const workers = await registered(pool, IDENTITIES)
+      const crews = await Promise.all(Array.from({ length: CREWS }, (_, n) => crewOf(pool, `w${n}`, WORKERS_EACH)))
       const random = seeded(SEED)
       const submitting = submitJobs(pool, jobs, random)
 
-      const processes = await storm(t, pool, { workers, random, jobs, strikes })
+      const processes = await storm(t, pool, { crews, random, jobs, strikes })
       const jobIds = await submitting
       await until(
         'every job has ended',
@@ -59,9 +63,8 @@ for (const { feed, jobs, strikes } of FEEDS) {
 describe('a worker that vanishes', () => {
   test('leaves its job to another one, which runs it within the lease and 5 seconds', TIMEOUT, async (t) => {
     const pool = await setup(t, { env: { POOL_LEASE_SECONDS: String(LEASE_SEC) } })
-    const [first, second] = await registered(pool, 2)
-    assert(first !== undefined && second !== undefined)
-    const doomed = startWorkerProcess(t, pool.url, first)
+    const second = await pool.worker('second')
+    const doomed = startWorkerProcess(t, pool.url, await crewOf(pool, 'first', 1))
     await pool.submitJob({ payload: { n: 1, ms: 600_000 } })
     await until('it is at work', () => doomed.count('assigned') === 1)
     const waiting = pool.poll(second, 50)
@@ -84,21 +87,21 @@ async function envFor(t: TestContext, feed: string): Promise<Record<string, stri
   return { ...common, REDIS_URL: redis.at }
 }
 
-async function registered(pool: Pool, count: number): Promise<Worker[]> {
-  const workers: Worker[] = []
-  for (let n = 0; n < count; n += 1) workers.push(await pool.worker(`w${n}`))
-  return workers
-}
+const crewOf = (pool: Pool, name: string, count: number): Promise<Worker[]> =>
+  Promise.all(Array.from({ length: count }, (_, n) => pool.worker(`${name} ${n}`)))
 
 async function submitJobs(pool: Pool, count: number, random: () => number): Promise<string[]> {
   const jobIds: string[] = []
-  const one = async () => {
-    while (jobIds.length < count) {
-      const n = jobIds.push('') - 1
-      jobIds[n] = await pool.submitJob({ payload: { n, ms: Math.floor(random() * WORK_MS_MAX) } })
+  while (jobIds.length < count) {
+    const some = Array.from({ length: Math.min(SUBMITS_MAX, count - jobIds.length) }, (_, n) => {
+      const payload = { n: jobIds.length + n, ms: Math.floor(random() * WORK_MS_MAX) }
+      return { path: '/v1/jobs', body: { payload }, headers: pool.client }
+    })
+    for (const { status, body } of await postAtOnce(pool.url, some)) {
+      assert.equal(status, 202)
+      jobIds.push(String(body.job_id))
     }
   }
-  await Promise.all(Array.from({ length: 100 }, one))
   return jobIds
 }
 
@@ -106,15 +109,10 @@ async function submitJobs(pool: Pool, count: number, random: () => number): Prom
 async function storm(
   t: TestContext,
   pool: Pool,
-  {
-    workers,
-    random,
-    jobs,
-    strikes,
-  }: { workers: readonly Worker[]; random: () => number; jobs: number; strikes: number },
+  { crews, random, jobs, strikes }: { crews: readonly Worker[][]; random: () => number; jobs: number; strikes: number },
 ): Promise<WorkerProcess[]> {
-  const idle = [...workers]
-  const start = () => startWorkerProcess(t, pool.url, idle.shift() ?? assert.fail('no worker is left'))
+  const idle = [...crews]
+  const start = () => startWorkerProcess(t, pool.url, idle.shift() ?? assert.fail('no crew is left'))
   const alive = Array.from({ length: PROCESSES }, start)
   const all = [...alive]
   const frozen = new Map<WorkerProcess, Promise<void>>()
@@ -134,7 +132,7 @@ async function storm(
       continue
     }
     await victim.kill()
-    idle.push(victim.worker)
+    idle.push([...victim.workers])
     const next = start()
     alive.splice(alive.indexOf(victim), 1, next)
     all.push(next)

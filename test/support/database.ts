@@ -69,6 +69,19 @@ export async function freshDatabase(folders: readonly MigrationFolder[] = [CORE]
   }
 }
 
+/** A copy of a database that nobody is connected to. */
+export async function copyDatabase(from: PgConnection): Promise<PgConnection> {
+  const admin = new Client(await sharedPostgres())
+  await admin.connect()
+  try {
+    const name = `test_${randomBytes(6).toString('hex')}`
+    await admin.query(`create database ${name} template ${from.database}`)
+    return { ...from, database: name }
+  } finally {
+    await admin.end()
+  }
+}
+
 async function makeTemplate(
   admin: Client,
   server: PgConnection,
