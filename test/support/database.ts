@@ -62,7 +62,7 @@ export async function freshDatabase(folders: readonly MigrationFolder[] = [CORE]
     await admin.query('select pg_advisory_unlock(42)')
 
     const name = `test_${randomBytes(6).toString('hex')}`
-    await admin.query(`create database ${name} template ${template}`)
+    await copy(admin, template, name)
     return { ...server, database: name }
   } finally {
     await admin.end()
@@ -75,12 +75,16 @@ export async function copyDatabase(from: PgConnection): Promise<PgConnection> {
   await admin.connect()
   try {
     const name = `test_${randomBytes(6).toString('hex')}`
-    await admin.query(`create database ${name} template ${from.database}`)
+    await copy(admin, from.database, name)
     return { ...from, database: name }
   } finally {
     await admin.end()
   }
 }
+
+// Copying the files takes a third of the time that writing every page to the log does, where nothing is synced to disk.
+const copy = (admin: Client, template: string, name: string) =>
+  admin.query(`create database ${name} template ${template} strategy file_copy`)
 
 async function makeTemplate(
   admin: Client,
