@@ -25,8 +25,8 @@ const SUBMITS_MAX = 500 // at once
 const TIMEOUT = { timeout: 280_000 }
 
 const FEEDS = [
-  { feed: 'PostgreSQL', jobs: 10_000, strikes: 60 },
-  { feed: 'Redis', jobs: 1000, strikes: 20 },
+  { feed: 'PostgreSQL', jobs: 10_000, strikes: 40 },
+  { feed: 'Redis', jobs: 600, strikes: 16 },
 ] as const
 
 for (const { feed, jobs, strikes } of FEEDS) {
