@@ -36,7 +36,7 @@ export function addVerifyCommand(program: Command): void {
   addVerifyReceiptCommand(command)
 }
 
-function verify(file: string | undefined, options: VerifyOptions): void {
+async function verify(file: string | undefined, options: VerifyOptions): Promise<void> {
   const { method, path, header, body } = requestOf(file, options)
   const auth = parseAuthorization(header.replace(/^authorization:\s*/i, ''))
   if (auth === null) throw new CommandFailed('The header is not RCS-HMAC-SHA256 keyId=…,ts=…,nonce=…,sig=….', 2)
@@ -45,7 +45,7 @@ function verify(file: string | undefined, options: VerifyOptions): void {
   print()
   if (options.canonical !== undefined) compare(canonicalString(parts), readFileSync(options.canonical, 'utf8'))
 
-  const secrets = secretsOf(auth.keyId, options.secretFile)
+  const secrets = await secretsOf(auth.keyId, options.secretFile)
   const isRight = (parts: SignedParts) => secrets.some((secret) => isSignedWith(secret, auth.sig, parts))
   if (isRight(parts)) return print(styled('green', 'The signature verifies.'))
   const mistake = mistakesOf(parts, path).find(([, changed]) => isRight(changed))
@@ -141,7 +141,7 @@ function rewritten(text: string): string {
 }
 
 /** Several, while a key is rotated: also those whose time is over, since a request may be old. */
-function secretsOf(keyId: string, file: string | undefined): string[] {
+async function secretsOf(keyId: string, file: string | undefined): Promise<string[]> {
   if (file !== undefined) return [readFileSync(file, 'utf8').replace(/\r?\n$/, '')]
   const { doors } = parseConfig(environment(), doorSettings())
   const shared = String(doors['SHARED_SECRET_KEY'])

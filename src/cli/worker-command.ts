@@ -8,10 +8,12 @@ import { environment } from '../core/config.ts'
 import { positiveInteger } from './arguments.ts'
 import { CommandFailed } from './failure.ts'
 import { isTerminal, plain, print, printJson, say, styled } from './terminal.ts'
-import { execHandler, judgeHandler, moduleHandler } from './worker-handlers.ts'
+import { execHandler, moduleHandler } from './worker-handlers.ts'
+import type { JudgeWorker } from './worker-judge.ts'
 import { readKey, writeKey } from './worker-key.ts'
 
 const KEY_FILE = 'worker.key'
+const PROBLEMS = 'for --judge: a folder of problem packages, zips or folders'
 const SAME_SIGNAL_MS = 1000 // a runner passes on the Ctrl-C that the terminal has sent already
 
 interface Access {
@@ -44,6 +46,8 @@ export function addWorkerCommands(program: Command): void {
     .requiredOption('--name <name>', 'its name, which nobody else has')
     .option('--region <region>', 'where it is')
     .option('--specs <json>', 'what it has, as a JSON object')
+    .option('--judge', 'add to that the languages and packages that it can judge')
+    .option('--problems <folder>', PROBLEMS)
     .option('--json', 'for programs')
     .action(register)
 
@@ -51,7 +55,8 @@ export function addWorkerCommands(program: Command): void {
     .requiredOption('--worker <id>', 'the id that register printed', positiveInteger)
     .option('--exec <command>', 'a shell command: the job on standard input, a JSON object on standard output')
     .option('--module <file>', 'a JavaScript module that exports handle(job, context)')
-    .option('--judge', 'the judge’s sandbox')
+    .option('--judge', 'jobs are submissions: judge them in the sandbox')
+    .option('--problems <folder>', PROBLEMS)
     .option('--wait <seconds>', 'how long a poll waits, at most 50', positiveInteger, 50)
     .option('--json', 'one line of JSON for each event')
     .action(run)
@@ -69,22 +74,34 @@ interface RegisterOptions extends Access {
   name: string
   region?: string
   specs?: string
+  judge?: boolean
+  problems?: string
   json?: boolean
 }
 
-async function register({ key, name, region, specs, json, ...access }: RegisterOptions): Promise<void> {
+async function register(options: RegisterOptions): Promise<void> {
+  const { key, name, region, json, ...access } = options
   const { x } = readKey(key)
+  const specs = await specsFor(options)
   const client = await clientFor(access)
   const made = await answered(access, () =>
     client.pool.register({
       name,
       public_key: x,
       ...(region === undefined ? {} : { region }),
-      ...(specs === undefined ? {} : { specs_json: parseSpecs(specs) }),
+      ...(specs === null ? {} : { specs_json: specs }),
     }),
   )
   if (json === true) printJson(made)
   else print(String(made.id))
+}
+
+async function specsFor({ specs, judge, problems }: RegisterOptions): Promise<Record<string, unknown> | null> {
+  const said = specs === undefined ? null : parseSpecs(specs)
+  if (judge !== true) return said
+  const opened = await openJudge(problems)
+  await opened.close()
+  return { ...said, ...opened.specs }
 }
 
 function parseSpecs(text: string): Record<string, unknown> {
@@ -103,37 +120,57 @@ interface RunOptions extends Access {
   exec?: string
   module?: string
   judge?: boolean
+  problems?: string
   wait: number
   json?: boolean
 }
 
-async function run({ key, worker, wait, json, exec, module, judge, ...access }: RunOptions): Promise<void> {
-  const handler = await handlerFor({ exec, module, judge })
+async function run(options: RunOptions): Promise<void> {
+  const { key, worker, wait, json, ...access } = options
   const login = () => clientFor(access)
+  const { handler, close } = await handsFor(options)
   const { drain, abandon } = askedToStop()
-  await answered(access, async () =>
-    runWorker({
-      client: await login(),
-      ...(access.username === undefined ? {} : { login }),
-      workerId: worker,
-      key: readKey(key),
-      handler,
-      signal: drain,
-      abandon,
-      waitSec: Math.min(50, wait),
-      onEvent: json === true ? (event) => printJson(event) : showEvent,
-    }),
-  )
+  try {
+    await answered(access, async () =>
+      runWorker({
+        client: await login(),
+        ...(access.username === undefined ? {} : { login }),
+        workerId: worker,
+        key: readKey(key),
+        handler,
+        signal: drain,
+        abandon,
+        waitSec: Math.min(50, wait),
+        onEvent: json === true ? (event) => printJson(event) : showEvent,
+      }),
+    )
+  } finally {
+    await close()
+  }
   if (json !== true) say('Stopped.')
 }
 
-type Chosen = { [Name in 'exec' | 'module']: string | undefined } & { judge: boolean | undefined }
+interface Hands {
+  handler: Handler
+  close(): Promise<void>
+}
 
-function handlerFor({ exec, module, judge }: Chosen): Handler | Promise<Handler> {
+async function handsFor({ exec, module, judge, problems, json }: RunOptions): Promise<Hands> {
   const chosen = [exec, module, judge === true ? 'judge' : undefined].filter((one) => one !== undefined)
   if (chosen.length !== 1) throw new CommandFailed('Say how to do the jobs: one of --exec, --module, --judge.', 2)
-  if (exec !== undefined) return execHandler(exec)
-  return module !== undefined ? moduleHandler(module) : judgeHandler()
+  const close = async () => {}
+  if (exec !== undefined) return { handler: execHandler(exec), close }
+  if (module !== undefined) return { handler: await moduleHandler(module), close }
+  const opened = await openJudge(problems)
+  const { languages, packages } = opened.specs.judge
+  if (json !== true) say(`Judging ${languages.join(', ')} with ${packages.length} problem package(s).`)
+  return opened
+}
+
+/** Loaded when it is asked for: the judge is much, and other workers do without. */
+async function openJudge(problems: string | undefined): Promise<JudgeWorker> {
+  if (problems === undefined) throw new CommandFailed('--judge needs --problems: a folder of problem packages.', 2)
+  return (await import('./worker-judge.ts')).openJudgeWorker(problems)
 }
 
 async function clientFor({ url, apiKeyFile, username, passwordFile }: Access): Promise<ReeveClient> {

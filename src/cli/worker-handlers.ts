@@ -1,4 +1,4 @@
-// What `reeve worker run` does with a job: a command, a module, or the judge's sandbox.
+// What `reeve worker run` does with a job: a command, or a module. (The judge's sandbox is in worker-judge.ts.)
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -72,14 +72,3 @@ export async function moduleHandler(file: string): Promise<Handler> {
 
 const hasHandle = (loaded: unknown): loaded is { handle: Handler } =>
   typeof loaded === 'object' && loaded !== null && 'handle' in loaded && typeof loaded.handle === 'function'
-
-/**
- * The seam for the judge: its sandbox runs a submission that came as a job, and its verdict is the output. What is to be set
- * here is a function that opens the sandbox, or says in a CommandFailed what the machine lacks.
- */
-const openJudge: (() => Promise<Handler>) | null = null
-
-export async function judgeHandler(open: (() => Promise<Handler>) | null = openJudge): Promise<Handler> {
-  if (open === null) throw new CommandFailed('The judge’s sandbox is not available in this version.')
-  return open()
-}

@@ -7,11 +7,11 @@ import { seeded } from '../support/seeded.ts'
 import { setupCoordinator, type SimulatedWorker } from './coordinator.ts'
 
 const SEED = Number(process.env['REEVE_TEST_SEED'] ?? 5)
-const WORKERS = 100
+const WORKERS = 60
 const LIARS = WORKERS / 5
-const JOBS = 3000
-const CANARIES = 150
-const OPEN_JOBS = 400
+const JOBS = 1200
+const CANARIES = 100
+const OPEN_JOBS = 200
 const ROUNDS_MAX = 2000
 
 /** When a liar lies: always; about every other job, all of them about the same; or only once it is known as honest. */
@@ -40,10 +40,12 @@ async function simulate(t: TestContext, random: () => number) {
     actors.push({ ...(await world.worker(n)), way: isLiar ? (ways[n % ways.length] ?? 'always') : 'honest', done: 0 })
   }
   const admin = { requirements: { region: null, specs: null }, createdBy: 1 }
-  for (let n = 0; n < CANARIES; n += 1) {
-    const secret = 1_000_000 + Math.floor(random() * 1_000_000)
-    await world.canaries.add({ payload: `{"n":${secret}}`, expectedHash: sha256(truth(secret)), ...admin })
-  }
+  const secrets = Array.from({ length: CANARIES }, () => 1_000_000 + Math.floor(random() * 1_000_000))
+  await Promise.all(
+    secrets.map((secret) =>
+      world.canaries.add({ payload: `{"n":${secret}}`, expectedHash: sha256(truth(secret)), ...admin }),
+    ),
+  )
   const asked = new Map<string, number>()
   const submitJob = async () => {
     const n = asked.size

@@ -12,6 +12,7 @@ import {
   type Assigned,
   type Worker,
 } from '../contract/pool/setup.ts'
+import { postAtOnce } from '../support/at-once.ts'
 import { until } from '../support/until.ts'
 
 const counted = (details: readonly string[]): Record<string, number> => {
@@ -31,13 +32,14 @@ describe('a thousand submits of one assignment at once', () => {
       const jobId = await pool.submitJob()
       const assigned: Assigned = (await pool.poll(worker)).body
 
-      const answers = await Promise.all(
-        Array.from({ length: 1000 }, (_, n) => {
-          const output = { n }
-          const body = submission(worker, assigned, { output, output_hash: sha256(`{"n":${n}}`) })
-          return send(urls[n % urls.length] ?? '', 'POST', '/jobs/submit', body, worker.by)
-        }),
-      )
+      const submits = Array.from({ length: 1000 }, (_, n) => {
+        const body = submission(worker, assigned, { output: { n }, output_hash: sha256(`{"n":${n}}`) })
+        return { path: '/jobs/submit', body, headers: worker.by }
+      })
+      const share = submits.length / servers
+      const answers = (
+        await Promise.all(urls.map((url, n) => postAtOnce(url, submits.slice(n * share, (n + 1) * share))))
+      ).flat()
 
       assert.deepEqual(counted(answers.map(({ status }) => String(status))), { '200': 1, '409': 999 })
       const details = answers.filter(({ status }) => status === 409).map(({ body }) => body.detail)

@@ -62,12 +62,29 @@ export async function freshDatabase(folders: readonly MigrationFolder[] = [CORE]
     await admin.query('select pg_advisory_unlock(42)')
 
     const name = `test_${randomBytes(6).toString('hex')}`
-    await admin.query(`create database ${name} template ${template} strategy file_copy`) // the quicker one, unsynced
+    await copy(admin, template, name)
     return { ...server, database: name }
   } finally {
     await admin.end()
   }
 }
+
+/** A copy of a database that nobody is connected to. */
+export async function copyDatabase(from: PgConnection): Promise<PgConnection> {
+  const admin = new Client(await sharedPostgres())
+  await admin.connect()
+  try {
+    const name = `test_${randomBytes(6).toString('hex')}`
+    await copy(admin, from.database, name)
+    return { ...from, database: name }
+  } finally {
+    await admin.end()
+  }
+}
+
+// Copying the files takes a third of the time that writing every page to the log does, where nothing is synced to disk.
+const copy = (admin: Client, template: string, name: string) =>
+  admin.query(`create database ${name} template ${template} strategy file_copy`)
 
 async function makeTemplate(
   admin: Client,

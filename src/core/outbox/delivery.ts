@@ -10,6 +10,8 @@ export interface Delivery {
   rowsMax: number
   /** How long a claimed row is nobody else's, doubling with each attempt: longer than a delivery takes. Default: a minute. */
   claimMs?: number
+  /** How long the next batch gathers after one that was not full, where nobody waits for the delivery. Default: not at all. */
+  gatherMs?: number
   retry: RetryPolicy
   /** Then the row is dead, and can be replayed. Null: never gives up. */
   attemptsMax: number | null

@@ -5,6 +5,7 @@
 //      └── a dispatcher that dies in between: the backoff runs out, and another one claims the row
 //
 // Claiming skips what others hold (`for update skip locked`), so that any number of dispatchers may run.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { storableText, type Database, type Queryable } from '../database.ts'
 import { retryWaitMs } from '../hands/retry.ts'
 import { opaque } from '../ledger/refusal.ts'
@@ -61,7 +62,12 @@ export function openDispatcher(
     name: `deliver ${delivery.topic}`,
     everyMs: EVERY_MS,
     wake: wakes[index] ?? new Wake(),
-    runOnce: (signal) => dispatchOnce(database, delivery, metrics, signal),
+    async runOnce(signal) {
+      const more = await dispatchOnce(database, delivery, metrics, signal)
+      if (!more && delivery.gatherMs !== undefined)
+        await sleep(delivery.gatherMs, undefined, { signal }).catch(() => {})
+      return more
+    },
   }))
   return { wake: () => wakes.forEach((wake) => wake.ring()), loops }
 }

@@ -6,7 +6,7 @@ import type { OfferedLanguages } from './offered-languages.ts'
 import type { JudgePayload } from './payload.ts'
 import type { ProblemStore } from './problem-store.ts'
 
-const CODE_BYTES_MAX = 64 * 1024
+export const CODE_BYTES_MAX = 64 * 1024
 
 export interface CheckDeps {
   problems: ProblemStore

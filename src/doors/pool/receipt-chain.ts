@@ -30,6 +30,7 @@ const INSERT = `
 
 const ROWS_MAX = 100 // a signature takes about a tenth of a millisecond, and others wait for the lock
 const CLAIM_MS = 5000
+const GATHER_MS = 50 // a batch costs the same whether it holds one or a hundred
 const RETRY = { baseMs: 100, maxMs: 10_000 }
 
 interface DueRow {
@@ -51,6 +52,7 @@ export const receiptDelivery = ({ database, key }: { database: Database; key: Pr
   keeps: false,
   rowsMax: ROWS_MAX,
   claimMs: CLAIM_MS,
+  gatherMs: GATHER_MS,
   retry: RETRY,
   attemptsMax: null,
   async deliver(rows) {

@@ -152,6 +152,8 @@ describe('pool: POST /jobs/poll', () => {
     assert.deepEqual((await poll({ ...mine, id: 999 })).body, NOT_FOUND)
     assert.deepEqual((await poll({ ...mine, by: {} })).body, { detail: 'Invalid token' })
     assert.deepEqual((await poll({ ...mine, by: client })).body, { detail: 'Insufficient role' })
+    assert.equal((await ask('POST', '/jobs/poll', 'nonsense', client)).status, 403, 'the role comes before the body')
+    assert.equal((await ask('POST', '/jobs/poll', 'nonsense')).status, 401)
     assert.equal((await ask('POST', '/jobs/poll', {}, owner)).status, 422)
     assert.deepEqual((await ask('GET', '/jobs/poll', undefined, owner)).status, 405)
     assert.deepEqual((await ask('POST', '/jobs/nothing', {}, owner)).body, { detail: 'Not Found' })
@@ -164,7 +166,7 @@ describe('pool: POST /jobs/poll', () => {
     const started = performance.now()
     const empty = await poll(mine, 1)
     const waitedMs = performance.now() - started
-    const waiting = poll(mine, 50)
+    const waiting = poll(mine, 100)
     await submitJob({ payload: { n: 1 } })
     const got = await waiting
 
@@ -172,6 +174,7 @@ describe('pool: POST /jobs/poll', () => {
     assert.equal(empty.headers.get('preference-applied'), 'wait=1')
     assert(waitedMs >= 990, `${waitedMs}`)
     assert.deepEqual([got.status, got.body.job], [200, { n: 1 }])
+    assert.equal(got.headers.get('preference-applied'), 'wait=50', 'at most')
   })
 
   test('a new job wakes one of many waiting workers; the others wait on', async (t) => {

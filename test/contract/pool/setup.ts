@@ -9,8 +9,10 @@ import { openLog } from '../../../src/core/log.ts'
 import { doorSettings } from '../../../src/doors/doors.ts'
 import { migrationFolders, start } from '../../../src/main.ts'
 import { atEnd } from '../../support/cleanup.ts'
-import { freshDatabase } from '../../support/database.ts'
+import { copyDatabase, freshDatabase } from '../../support/database.ts'
 import type { PgConnection } from '../../support/servers.ts'
+
+export const ADMIN = { username: 'admin', password: 'admin password' }
 
 const ENV = {
   SERVER_PORT: '0',
@@ -19,10 +21,10 @@ const ENV = {
   DRAIN_TIMEOUT_SEC: '3',
   ALLOW_INSECURE_CALLBACKS: 'true',
   OUTBOUND_ALLOW_CIDRS: '127.0.0.1/32',
-  REEVE_ADMIN_USERNAME: 'admin',
-  REEVE_ADMIN_PASSWORD: 'admin password',
   LOGIN_RATE_LIMIT_MAX: '1000',
 }
+
+const ADMIN_ENV = { REEVE_ADMIN_USERNAME: ADMIN.username, REEVE_ADMIN_PASSWORD: ADMIN.password }
 
 export const SIX_DIGITS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 
@@ -33,6 +35,8 @@ export interface ServerOptions {
   env?: Record<string, string>
   on?: PgConnection
   role?: 'up' | 'serve' | 'work'
+  /** In place of one in this process. */
+  server?: { url: string; at: PgConnection; stop(): Promise<void> }
 }
 
 export interface Answer {
@@ -53,28 +57,74 @@ export interface Worker {
   publicKey: string
 }
 
-export async function startServer(t: TestContext, options: ServerOptions = {}) {
-  const at = options.on ?? (await freshDatabase(migrationFolders()))
-  const settings = parseConfig({ ...ENV, DATABASE_URL: urlOf(at), ...options.env }, doorSettings())
-  const running = await start({ settings, role: options.role ?? 'up', log: openLog(settings.core) })
+/** Another server on a database that has its accounts. */
+export async function startServer(t: TestContext, options: ServerOptions & { on: PgConnection }) {
+  const server = await startOn(options.on, options)
+  atEnd(t, server.stop)
+  return server
+}
+
+async function startOn(at: PgConnection, { env, role = 'up' }: ServerOptions = {}) {
+  const settings = parseConfig({ ...ENV, DATABASE_URL: urlOf(at), ...env }, doorSettings())
+  const running = await start({ settings, role, log: openLog(settings.core) })
   let stopped: Promise<void> | null = null
-  const stop = () => (stopped ??= running.stop())
-  atEnd(t, stop)
-  return { url: running.url ?? '', at, stop }
+  return { url: running.url ?? '', at, stop: () => (stopped ??= running.stop()) }
+}
+
+interface Accounts {
+  admin: Credentials
+  owner: Credentials
+  client: Credentials
+}
+
+/** Logged in. */
+async function accountsAt(url: string): Promise<Accounts> {
+  const [admin, owner, client] = await Promise.all([
+    login(url, ADMIN.username, ADMIN.password),
+    register(url, 'owner', 'WORKER_OWNER'),
+    register(url, 'client', 'CLIENT'),
+  ])
+  return { admin, owner, client }
+}
+
+async function register(url: string, username: string, role: string): Promise<Credentials> {
+  const body = { username, password: 'a long password', role }
+  assert.equal((await send(url, 'POST', '/auth/register', body)).status, 201)
+  return login(url, username, 'a long password')
+}
+
+// Passwords are slow to check, as they must be: a database in which all are logged in is made once, and copied for each test.
+let prepared: Promise<Accounts & { at: PgConnection }> | null = null
+
+async function prepare(): Promise<Accounts & { at: PgConnection }> {
+  const at = await freshDatabase(migrationFolders())
+  const server = await startOn(at, { env: ADMIN_ENV })
+  try {
+    return { at, ...(await accountsAt(server.url)) }
+  } finally {
+    await server.stop()
+  }
+}
+
+async function startPrepared(t: TestContext, options: ServerOptions) {
+  const { at, ...accounts } = await (prepared ??= prepare())
+  return { server: await startServer(t, { ...options, on: await copyDatabase(at) }), accounts }
+}
+
+async function startWith(t: TestContext, options: ServerOptions) {
+  const { on, server: given, env } = options
+  if (given !== undefined) return { server: given, accounts: await accountsAt(given.url) }
+  if (on === undefined) return startPrepared(t, options)
+  const server = await startServer(t, { ...options, on, env: { ...ADMIN_ENV, ...env } })
+  return { server, accounts: await accountsAt(server.url) }
 }
 
 /** A server with an owner, a client and an admin, and short words for what a test does. */
 export async function setup(t: TestContext, options: ServerOptions = {}) {
-  const server = await startServer(t, options)
+  const { server, accounts } = await startWith(t, options)
+  const { admin, owner, client } = accounts
   const { at } = server
-  const admin = await login(server.url, 'admin', 'admin password')
-  const account = async (username: string, role: string, url = server.url) => {
-    const body = { username, password: 'a long password', role }
-    assert.equal((await send(url, 'POST', '/auth/register', body)).status, 201)
-    return login(url, username, 'a long password')
-  }
-  const owner = await account('owner', 'WORKER_OWNER')
-  const client = await account('client', 'CLIENT')
+  const account = (username: string, role: string) => register(server.url, username, role)
 
   const ask = (method: string, path: string, body?: unknown, headers: Credentials = {}) =>
     send(server.url, method, path, body, headers)

@@ -1,74 +1,20 @@
 // Workers as a user runs them: the `reeve worker` command, the SDK, and the example in Python.
 import assert from 'node:assert/strict'
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
+import { spawn, spawnSync } from 'node:child_process'
 import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { ReeveClient } from '@reeve/sdk'
-import { parsePrivateKey, runWorker, type Handler, type WorkerEvent } from '@reeve/sdk/pool'
-import { judgeHandler } from '../../../src/cli/worker-handlers.ts'
+import { parsePrivateKey, runWorker, type WorkerEvent } from '@reeve/sdk/pool'
 import { atEnd } from '../../support/cleanup.ts'
 import { temporaryFolder } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
 import { setup, sha256, type Pool, type ServerOptions } from './setup.ts'
-import { REEVE } from '../../support/program.ts'
-
-const MAIN = [...REEVE, 'worker']
-
-/** Not spawnSync: the server is in this process. */
-async function reeve(args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [...MAIN, ...args], { env: { ...process.env, ...env } })
-  let [stdout, stderr] = ['', '']
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
-  const [status] = await once(child, 'close')
-  return { status: Number(status), stdout, stderr }
-}
+import { killedAtEnd, ownerOf, reeve, startWorker, stopped } from './worker-process.ts'
 
 async function withOwner(t: TestContext, options: ServerOptions = {}) {
   const pool = await setup(t, options)
-  const folder = await temporaryFolder()
-  atEnd(t, () => rm(folder, { recursive: true, force: true }))
-  const { api_key: apiKey } = (await pool.ask('POST', '/auth/api-keys', { name: 'worker' }, pool.owner)).body
-  const env = { WORKER_API_KEY: String(apiKey) }
-  return { pool, folder, apiKey: String(apiKey), env, key: join(folder, 'worker.key') }
-}
-
-/** Its events, one JSON object a line. */
-function startWorker(t: TestContext, args: readonly string[], env: Record<string, string>) {
-  const child = spawn(process.execPath, [...MAIN, 'run', '--json', '--wait', '2', ...args], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const events: WorkerEvent[] = []
-  let rest = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    const lines = (rest + text).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) events.push(JSON.parse(line))
-  })
-  killedAtEnd(t, child)
-  const seen = (type: WorkerEvent['type'], count = 1) =>
-    until(
-      `${count} × ${type}`,
-      () => events.filter((event) => event.type === type).length >= count,
-      () => events,
-    )
-  return { child, events, seen }
-}
-
-function killedAtEnd(t: TestContext, child: ChildProcess) {
-  atEnd(t, async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-  })
-}
-
-async function stopped(child: ChildProcess): Promise<number | null> {
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  return child.exitCode
+  return { pool, ...(await ownerOf(t, pool)) }
 }
 
 const result = async (pool: Pool, jobId: string) => {
@@ -140,10 +86,6 @@ describe('reeve worker', () => {
       [neither.status, neither.stderr],
       [2, 'Say how to do the jobs: one of --exec, --module, --judge.\n'],
     )
-    const judge = await run('--judge', '--key', key)
-    assert.equal(judge.stderr, 'The judge’s sandbox is not available in this version.\n')
-    const handler: Handler = async () => ({ output: {} })
-    assert.equal(await judgeHandler(async () => handler), handler, 'the seam')
   })
 
   test('a module handles jobs; a cancelled one is aborted; a server that is away is waited for', async (t) => {
