@@ -89,13 +89,14 @@ export class Remotes {
   }
 
   onHello(sessionId: string, node: string, userIds: readonly number[], greetings: readonly string[]): void {
-    const isNew = !this.#remotes.has(sessionId)
+    const { players } = this.#deps
+    const known = this.#remotes.get(sessionId)
+    const fresh = userIds.filter((userId) => known?.isParticipant(userId) !== true) // the word may come twice
     const remote = this.join(sessionId, node, userIds)
-    if (remote.audience.size === 0) {
-      this.leave(remote, 0)
-    } else if (isNew) {
-      for (const text of greetings) remote.audience.sendFrame(textFrame(text))
-    }
+    if (remote.audience.size === 0) return this.leave(remote, 0)
+    const frames = greetings.map(textFrame)
+    for (const userId of fresh)
+      for (const client of players.clientsOf(userId)) for (const frame of frames) client.sendFrame(frame)
   }
 
   onEvent(sessionId: string, text: string): void {
