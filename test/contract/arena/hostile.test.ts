@@ -7,8 +7,8 @@ import { ask, connect, join, matched, player, startServer, type Line } from './s
 
 const metricsOf = async (url: string) => (await fetch(`${url}/metrics`, { headers: { accept: 'text/plain' } })).text()
 
-const ticksOf = (line: Line) =>
-  line.messages.filter(({ event }) => event === 'session.state').map(({ p }) => Number(p.tick))
+const statesOf = (line: Line) => line.messages.filter(({ event }) => event === 'session.state')
+const ticksOf = (line: Line) => statesOf(line).map(({ p }) => Number(p.tick))
 
 describe('arena: backpressure', () => {
   test('arena backpressure: a queue over its limit is closed with 1008 backpressure_exceeded', async (t) => {
@@ -38,7 +38,7 @@ describe('arena: backpressure', () => {
   })
 
   test('a player who stops reading is closed while the kernel still takes everything, and the match goes on for the other', async (t) => {
-    const { url } = await startServer(t, { env: { SESSION_TICKS: '160' } })
+    const { url } = await startServer(t, { env: { SESSION_TICKS: '120' } })
     const ann = await player(url, 'ann')
     const bob = await player(url, 'bob')
     const stalled = await rawClient(t, url, ann.token)
@@ -49,6 +49,11 @@ describe('arena: backpressure', () => {
 
     stalled.socket.pause() // a few hundred bytes a tick: the kernel has room for minutes of them
     const began = performance.now()
+    let said = 0 // it answers pings that it has not read
+    const lying = setInterval(() => {
+      for (const guess of ['', String((said += 1))]) stalled.socket.write(stalled.frame(10, guess))
+    }, 100)
+    t.after(() => clearInterval(lying))
     await until('the stalled player is cut off', async () =>
       (await metricsOf(url)).includes('closed_total{reason="ping"} 1'),
     )
@@ -62,9 +67,11 @@ describe('arena: backpressure', () => {
     assert(ms >= 4000, `only ${ms} ms: it may have been closed for something else`)
     assert.deepEqual(
       ticksOf(bobLine),
-      Array.from({ length: 160 }, (_, index) => index + 1),
+      Array.from({ length: 120 }, (_, index) => index + 1),
     )
-    assert(ticksThen > 20 && ticksThen < 160)
+    assert(ticksThen > 20 && ticksThen < 120)
+    const [first, last] = [0, -1].map((index) => Date.parse(statesOf(bobLine).at(index)?.p.issuedAt))
+    assert(Number(last) - Number(first) < 119 * 100 + 3000, 'a tick waited for the one who did not read')
     assert.equal(ended.p.sessionId, sessionId)
     assert.equal(ended.p.reason, 'completed')
   })
@@ -80,7 +87,7 @@ describe('arena: backpressure', () => {
 
     assert(pings.length >= 1)
     assert(
-      pings.some((tick) => Number(tick) > 0 && Number(tick) <= 70),
+      pings.some((ping) => Number.parseInt(ping, 10) > 0 && Number.parseInt(ping, 10) <= 70),
       JSON.stringify(pings),
     )
   })
