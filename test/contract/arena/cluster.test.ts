@@ -40,7 +40,7 @@ for (const bus of ['PostgreSQL', 'Redis'] as const) {
     }
   }
 
-  describe(`arena: several servers, ${bus} as the bus`, () => {
+  describe(`arena: several servers, ${bus} as the bus`, { concurrency: 3 }, () => {
     test('players on different servers play one match: both hear all of it, and both are heard', async (t) => {
       const { first, ann, bob, annLine, bobLine, created, sessionId } = await apart(t)
 

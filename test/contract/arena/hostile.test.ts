@@ -10,7 +10,8 @@ const metricsOf = async (url: string) => (await fetch(`${url}/metrics`, { header
 const statesOf = (line: Line) => line.messages.filter(({ event }) => event === 'session.state')
 const ticksOf = (line: Line) => statesOf(line).map(({ p }) => Number(p.tick))
 
-describe('arena: backpressure', () => {
+// At once: what they wait for is pings and ticks, in real time.
+describe('arena: backpressure', { concurrency: 3 }, () => {
   test('arena backpressure: a queue over its limit is closed with 1008 backpressure_exceeded', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
@@ -93,7 +94,7 @@ describe('arena: backpressure', () => {
   })
 })
 
-describe('arena: hostile clients', () => {
+describe('arena: hostile clients', { concurrency: 3 }, () => {
   test('a flood of inputs counts eight a tick, is read at its pace, and does not slow the other player', async (t) => {
     const { url } = await startServer(t)
     const { ann, annLine, bobLine, sessionId } = await matched(t, url)

@@ -9,7 +9,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 const input = (line: Line, p: object, seq?: number) => line.send('session.input', p, seq)
 
-describe('arena: a session', () => {
+// At once: what they wait for is ticks, in real time.
+describe('arena: a session', { concurrency: 3 }, () => {
   test('arena session events: created, started, states and ended, in that order, word for word, for both', async (t) => {
     const { url } = await startServer(t, { env: QUICK })
     const { ann, bob, annLine, bobLine, created, started, sessionId } = await matched(t, url)
@@ -62,7 +63,7 @@ describe('arena: a session', () => {
   })
 
   test('arena session.input: the delta counts at its tick; the higher position wins', async (t) => {
-    const { url } = await startServer(t, { env: { SESSION_TICKS: '12', SESSION_TICK_INTERVAL_MS: '50' } })
+    const { url } = await startServer(t, { env: { SESSION_TICKS: '12' } })
     const { ann, bob, annLine, bobLine, sessionId } = await matched(t, url)
 
     input(annLine, { sessionId, sequence: 1, targetTick: 2, delta: -3 })
