@@ -133,6 +133,31 @@ describe('the queue in a race', () => {
   })
 })
 
+test('a match runs where both players are connected, else where one is, never on a node that is gone', async (t) => {
+  const { first, userIds, database } = await setup(t, 10)
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, i = 0, j = 0] = userIds
+  for (const name of ['x', 'y', first.name]) await database.query('insert into arena_nodes (node) values ($1)', [name])
+  await database.query(`insert into arena_nodes (node, seen_at) values ('gone', now() - interval '1 minute')`)
+  const connected = [
+    [a, 'x'], [b, 'y'], [b, 'x'], // both at x
+    [c, 'y'], // the other nowhere
+    [e, 'x'], [f, first.name], // apart: here rather than there
+    [g, 'gone'], [h, 'y'], // one with a node that is gone
+    [i, 'gone'], [j, 'gone'], // both
+  ] // prettier-ignore
+  for (const [userId, node] of connected)
+    await database.query('insert into presences (user_id, node) values ($1, $2)', [userId, node])
+
+  for (const userId of [a, b, c, d, e, f, g, h, i, j])
+    await first.seats.take({ userId, mode: 'normal', timeoutMs: 60_000, idempotency: null })
+  const { paired } = await first.pair()
+
+  assert.deepEqual(
+    paired.map(({ node }) => node),
+    ['x', 'y', first.name, 'y', first.name],
+  )
+})
+
 describe('resume tokens in a race', () => {
   test('of twenty who use one token at the same moment over two connections, one gets through', async (t) => {
     const { at, first, userIds } = await setup(t, 1)
