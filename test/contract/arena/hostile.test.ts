@@ -7,11 +7,13 @@ import { ask, connect, join, matched, player, startServer, type Line } from './s
 
 const metricsOf = async (url: string) => (await fetch(`${url}/metrics`, { headers: { accept: 'text/plain' } })).text()
 
+const FLOOD_MB = 64
+
 const statesOf = (line: Line) => line.messages.filter(({ event }) => event === 'session.state')
 const ticksOf = (line: Line) => statesOf(line).map(({ p }) => Number(p.tick))
 
 // At once: what they wait for is pings and ticks, in real time.
-describe('arena: backpressure', { concurrency: 3 }, () => {
+describe('arena: backpressure', { concurrency: 4 }, () => {
   test('arena backpressure: a queue over its limit is closed with 1008 backpressure_exceeded', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
@@ -75,6 +77,22 @@ describe('arena: backpressure', { concurrency: 3 }, () => {
     assert(Number(last) - Number(first) < 119 * 100 + 3000, 'a tick waited for the one who did not read')
     assert.equal(ended.p.sessionId, sessionId)
     assert.equal(ended.p.reason, 'completed')
+  })
+
+  test('a flood of pings whose answers nobody reads is read at its pace: the server does not pile them up', async (t) => {
+    const { url } = await startServer(t)
+    const eve = await rawClient(t, url, (await player(url, 'eve')).token)
+    const pings = Buffer.concat(Array.from({ length: 8000 }, () => eve.frame(9, 'x'.repeat(125))))
+
+    eve.socket.pause()
+    for (let n = 0; n < FLOOD_MB; n += 1) eve.socket.write(pings)
+    let taken = 0
+    const looking = setInterval(() => (taken = FLOOD_MB * pings.length - eve.socket.writableLength), 20)
+    t.after(() => clearInterval(looking))
+    await until('it is cut off', async () => (await metricsOf(url)).includes('closed_total{reason="ping"} 1'))
+
+    // What the kernel holds on both sides is in it.
+    assert(taken < (FLOOD_MB / 2) * pings.length, `${taken} bytes were read`)
   })
 
   test('a client that answers its pings is not closed, and the ping carries the tick', async (t) => {

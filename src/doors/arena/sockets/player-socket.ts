@@ -70,7 +70,9 @@ export class PlayerSocket extends Timed implements Client {
     this.#limits = options.limits
     this.#options = options
     this.#allowedMs = options.wheel.now()
+    this.#socket.on('ping', () => this.count()) // `ws` answers each, and a client need not read the answers
     this.#socket.on('pong', (data) => {
+      this.count()
       if (String(data) === this.#pong) this.#ping = 'none' // whoever reads nothing cannot know it
     })
     this.#socket.once('close', () => (this.#isClosing = true))
