@@ -137,7 +137,13 @@ export class ArenaClient {
     await this.connect()
     const view = await this.#socket.ask('session.watch', { sessionId })
     if (!isView(view)) throw new Error('The server sent no session.')
-    return this.#open(view)
+    return this.#sessions.get(sessionId) ?? this.#open(view)
+  }
+
+  /** Its `ended` never resolves. */
+  async unwatch(sessionId: string): Promise<void> {
+    this.#sessions.delete(sessionId)
+    await this.#socket.ask('session.unwatch', { sessionId })
   }
 
   join({ mode = 'normal', timeoutSeconds }: Join = {}): Promise<Joined> {
@@ -231,13 +237,19 @@ export class ArenaClient {
     session?.end(ended)
   }
 
-  /** The session goes on, or has ended while nobody was listening. */
+  /** The session goes on, or has ended while nobody was listening; so have those that were watched. */
   async #resynced({ session: view }: Snapshot): Promise<void> {
     if (view !== undefined) this.#enter(view)
-    const current = this.#current
-    if (current === null || current.sessionId === view?.sessionId) return
-    const match = await this.match(current.sessionId).catch(() => null)
-    if (match !== null) this.#ended({ sessionId: match.matchId, reason: match.reason, result: match.result })
+    const others = [...this.#sessions.values()].filter(({ sessionId }) => sessionId !== view?.sessionId)
+    await Promise.all(others.map((session) => this.#findAgain(session)))
+  }
+
+  async #findAgain(session: ArenaSession): Promise<void> {
+    const { sessionId, isPlayer } = session
+    const view = isPlayer ? null : await this.#socket.ask('session.watch', { sessionId }).catch(() => null)
+    if (isView(view)) return session.update(view)
+    const match = await this.match(sessionId).catch(() => null)
+    if (match !== null) this.#ended({ sessionId, reason: match.reason, result: match.result })
   }
 
   #emit<Name extends keyof ArenaEvents>(name: Name, value: ArenaEvents[Name]): void {

@@ -57,7 +57,7 @@ async function play(options: PlayOptions): Promise<void> {
 
 async function playHere(options: PlayOptions): Promise<void> {
   if (!process.stdin.isTTY) throw new CommandFailed('reeve play needs a terminal. For bots: reeve play --bot 2', 2)
-  const arena = await enter(options, 'guest')
+  const arena = await entrance(options, 'guest')()
   for (let played = 0; played < (options.matches ?? 1); played += 1) {
     const { username } = await arena.profile()
     say(`You are ${plain(username)}. Looking for an opponent … (Ctrl-C to leave)`)
@@ -86,8 +86,11 @@ async function playBots(options: PlayOptions, count: number): Promise<void> {
   try {
     const bots: Promise<void>[] = []
     for (let n = 0; n < count; n += LOGINS_AT_ONCE) {
-      const some = Array.from({ length: Math.min(LOGINS_AT_ONCE, count - n) }, () => enter(options, 'bot'))
-      for (const arena of await Promise.all(some)) bots.push(playBot(arena, options, total))
+      const some = Array.from({ length: Math.min(LOGINS_AT_ONCE, count - n) }, async () => {
+        const enter = entrance(options, 'bot')
+        return { enter, arena: await enter() }
+      })
+      for (const { enter, arena } of await Promise.all(some)) bots.push(playBot(enter, arena, options, total))
       total.bots = bots.length
     }
     await Promise.all(bots)
@@ -98,13 +101,20 @@ async function playBots(options: PlayOptions, count: number): Promise<void> {
 }
 
 async function playBot(
-  arena: ArenaClient,
+  enter: Enter,
+  first: ArenaClient,
   options: PlayOptions,
   total: { running: number; games: number },
 ): Promise<void> {
+  let arena = first
   for (let played = 0; played < (options.matches ?? Infinity);) {
     const session = await arena.play({ mode: options.mode, timeoutSeconds: WAIT_SEC }).catch(goOnAfter)
-    if (session === null) continue
+    if (session === 'again') continue
+    if (session === 'login_over') {
+      arena.close()
+      arena = await enter()
+      continue
+    }
     total.running += 1
     session.onState(({ tick }) => {
       if (tick % 2 === 0) session.move(jitter(3, 1) - 3, { ahead: 2 })
@@ -118,18 +128,23 @@ async function playBot(
   arena.close()
 }
 
-/** Nobody came, or a match from before is still on: once more. */
-function goOnAfter(error: unknown): null {
-  if (error instanceof ArenaError && error.code === 'queue_timeout') return null
-  if (error instanceof ReeveError && error.status === 409) return null
+/** Nobody came, or a match from before is still on: once more. A login ends after an hour, and bots play on. */
+function goOnAfter(error: unknown): 'again' | 'login_over' {
+  if (error instanceof ArenaError && error.code === 'queue_timeout') return 'again'
+  if (error instanceof ReeveError && error.status === 409) return 'again'
+  if (error instanceof ReeveError && error.status === 401) return 'login_over'
   throw error
 }
 
-async function enter(options: PlayOptions, kind: 'guest' | 'bot'): Promise<ArenaClient> {
+type Enter = () => Promise<ArenaClient>
+
+/** How to log in as one and the same player, as often as need be. */
+function entrance(options: PlayOptions, kind: 'guest' | 'bot'): Enter {
   const url = urlOf(options)
-  if (options.as !== undefined) return new ArenaClient({ url, token: await tokenOf(options.as), WebSocket: socketOf })
-  const username = `${kind}-${newSecret().slice(0, 8)}`
-  return ArenaClient.login({ url, username, password: newPassword(), register: true, WebSocket: socketOf })
+  const { as } = options
+  if (as !== undefined) return async () => new ArenaClient({ url, token: await tokenOf(as), WebSocket: socketOf })
+  const credentials = { username: `${kind}-${newSecret().slice(0, 8)}`, password: newPassword() }
+  return () => ArenaClient.login({ url, ...credentials, register: true, WebSocket: socketOf })
 }
 
 /** Whoever can read the database may speak for any account. */

@@ -4,13 +4,15 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
 import { ArenaClient } from '@reeve/sdk/arena'
+import { Client } from 'pg'
 import { WebSocket } from 'ws'
 import { ask, startServer } from '../contract/arena/setup.ts'
+import { atEnd } from '../support/cleanup.ts'
 import { REEVE, ROOT } from '../support/program.ts'
 
 const hasScript = spawnSync('script', ['--version']).status === 0
 
-async function reeve(t: TestContext, ...args: string[]) {
+function startReeve(t: TestContext, ...args: string[]) {
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(process.execPath, [...REEVE, ...args], {
     cwd: ROOT,
@@ -22,9 +24,11 @@ async function reeve(t: TestContext, ...args: string[]) {
   let err = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
-  const [code] = await once(child, 'close')
-  return { code, out, err }
+  const ended = once(child, 'close').then(([code]) => ({ code, out, err }))
+  return { child, ended }
 }
+
+const reeve = (t: TestContext, ...args: string[]) => startReeve(t, ...args).ended
 
 test('reeve play --bot: bots register, play against each other, and say what came of it', async (t) => {
   const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '20', SESSION_TICKS: '20' } })
@@ -46,11 +50,32 @@ test('reeve play --bot: bots register, play against each other, and say what cam
   )
 })
 
+test('reeve play --bot: bots whose login has ended log in again, as the same players', async (t) => {
+  const { url, at } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '20', SESSION_TICKS: '20' } })
+  const client = new Client(at)
+  await client.connect()
+  atEnd(t, () => client.end())
+
+  const { child, ended } = startReeve(t, 'play', '--bot', '2', '--matches', '3', '--url', url, '--json')
+  await once(child.stdout, 'data') // a match is over; the next one may have begun
+  await client.query('delete from tokens')
+  const { code, err } = await ended
+
+  assert.equal(code, 0, err)
+  assert.equal((await client.query('select from tokens')).rowCount, 2)
+  const { entries } = (await ask(url, '/api/leaderboard')).body.data
+  const bots = entries.filter(({ username }: { username: string }) => username.startsWith('bot-'))
+  assert.deepEqual(
+    bots.map(({ matches }: { matches: number }) => matches),
+    [3, 3],
+  )
+})
+
 test(
   'reeve play: a person in a terminal presses a key, and wins',
   { skip: !hasScript && 'no script(1) here' },
   async (t) => {
-    const { url } = await startServer(t, { env: { SESSION_TICKS: '40' } })
+    const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '50', SESSION_TICKS: '40' } })
     const command = `${process.execPath} ${REEVE.join(' ')} play --url ${url}`
     const child = spawn('script', ['-qfec', command, '/dev/null'], { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] })
     t.after(() => child.kill('SIGKILL'))
@@ -73,9 +98,11 @@ test(
 )
 
 test('reeve play: without a terminal or a server it says so in one line', async (t) => {
-  const noTerminal = await reeve(t, 'play', '--url', 'http://127.0.0.1:1')
-  const noServer = await reeve(t, 'play', '--bot', '1', '--url', 'http://127.0.0.1:1')
-  const noMode = await reeve(t, 'play', '--mode', 'ranked')
+  const [noTerminal, noServer, noMode] = await Promise.all([
+    reeve(t, 'play', '--url', 'http://127.0.0.1:1'),
+    reeve(t, 'play', '--bot', '1', '--url', 'http://127.0.0.1:1'),
+    reeve(t, 'play', '--mode', 'ranked'),
+  ])
 
   assert.deepEqual(
     [noTerminal.code, noTerminal.err],

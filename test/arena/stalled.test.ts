@@ -17,6 +17,9 @@ const STALLED = 500
 /** So many of them also ask for more than they read. */
 const GREEDY = 20
 const GROWTH_MB_MAX = 120
+/** Of 100 ms: longer than it takes until the last ping is overdue. */
+const TICKS = 120
+const AT_ONCE = 20
 
 const tokenOf = (player: number) => createHash('sha256').update(`token ${player}`).digest('hex')
 
@@ -38,14 +41,23 @@ test(
     await database.connect()
     atEnd(t, () => database.end())
     await database.query(SEED, [STALLED + 2])
-    const reeve = startReeve(t, await dataFolder(t), { DATABASE_URL: urlOf(at), DOORS: 'arena', SESSION_TICKS: '300' })
+    const reeve = startReeve(t, await dataFolder(t), {
+      DATABASE_URL: urlOf(at),
+      DOORS: 'arena',
+      SESSION_TICKS: String(TICKS),
+    })
     const { url } = await reeve.ready()
     const player = (n: number) => ({ token: tokenOf(n) })
-    const clients: RawClient[] = []
-    for (let n = 1; n <= STALLED; n += 1) clients.push(await rawClient(t, url, tokenOf(n)))
-    const neighbours = [await connect(t, url, player(STALLED + 1)), await connect(t, url, player(STALLED + 2))]
-    for (let n = 1; n <= STALLED + 2; n += 1)
+    const joined = async (n: number) =>
       assert.equal((await join(url, player(n), { mode: 'normal', timeoutSeconds: 120 })).status, 200)
+    const clients: RawClient[] = []
+    for (let n = 1; n <= STALLED; n += AT_ONCE) {
+      const some = Array.from({ length: AT_ONCE }, (_, index) => n + index)
+      clients.push(...(await Promise.all(some.map((one) => rawClient(t, url, tokenOf(one))))))
+      await Promise.all(some.map(joined))
+    }
+    const neighbours = [await connect(t, url, player(STALLED + 1)), await connect(t, url, player(STALLED + 2))]
+    for (const n of [STALLED + 1, STALLED + 2]) await joined(n)
     for (const line of neighbours) await line.event('session.started')
     const rssMb = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${reeve.pid}/status`, 'utf8'))?.[1]) / 1024
     const before = rssMb()
@@ -70,7 +82,7 @@ test(
       const ticks = line.messages.filter(({ event }) => event === 'session.state').map(({ p }) => p.tick)
       assert.deepEqual(
         ticks,
-        Array.from({ length: 300 }, (_, index) => index + 1),
+        Array.from({ length: TICKS }, (_, index) => index + 1),
       )
     }
   },

@@ -92,7 +92,8 @@ const runsOn = async (url: string): Promise<number> => {
   return JSON.parse(await response.text()).data.sessions.active
 }
 
-describe('a server of the arena that is killed', () => {
+// At once: what they wait for is leases and ticks, in real time.
+describe('a server of the arena that is killed', { concurrency: 4 }, () => {
   test('its match goes on at the other server from the last snapshot, for both players, and is recorded once', async (t) => {
     const { start, player, counts } = await setup(t)
     const [first, second] = await Promise.all([start(), start()])

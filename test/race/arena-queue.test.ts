@@ -21,9 +21,10 @@ interface Account {
 }
 
 /** Deleted, not truncated: that would cost more than the round. */
-const clear = async (database: Database) => {
-  for (const table of ['seats', 'live_matches', 'jobs']) await database.query(`delete from ${table}`)
-}
+const CLEAR = `
+  with left_seats as (delete from seats), left_matches as (delete from live_matches)
+  delete from jobs`
+const clear = (database: Database) => database.query(CLEAR)
 
 const shuffled = <T>(items: readonly T[], random: () => number): T[] =>
   items
@@ -59,12 +60,12 @@ describe('the queue in a race', () => {
       const passes = nodes.flatMap((node) => [() => node.pair(), () => node.pair()])
       await Promise.all(shuffled([...acts, ...passes], random).map((act) => act()))
 
-      const seats = await database.query<{ user_id: string; match_id: string | null }>(
-        'select user_id, match_id from seats',
-      )
-      const live = await database.query<{ match_id: string; users: string[] }>(
-        'select match_id, array[user_a, user_b] as users from live_matches',
-      )
+      const [seats, live] = await Promise.all([
+        database.query<{ user_id: string; match_id: string | null }>('select user_id, match_id from seats'),
+        database.query<{ match_id: string; users: string[] }>(
+          'select match_id, array[user_a, user_b] as users from live_matches',
+        ),
+      ])
       for (const [userId, { joined, cancelled, refused }] of accounts) {
         const seat = seats.find((row) => Number(row.user_id) === userId)
         const matches = live.filter(({ users }) => users.map(Number).includes(userId))
@@ -131,6 +132,31 @@ describe('the queue in a race', () => {
     )
     assert.deepEqual(jobs, { n: 5000 })
   })
+})
+
+test('a match runs where both players are connected, else where one is, never on a node that is gone', async (t) => {
+  const { first, userIds, database } = await setup(t, 10)
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, i = 0, j = 0] = userIds
+  for (const name of ['x', 'y', first.name]) await database.query('insert into arena_nodes (node) values ($1)', [name])
+  await database.query(`insert into arena_nodes (node, seen_at) values ('gone', now() - interval '1 minute')`)
+  const connected = [
+    [a, 'x'], [b, 'y'], [b, 'x'], // both at x
+    [c, 'y'], // the other nowhere
+    [e, 'x'], [f, first.name], // apart: here rather than there
+    [g, 'gone'], [h, 'y'], // one with a node that is gone
+    [i, 'gone'], [j, 'gone'], // both
+  ] // prettier-ignore
+  for (const [userId, node] of connected)
+    await database.query('insert into presences (user_id, node) values ($1, $2)', [userId, node])
+
+  for (const userId of [a, b, c, d, e, f, g, h, i, j])
+    await first.seats.take({ userId, mode: 'normal', timeoutMs: 60_000, idempotency: null })
+  const { paired } = await first.pair()
+
+  assert.deepEqual(
+    paired.map(({ node }) => node),
+    ['x', 'y', first.name, 'y', first.name],
+  )
 })
 
 describe('resume tokens in a race', () => {

@@ -83,6 +83,10 @@ class HubConnection implements Connection {
     this.#limits = limits
     this.#pingedAt = performance.now()
     socket.on('pong', () => (this.#awaitsPong = false))
+    // `ws` answers each ping, and a client need not read the answers.
+    socket.on('ping', () => {
+      if (socket.bufferedAmount > limits.bytesMax) this.close(BACKPRESSURE.code, BACKPRESSURE.reason)
+    })
     socket.once('close', () => this.#ended())
     if (socket.readyState === socket.CLOSED) this.#ended()
   }

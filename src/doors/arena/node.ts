@@ -19,7 +19,6 @@ import { Remotes } from './cluster/remotes.ts'
 import type { Session } from './engine/session.ts'
 import { Sessions } from './engine/sessions.ts'
 import { Wheel } from './engine/wheel.ts'
-import { userIdsOf } from './match.ts'
 import { openKeeper } from './matches/keeper.ts'
 import { openMatchStore } from './matches/match-store.ts'
 import { openResultRecorder } from './matches/record-result.ts'
@@ -116,10 +115,8 @@ function openStage(deps: NodeDeps, settings: ArenaSettings) {
     record: openResultRecorder({ ledger, pool, leaseMs, onRetry }),
     owner: `${ownerName(config)}/${node}`,
     resumeMs: settings.SESSION_RESUME_SECONDS * 1000,
-    onLost: ({ match }) =>
-      void remotes
-        .moved(userIdsOf(match))
-        .catch((error: unknown) => log.error({ err: error }, 'players not found again')),
+    onLost: (session) =>
+      void remotes.moved(session).catch((error: unknown) => log.error({ err: error }, 'players not found again')),
   })
   return {
     ...shared,

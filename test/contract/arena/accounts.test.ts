@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { Client } from 'pg'
 import { ask, login, matched, player, QUICK, startServer } from './setup.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
@@ -35,6 +36,24 @@ describe('arena: the envelope', () => {
     }
     assert.equal((await ask(url, '/api/nowhere', { headers })).body.error.message, 'There is no such path.')
     assert.equal((await ask(url, '/api/nowhere')).body.error.message, '존재하지 않는 경로입니다.')
+  })
+})
+
+describe('arena: internal_error', () => {
+  test('arena internal_error: 500 in the door’s words, and nothing of what went wrong', async (t) => {
+    const { url, at } = await startServer(t)
+    const { token } = await player(url, 'ann')
+    const client = new Client(at)
+    await client.connect()
+    t.after(() => client.end())
+    await client.query('alter table seats rename to lost')
+
+    const { status, body } = await ask(url, '/api/queue/cancel', { method: 'POST', token })
+
+    assert.equal(status, 500)
+    const message = '서버 내부 오류가 발생했습니다.'
+    assert.deepEqual([body.success, body.data], [false, null])
+    assert.deepEqual(body.error, { code: 'internal_error', message, detail: null })
   })
 })
 

@@ -7,10 +7,13 @@ import { ask, connect, join, matched, player, startServer, type Line } from './s
 
 const metricsOf = async (url: string) => (await fetch(`${url}/metrics`, { headers: { accept: 'text/plain' } })).text()
 
-const ticksOf = (line: Line) =>
-  line.messages.filter(({ event }) => event === 'session.state').map(({ p }) => Number(p.tick))
+const FLOOD_MB = 64
 
-describe('arena: backpressure', () => {
+const statesOf = (line: Line) => line.messages.filter(({ event }) => event === 'session.state')
+const ticksOf = (line: Line) => statesOf(line).map(({ p }) => Number(p.tick))
+
+// At once: what they wait for is pings and ticks, in real time.
+describe('arena: backpressure', { concurrency: 4 }, () => {
   test('arena backpressure: a queue over its limit is closed with 1008 backpressure_exceeded', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
@@ -38,7 +41,7 @@ describe('arena: backpressure', () => {
   })
 
   test('a player who stops reading is closed while the kernel still takes everything, and the match goes on for the other', async (t) => {
-    const { url } = await startServer(t, { env: { SESSION_TICKS: '160' } })
+    const { url } = await startServer(t, { env: { SESSION_TICKS: '120' } })
     const ann = await player(url, 'ann')
     const bob = await player(url, 'bob')
     const stalled = await rawClient(t, url, ann.token)
@@ -49,6 +52,11 @@ describe('arena: backpressure', () => {
 
     stalled.socket.pause() // a few hundred bytes a tick: the kernel has room for minutes of them
     const began = performance.now()
+    let said = 0 // it answers pings that it has not read
+    const lying = setInterval(() => {
+      for (const guess of ['', String((said += 1))]) stalled.socket.write(stalled.frame(10, guess))
+    }, 100)
+    t.after(() => clearInterval(lying))
     await until('the stalled player is cut off', async () =>
       (await metricsOf(url)).includes('closed_total{reason="ping"} 1'),
     )
@@ -62,11 +70,29 @@ describe('arena: backpressure', () => {
     assert(ms >= 4000, `only ${ms} ms: it may have been closed for something else`)
     assert.deepEqual(
       ticksOf(bobLine),
-      Array.from({ length: 160 }, (_, index) => index + 1),
+      Array.from({ length: 120 }, (_, index) => index + 1),
     )
-    assert(ticksThen > 20 && ticksThen < 160)
+    assert(ticksThen > 20 && ticksThen < 120)
+    const [first, last] = [0, -1].map((index) => Date.parse(statesOf(bobLine).at(index)?.p.issuedAt))
+    assert(Number(last) - Number(first) < 119 * 100 + 3000, 'a tick waited for the one who did not read')
     assert.equal(ended.p.sessionId, sessionId)
     assert.equal(ended.p.reason, 'completed')
+  })
+
+  test('a flood of pings whose answers nobody reads is read at its pace: the server does not pile them up', async (t) => {
+    const { url } = await startServer(t)
+    const eve = await rawClient(t, url, (await player(url, 'eve')).token)
+    const pings = Buffer.concat(Array.from({ length: 8000 }, () => eve.frame(9, 'x'.repeat(125))))
+
+    eve.socket.pause()
+    for (let n = 0; n < FLOOD_MB; n += 1) eve.socket.write(pings)
+    let taken = 0
+    const looking = setInterval(() => (taken = FLOOD_MB * pings.length - eve.socket.writableLength), 20)
+    t.after(() => clearInterval(looking))
+    await until('it is cut off', async () => (await metricsOf(url)).includes('closed_total{reason="ping"} 1'))
+
+    // What the kernel holds on both sides is in it.
+    assert(taken < (FLOOD_MB / 2) * pings.length, `${taken} bytes were read`)
   })
 
   test('a client that answers its pings is not closed, and the ping carries the tick', async (t) => {
@@ -80,13 +106,13 @@ describe('arena: backpressure', () => {
 
     assert(pings.length >= 1)
     assert(
-      pings.some((tick) => Number(tick) > 0 && Number(tick) <= 70),
+      pings.some((ping) => Number.parseInt(ping, 10) > 0 && Number.parseInt(ping, 10) <= 70),
       JSON.stringify(pings),
     )
   })
 })
 
-describe('arena: hostile clients', () => {
+describe('arena: hostile clients', { concurrency: 3 }, () => {
   test('a flood of inputs counts eight a tick, is read at its pace, and does not slow the other player', async (t) => {
     const { url } = await startServer(t)
     const { ann, annLine, bobLine, sessionId } = await matched(t, url)

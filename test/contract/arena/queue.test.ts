@@ -52,7 +52,8 @@ describe('arena: the queue', () => {
   test('arena POST /api/queue/cancel: canceled once, then 404 queue_not_found', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
-    const cancel = () => ask(url, '/api/queue/cancel', { method: 'POST', token: ann.token })
+    const headers = { 'content-type': 'application/json' } // as many clients say, although there is no body
+    const cancel = () => ask(url, '/api/queue/cancel', { method: 'POST', token: ann.token, headers })
     await join(url, ann)
 
     const first = await cancel()

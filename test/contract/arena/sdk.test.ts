@@ -125,21 +125,30 @@ describe('the SDK’s arena client', () => {
     assert.deepEqual(ended, told)
   })
 
-  test('watches a match of others', async (t) => {
-    const { url } = await startServer(t)
-    const [ann, bob, eve] = [await client(t, url, 'ann'), await client(t, url, 'bob'), await client(t, url, 'eve')]
+  test('watches a match of others, also after its connection was cut, and hears of an end that it missed', async (t) => {
+    const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '50' } })
+    const proxy = await proxyTo(t, url)
+    const [ann, bob] = [await client(t, url, 'ann'), await client(t, url, 'bob')]
+    const [eve, finn] = [await client(t, proxy.url, 'eve'), await client(t, url, 'finn')]
     const [mine] = await Promise.all([ann.play(), bob.play()])
 
     const { matches } = await eve.liveMatches()
     const watched = await eve.watch(matches[0]?.matchId ?? '')
+    const left = await finn.watch(mine.sessionId)
+    await finn.unwatch(mine.sessionId)
+    const leftAt = left.state.tick
     const ticks: number[] = []
-    watched.onState(({ tick }) => ticks.push(tick))
+    watched.onState(({ tick }) => {
+      ticks.push(tick)
+      if (ticks.length === 3) proxy.cut()
+    })
     const ended = await watched.ended
 
     assert.equal(watched.sessionId, mine.sessionId)
     assert(!watched.isPlayer)
-    assert(ticks.length > 5)
+    assert(ticks.length > 5, 'it was not watched again')
     assert.deepEqual(ended, await mine.ended)
+    assert.equal(left.state.tick, leftAt)
   })
 
   test('a server that cannot be reached, or a token that is not good, is told at once', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { replayBytes, replayInputs, unpackInputs } from '@reeve/sdk/arena-replay'
+import { until } from '../../support/until.ts'
 import { ask, connect, join, matched, player, QUICK, startServer, type Line } from './setup.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
@@ -8,7 +9,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 const input = (line: Line, p: object, seq?: number) => line.send('session.input', p, seq)
 
-describe('arena: a session', () => {
+// At once: what they wait for is ticks, in real time.
+describe('arena: a session', { concurrency: 3 }, () => {
   test('arena session events: created, started, states and ended, in that order, word for word, for both', async (t) => {
     const { url } = await startServer(t, { env: QUICK })
     const { ann, bob, annLine, bobLine, created, started, sessionId } = await matched(t, url)
@@ -61,7 +63,7 @@ describe('arena: a session', () => {
   })
 
   test('arena session.input: the delta counts at its tick; the higher position wins', async (t) => {
-    const { url } = await startServer(t, { env: { SESSION_TICKS: '12', SESSION_TICK_INTERVAL_MS: '50' } })
+    const { url } = await startServer(t, { env: { SESSION_TICKS: '12' } })
     const { ann, bob, annLine, bobLine, sessionId } = await matched(t, url)
 
     input(annLine, { sessionId, sequence: 1, targetTick: 2, delta: -3 })
@@ -239,6 +241,28 @@ describe('arena: a session', () => {
     assert.deepEqual([refused.seq, refused.p.code], [7, 'not_participant'])
     assert.deepEqual([unknown.seq, unknown.p.code], [10, 'session_not_found'])
     assert(!finn.messages.some(({ event }) => event === 'session.ended'))
+  })
+
+  test('session.watching shows the session as it is now; who leaves before it was answered takes nobody’s place', async (t) => {
+    const { url } = await startServer(t, {
+      env: { SESSION_WATCHERS_MAX: '1', SESSION_TICK_INTERVAL_MS: '20', SESSION_TICKS: '6000' },
+    })
+    const { annLine, sessionId } = await matched(t, url)
+    const eve = await player(url, 'eve')
+    const hasty = await Promise.all(Array.from({ length: 8 }, () => connect(t, url, eve)))
+    for (const line of hasty) {
+      line.send('session.watch', { sessionId })
+      line.socket.terminate()
+    }
+    await until('they are gone', async () => (await ask(url, '/metrics')).body.data.connections.websocket === 2)
+    const line = await connect(t, url, eve)
+    const { tick } = (await annLine.next(({ event, p }) => event === 'session.state' && p.tick >= 40)).p
+
+    line.send('session.watch', { sessionId }, 4)
+    const answer = await line.next(({ seq }) => seq === 4)
+
+    assert.equal(answer.event, 'session.watching', JSON.stringify(answer))
+    assert(answer.p.tick >= tick, `${answer.p.tick} after ${tick}`)
   })
 
   test('an admin who cancels a match voids it: session.ended says void, no rating moves, both may queue again', async (t) => {

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { WebSocket } from 'ws'
+import { until } from '../../support/until.ts'
+import { rawClient } from './raw-client.ts'
 import { ask, connect, matched, player, startServer, type Line } from './setup.ts'
 
 const HEX = /^[0-9a-f]{64}$/
@@ -244,5 +246,21 @@ describe('arena: resync', () => {
     assert.deepEqual(await lines[0]?.closed, { code: 1008, reason: 'too_many_connections' })
     lines[1]?.send('echo', { message: 'here' })
     await lines[1]?.event('echo')
+  })
+
+  test('of twenty sockets that come at once and do not answer a close, eight are left', async (t) => {
+    const { url } = await startServer(t)
+    const ann = await player(url, 'ann')
+
+    const clients = await Promise.all(Array.from({ length: 20 }, () => rawClient(t, url, ann.token)))
+    const ends: { reason: string }[] = []
+    for (const { closed } of clients) void closed.then((end) => ends.push(end))
+    await until('twelve are cut off', () => ends.length >= 12)
+
+    assert.deepEqual(
+      ends.map(({ reason }) => reason),
+      Array.from({ length: 12 }, () => 'too_many_connections'),
+    )
+    assert.equal((await ask(url, '/metrics')).body.data.connections.websocket, 8)
   })
 })

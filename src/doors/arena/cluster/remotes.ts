@@ -7,6 +7,7 @@ import type { Loop } from '../../../core/loop.ts'
 import type { Client } from '../engine/audience.ts'
 import { textFrame } from '../engine/frame.ts'
 import { OUTPOST_REPEAT_MS } from '../engine/outposts.ts'
+import type { Session } from '../engine/session.ts'
 import type { Sessions } from '../engine/sessions.ts'
 import type { MatchStore } from '../matches/match-store.ts'
 import { readResult } from '../matches/record-result.ts'
@@ -83,19 +84,24 @@ export class Remotes {
     this.#remotes.delete(remote.sessionId)
   }
 
-  /** Another node runs a session that was here: its players hear of it from there. */
-  async moved(userIds: readonly number[]): Promise<void> {
-    for (const userId of userIds) if (this.#deps.players.has(userId)) await this.locate(userId)
+  /** Another node runs a session that was here: its players hear of it from there, and so do those who watch. */
+  async moved(session: Session): Promise<void> {
+    const { players, node } = this.#deps
+    for (const { userId } of session.match.participants) if (players.has(userId)) await this.locate(userId)
+    const there = this.get(session.sessionId)?.node ?? node // not known: this node will say that it is not here
+    for (const client of session.audience.clients())
+      if (!session.isParticipant(client.userId)) this.watch(session.sessionId, there, client)
   }
 
   onHello(sessionId: string, node: string, userIds: readonly number[], greetings: readonly string[]): void {
-    const isNew = !this.#remotes.has(sessionId)
+    const { players } = this.#deps
+    const known = this.#remotes.get(sessionId)
+    const fresh = userIds.filter((userId) => known?.isParticipant(userId) !== true) // the word may come twice
     const remote = this.join(sessionId, node, userIds)
-    if (remote.audience.size === 0) {
-      this.leave(remote, 0)
-    } else if (isNew) {
-      for (const text of greetings) remote.audience.sendFrame(textFrame(text))
-    }
+    if (remote.audience.size === 0) return this.leave(remote, 0)
+    const frames = greetings.map(textFrame)
+    for (const userId of fresh)
+      for (const client of players.clientsOf(userId)) for (const frame of frames) client.sendFrame(frame)
   }
 
   onEvent(sessionId: string, text: string): void {

@@ -63,8 +63,8 @@ export interface MatchStore {
 }
 
 export function openMatchStore(pool: Pool): MatchStore {
+  // No key: strangers may ask for one match as often as they like, and all of them are answered by one row.
   const find = batched<string, { live: LiveMatch | null }>({
-    keyOf: (matchId) => matchId,
     async run(matchIds) {
       const rows = (await pool.query<LiveRow>(SELECT, [matchIds])).map(liveFrom)
       const liveOf = new Map(rows.map((live) => [live.match.matchId, live]))

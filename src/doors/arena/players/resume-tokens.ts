@@ -30,8 +30,8 @@ export type Rotated = { ok: true; resumeToken: string; version: number } | { ok:
 export type RotateToken = (rotation: Rotation) => Promise<Rotated>
 
 export function openResumeTokens(pool: Pool, ttlSec: number): RotateToken {
+  // No key: a row is deleted for one of those who name it, also within one statement.
   const rotate = batched<Rotation, Rotated>({
-    keyOf: ({ token }) => token,
     async run(rotations) {
       const asked = rotations.map(({ userId, token }) => ({ userId, token, next: newSecret() }))
       const rows = asked.map(({ userId, token, next }) => ({

@@ -3,7 +3,8 @@
 import type { Database } from '../../../core/database.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { Wake, type Loop } from '../../../core/loop.ts'
-import { Timed, type Wheel } from '../engine/wheel.ts'
+import { Alarm } from '../engine/alarm.ts'
+import type { Wheel } from '../engine/wheel.ts'
 import type { Runner } from '../matches/runner.ts'
 import type { ArenaMetrics } from '../metrics.ts'
 import type { ArenaSettings } from '../settings.ts'
@@ -40,12 +41,13 @@ export interface Matchmaker {
 export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
   const joined = new Wake()
   const due = new Wake()
+  const alarm = new Alarm(deps.wheel, () => due.ring())
   const tellTimeout = (userIds: readonly number[]) => deps.postToAll(`timeout ${userIds.join(',')}`)
 
   return {
     joined(timeoutMs) {
       joined.ring()
-      deps.wheel.addAt(new Ringing(due), deps.wheel.now() + timeoutMs)
+      alarm.setFor(deps.wheel.now() + timeoutMs)
     },
     tellTimeout,
     pairing: {
@@ -73,18 +75,5 @@ export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
         return userIds.length === EXPIRE_MAX
       },
     },
-  }
-}
-
-class Ringing extends Timed {
-  readonly #bell: Wake
-
-  constructor(bell: Wake) {
-    super()
-    this.#bell = bell
-  }
-
-  override run(): void {
-    this.#bell.ring()
   }
 }

@@ -8,6 +8,7 @@
 // All three see one snapshot, in one statement, so that the ranks are exact.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { batched } from '../../../core/batch.ts'
 import type { Pool } from '../../../core/database.ts'
 import { Failure, Success } from '../../../core/http/envelope.ts'
 import { envelope, problem } from '../errors.ts'
@@ -39,6 +40,7 @@ const SELECT_PAGE = `
 
 const SIZE_DEFAULT = 10
 const SIZE_MAX = 50
+const PAGES_AT_ONCE = 20 // that one answer waits for
 const PAGE = /^\d{1,12}$/
 
 const Entry = Type.Object({
@@ -62,6 +64,7 @@ const Query = Type.Object({
 export const leaderboardRoute =
   ({ pool }: { pool: Pool }): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const read = openPages(pool)
     app.get(
       '/api/leaderboard',
       {
@@ -77,7 +80,7 @@ export const leaderboardRoute =
         const size = numberFrom(request.query.size, SIZE_DEFAULT)
         if (page === null || size === null || page < 1 || size < 1 || size > SIZE_MAX)
           throw problem('leaderboard_range')
-        return reply.send(envelope.success({ page, size, ...(await readPage(pool, { page, size })) }))
+        return reply.send(envelope.success({ page, size, ...(await read({ page, size })) }))
       },
     )
   }
@@ -99,7 +102,33 @@ interface PageRow {
   total: string
 }
 
-export async function readPage(pool: Pool, { page, size }: { page: number; size: number }) {
+interface Asked {
+  page: number
+  size: number
+}
+
+/**
+ * For strangers, who may ask as often as they like: two queries at a time, because the ledger's statements use the same
+ * connections, and one for all who ask for the same page at once.
+ */
+export function openPages(pool: Pool): (asked: Asked) => ReturnType<typeof readPage> {
+  return batched({
+    rowsMax: PAGES_AT_ONCE,
+    async run(asked: Asked[]) {
+      const pages = new Map<string, Awaited<ReturnType<typeof readPage>>>()
+      const answers = []
+      for (const one of asked) {
+        const key = `${one.page} ${one.size}`
+        const page = pages.get(key) ?? (await readPage(pool, one))
+        pages.set(key, page)
+        answers.push(page)
+      }
+      return answers
+    },
+  })
+}
+
+export async function readPage(pool: Pool, { page, size }: Asked) {
   const skipped = (page - 1) * size
   const rows = await pool.query<PageRow>(SELECT_PAGE, [skipped, size])
   const entries = rows.flatMap((row, index) => (row.user_id === null ? [] : [entryOf(row, skipped + index + 1)]))

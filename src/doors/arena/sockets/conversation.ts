@@ -7,7 +7,7 @@ import { Session, type Seen } from '../engine/session.ts'
 import type { Sessions } from '../engine/sessions.ts'
 import type { SocketError } from '../errors.ts'
 import type { Match } from '../match.ts'
-import type { MatchStore } from '../matches/match-store.ts'
+import type { LiveMatch, MatchStore } from '../matches/match-store.ts'
 import type { Presence } from '../players/presence.ts'
 import type { RotateToken } from '../players/resume-tokens.ts'
 import type { Remotes } from '../cluster/remotes.ts'
@@ -130,9 +130,9 @@ async function resync(deps: ConversationDeps, speaker: Speaker, { seq, p }: Mess
 async function sessionView({ players, store }: ConversationDeps, userId: number) {
   const session = players.sessionOf(userId)
   if (session === null) return null
-  if (session instanceof Session) return viewOf(session.match, session.game)
+  if (session instanceof Session) return viewOf(session)
   const live = await store.find(session.sessionId)
-  return live === null ? null : viewOf(live.match, Game.resume(live.match.ticks, live))
+  return live === null ? null : viewOf(gameFrom(live))
 }
 
 async function queueView({ presence }: ConversationDeps, userId: number) {
@@ -141,7 +141,7 @@ async function queueView({ presence }: ConversationDeps, userId: number) {
 }
 
 /** All that a client needs to go on with a session that it knows nothing of. */
-export const viewOf = (match: Match, game: Game) => ({
+export const viewOf = ({ match, game }: { match: Match; game: Game }) => ({
   sessionId: match.matchId,
   createdAt: match.createdAt,
   participants: participantsOf(match),
@@ -151,14 +151,19 @@ export const viewOf = (match: Match, game: Game) => ({
   players: playersOf(match, game),
 })
 
-async function watch({ watching, store }: ConversationDeps, { client }: Speaker, { seq, p }: Message) {
+async function watch(deps: ConversationDeps, { client }: Speaker, { seq, p }: Message) {
+  const { watching, store, sessions } = deps
   const sessionId = typeof p['sessionId'] === 'string' ? parseJobId(p['sessionId']) : null
   const live = sessionId === null ? null : await store.find(sessionId)
   if (live === null) return 'session_not_found'
+  if (client.isClosing) return null // gone meanwhile: nobody would ever end what began now
   if (!watching.begin(live.match.matchId, live.node, client)) return 'session_full'
-  client.send(eventText('session.watching', viewOf(live.match, Game.resume(live.match.ticks, live)), seq))
+  client.send(eventText('session.watching', viewOf(sessions.get(live.match.matchId) ?? gameFrom(live)), seq))
   return null
 }
+
+/** As it was a second ago at most. */
+const gameFrom = (live: LiveMatch) => ({ match: live.match, game: Game.resume(live.match.ticks, live) })
 
 function unwatch({ watching }: ConversationDeps, { client }: Speaker, { seq, p }: Message): SocketError | null {
   const { sessionId } = p

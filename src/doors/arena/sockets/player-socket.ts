@@ -8,6 +8,7 @@ import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 import { BACKPRESSURE } from '../../../core/http/hub.ts'
 import { assertNever } from '../../../core/outcome.ts'
+import { unitRandom } from '../../../core/random.ts'
 import type { Client } from '../engine/audience.ts'
 import { textFrame } from '../engine/frame.ts'
 import { Timed, type Wheel } from '../engine/wheel.ts'
@@ -35,7 +36,7 @@ export interface PlayerSocketOptions {
   tcp: Socket
   wheel: Wheel
   limits: SocketLimits
-  /** The tick of the session that the player is in: every ping carries it. */
+  /** The tick of the session that the player is in: every ping carries it, and a number that nobody can guess. */
   tickOf(): number | null
   onOffence(reason: 'queue' | 'ping'): void
 }
@@ -53,6 +54,7 @@ export class PlayerSocket extends Timed implements Client {
   readonly #waiting: number[] = []
   #lastBytes = 0
   #ping: 'none' | 'sent' | 'overdue' = 'none'
+  #pong = ''
   #isClosing = false
   #allowance = MESSAGES_AT_ONCE
   #allowedMs: number
@@ -68,7 +70,11 @@ export class PlayerSocket extends Timed implements Client {
     this.#limits = options.limits
     this.#options = options
     this.#allowedMs = options.wheel.now()
-    this.#socket.on('pong', () => (this.#ping = 'none'))
+    this.#socket.on('ping', () => this.count()) // `ws` answers each, and a client need not read the answers
+    this.#socket.on('pong', (data) => {
+      this.count()
+      if (String(data) === this.#pong) this.#ping = 'none' // whoever reads nothing cannot know it
+    })
     this.#socket.once('close', () => (this.#isClosing = true))
     // Spread by the number of the connection: neither a crowd that came together nor one tick pings all at once.
     options.wheel.addAt(this, this.#allowedMs + 1000 + ((options.id * 617) % (PONG_WITHIN_MS - 1000)))
@@ -118,7 +124,8 @@ export class PlayerSocket extends Timed implements Client {
     switch (this.#ping) {
       case 'none':
         this.#ping = 'sent'
-        this.#socket.ping(String(this.#options.tickOf() ?? ''))
+        this.#pong = `${this.#options.tickOf() ?? ''} ${unitRandom()}`
+        this.#socket.ping(this.#pong)
         return this.#wheel.addAt(this, now + PONG_WITHIN_MS - SECOND_LOOK_MS)
       case 'sent':
         this.#ping = 'overdue'

@@ -39,7 +39,9 @@ export class Players {
     this.#clients.set(client.id, client)
     player.session?.audience.add(client)
     const [oldest] = player.clients
-    return player.clients.size > SOCKETS_PER_PLAYER_MAX && oldest !== undefined ? oldest : null
+    if (player.clients.size <= SOCKETS_PER_PLAYER_MAX || oldest === undefined) return null
+    this.leave(oldest) // now: one that takes its time to close is not counted, and not chosen, again
+    return oldest
   }
 
   /** Returns whether that was the player's last socket. */
