@@ -1,5 +1,6 @@
 // The solver frame over HTTP: where it answers, to whom, what it fetches and what it lets through.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import type http from 'node:http'
 import { test, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -158,6 +159,29 @@ test('desk frame: no cookie, token or address of the console goes out; the pageâ
     ],
   )
   assert.deepEqual([others.status, trail.body.entries.length], [409, 1])
+})
+
+test('desk frame: whatever a page wants to keep it is shown, and no more is kept than can be handed in', async (t) => {
+  let next = 0
+  const greedy: http.RequestListener = (_request, response) => {
+    const many = Array.from({ length: 60 }, () => `many=1; Path=/${(next += 1)}`)
+    const odd = [
+      `long=1; Path=/${randomBytes(3000).toString('hex')}`,
+      'far=1; Expires=Fri, 01 Jan 99999 00:00:00 GMT; SameSite=whatever this is supposed to mean',
+      'gone=1; Expires=-000001-01-01T00:00:00Z',
+    ]
+    response.writeHead(200, { 'content-type': 'text/html', 'set-cookie': [...odd, ...many] }).end('<p>kept</p>')
+  }
+  const { task, operator, frameUrl, open, solve } = await framed(t, greedy)
+
+  const shown = [await open(frameUrl), await open(frameUrl), await open(frameUrl)].map(({ status }) => status)
+  const { body } = await operator.get(`${TASKS}/${task.uuid}/cookies`)
+  const solved = await solve(task.uuid, operator, { payload: body.cookies })
+
+  assert.deepEqual(shown, [200, 200, 200])
+  assert.deepEqual([...new Set(body.cookies.map((cookie: { name: string }) => cookie.name))], ['far', 'many'])
+  assert.equal(body.cookies.length, 99) // one more is past, and not shown
+  assert.equal(solved.status, 200)
 })
 
 test('desk frame: a ticket is good for one task, for who holds it, and not for long', async (t) => {
