@@ -5,7 +5,7 @@ import type http from 'node:http'
 import { test, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { MISLEADING_HOSTS, PRIVATE_HOSTS } from '../../outbound/corpus.ts'
-import { staffed, type SetupOptions } from './setup.ts'
+import { setup, staffed, type SetupOptions } from './setup.ts'
 import { ask, startSite } from './site.ts'
 
 const TASKS = '/api/v1/captcha/tasks'
@@ -80,6 +80,56 @@ test('desk frame: it is isolated, and what the site says about that does not cou
   for (const name of ['set-cookie', 'x-frame-options', 'strict-transport-security'])
     assert.equal(headers[name], undefined, name)
   assert.deepEqual([headers['referrer-policy'], headers['cache-control']], ['no-referrer', 'no-store'])
+})
+
+test('desk frame: its host has the pages and nothing else, not even where nobody is asked who they are', async (t) => {
+  const { url } = await setup(t, { env: { CAPTCHA_AUTH: 'off' } })
+  const json = { 'content-type': 'application/json' }
+  const created = await ask(url, `${url}${TASKS}`, {
+    method: 'POST',
+    headers: json,
+    body: '{"url":"https://shop.example/"}',
+  })
+  const { uuid } = JSON.parse(created.text)
+  const there = url.replace('127.0.0.1', 'frame.localhost')
+  const release = `${TASKS}/${uuid}/release`
+  await ask(url, `${url}${TASKS}/${uuid}/assign`, { method: 'POST', headers: json, body: '{"operator_id":"ann"}' })
+
+  const atFrame = [
+    await ask(url, there + release, { method: 'POST' }),
+    await ask(url, there + TASKS),
+    await ask(url, `${there}/ws/captcha`),
+    await ask(url, `${there.toUpperCase().replace('HTTP', 'http')}${release}`, { method: 'POST' }),
+  ]
+  const atConsole = await ask(url, url + release, { method: 'POST' })
+
+  assert.deepEqual(
+    atFrame.map(({ status }) => status),
+    [404, 404, 404, 404],
+  )
+  assert.equal(atConsole.status, 200)
+  await assert.rejects(setup(t, { env: { PUBLIC_URL: 'https://frame.localhost' } }), /FRAME_HOST must be another/)
+})
+
+test('desk frame: what a page asks for is answered before it sends JSON, and nothing of its address is logged', async (t) => {
+  const { task, frameUrl, open, lines } = await framed(t, page)
+  const ticket = new URL(frameUrl).searchParams.get('t') ?? ''
+  const inner = `/internal/solver-frame/${task.uuid}/${ticket}`
+
+  const asked = await open(`${inner}/http/shop.org/api`, { method: 'OPTIONS', headers: { origin: 'null' } })
+  const others = [
+    await open(`${inner}/http/shop.org/api`, { method: 'PUT', body: 'x' }),
+    await open(`${inner}/x`),
+    await open(inner),
+  ]
+
+  assert.deepEqual(
+    [asked.status, asked.headers['access-control-allow-origin'], asked.headers['access-control-allow-headers']],
+    [204, '*', 'content-type'],
+  )
+  for (const { status } of others) assert(status === 404 || status === 405, `${status}`)
+  assert(lines.some((line) => line.includes('/internal/solver-frame/*')))
+  assert(!lines.some((line) => line.includes(ticket)))
 })
 
 test('desk frame: addresses lead through the frame, and only to domains on the list', async (t) => {
