@@ -85,7 +85,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
     deps.offers.provide('captcha', openOffer(desk))
 
     return {
-      kinds: [deskKind],
+      kinds: [deskKind(deps.events)],
       loops: [...sweepLoops(desk), ...desk.mirror.loops],
       async close() {
         desk.sessionWaits.close()

@@ -283,8 +283,9 @@ test('desk: a task that waits or is held for too long is told once each time', a
 })
 
 test('desk: an admin who cancels the job ends the task, and a replay opens it again', async (t) => {
-  const { create, admin, operator, assign, solve, scraper } = await staffed(t)
-  const { uuid } = await create()
+  const { create, admin, operator, assign, solve, scraper, listen } = await staffed(t)
+  const heard = await listen(scraper)
+  const { uuid, id } = await create()
 
   await admin.post(`/admin/jobs/${uuid}/cancel`, { reason: 'not needed' })
   const ended = await operator.get(`${TASKS}/${uuid}`)
@@ -293,9 +294,14 @@ test('desk: an admin who cancels the job ends the task, and a replay opens it ag
   await assign(uuid)
   await solve(uuid)
   await until('solved', async () => (await scraper.get(`${TASKS}/${uuid}`)).body.status === 'solved')
+  const about = { task_id: String(id), uuid, domain: 'shop.example' }
+  const cancelled = await heard.untilType('task_unsolvable')
+  const reopened = await heard.untilType('task_released')
 
   assert.deepEqual(
     [ended.body.status, ended.body.last_error, opened.body.status],
     ['unsolvable', 'not needed', 'pending'],
   )
+  assert.deepEqual(cancelled?.payload, { ...about, reason: 'not needed' })
+  assert.deepEqual(reopened?.payload, { ...about, operator_id: null, reason: 'reopened' })
 })
