@@ -81,6 +81,11 @@ test('desk PUT and GET /preview: a picture of the program’s own open task, and
   assert.match(shown.headers.get('content-security-policy') ?? '', /default-src 'none'; sandbox/)
   assert.equal(shown.headers.get('x-content-type-options'), 'nosniff')
   assert.deepEqual([late.status, (await rival.get(path)).status, (await admin.get(path)).status], [409, 404, 200])
+  const { body: trail } = await admin.get(`/api/v1/captcha/audit?uuid=${uuid}&action=seen`)
+  assert.deepEqual(
+    trail.entries.map((line: { actor: string }) => line.actor),
+    ['eve', 'ann'],
+  )
 })
 
 test('desk: CAPTCHA_PREVIEW_ENABLED=false takes no pictures', async (t) => {
@@ -131,6 +136,7 @@ test('desk GET /audit and /operators: who saw, claimed, released and solved what
   const { uuid } = await create()
   await operator.get(`${TASKS}/${uuid}`)
   await operator.get(`${TASKS}/${uuid}`)
+  await admin.get(`${TASKS}/${uuid}`)
   await assign(uuid, other)
   await other.post(`${TASKS}/${uuid}/release`)
   await assign(uuid)
@@ -144,7 +150,15 @@ test('desk GET /audit and /operators: who saw, claimed, released and solved what
   const steps = all.body.entries
     .toReversed()
     .map((line: { actor: string; action: string }) => `${line.actor} ${line.action}`)
-  assert.deepEqual(steps, ['sid created', 'ann seen', 'bob claimed', 'bob released', 'ann claimed', 'ann solved'])
+  assert.deepEqual(steps, [
+    'sid created',
+    'ann seen',
+    'eve seen',
+    'bob claimed',
+    'bob released',
+    'ann claimed',
+    'ann solved',
+  ])
   assert.deepEqual(
     [...page.body.entries, ...next.body.entries].map((line: { audit_id: number }) => line.audit_id),
     all.body.entries.slice(0, 4).map((line: { audit_id: number }) => line.audit_id),
