@@ -132,7 +132,7 @@ test('desk /domains: who said so, why and when are kept, also of what was taken 
 })
 
 test('desk GET /audit and /operators: who saw, claimed, released and solved what, and how long it took', async (t) => {
-  const { create, assign, solve, operator, other, admin } = await staffed(t)
+  const { create, assign, solve, operator, other, admin, database } = await staffed(t)
   const { uuid } = await create()
   await operator.get(`${TASKS}/${uuid}`)
   await operator.get(`${TASKS}/${uuid}`)
@@ -169,4 +169,7 @@ test('desk GET /audit and /operators: who saw, claimed, released and solved what
   for (const ms of [ann.claim_ms_p50, ann.claim_ms_p95, ann.solve_ms_p50, bob.claim_ms_p50])
     assert(ms >= 0 && ms < 60_000, `${ms}`)
   assert.equal(bob.solve_ms_p50, null)
+  await database.query(`update captcha_audit set waited_ms = 5e9, held_ms = 5e9`)
+  const { body: slow } = await admin.get('/api/v1/captcha/operators')
+  assert.deepEqual([slow.operators[0].claim_ms_p50, slow.operators[0].solve_ms_p95], [5e9, 5e9])
 })
