@@ -108,15 +108,20 @@ test('desk: a lock that lapsed counts as none before any loop has seen it, and i
 })
 
 inBothModes('desk: a solve after the lock was lost is refused, whoever has the task now', async (t, mode) => {
-  const { create, assign, solve, expireLock, other } = await staffed(t, { mode })
+  const { create, assign, solve, expireLock, other, admin } = await staffed(t, { mode })
   const [lapsed, taken] = [await create(), await create({ url: 'https://two.example/' })]
   for (const { uuid } of [lapsed, taken]) {
     await assign(uuid)
     await expireLock(uuid)
   }
   const now = await assign(taken.uuid, other)
+  const released = await create({ url: 'https://three.example/' })
+  await assign(released.uuid)
+  await admin.post(`${TASKS}/${released.uuid}/release`)
 
   const late = await solve(lapsed.uuid)
+  const released409 = await solve(released.uuid)
+  const byOther = await solve(released.uuid, other)
   const beaten = await solve(taken.uuid)
   const again = await assign(lapsed.uuid)
   const solved = await solve(lapsed.uuid)
@@ -127,6 +132,7 @@ inBothModes('desk: a solve after the lock was lost is refused, whoever has the t
     [409, 'bob', now.body.locked_until],
   )
   assert.deepEqual([again.status, solved.status], [200, 200])
+  assert.deepEqual([released409.status, byOther.status], [409, 200])
 })
 
 test('desk: an admin steals a lock; the one who had it is fenced out and the trail names both', async (t) => {
