@@ -5,7 +5,7 @@ import type http from 'node:http'
 import { test, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { MISLEADING_HOSTS, PRIVATE_HOSTS } from '../../outbound/corpus.ts'
-import { setup, staffed, type SetupOptions } from './setup.ts'
+import { inBothModes, setup, staffed, type SetupOptions } from './setup.ts'
 import { ask, startSite } from './site.ts'
 
 const TASKS = '/api/v1/captcha/tasks'
@@ -42,8 +42,8 @@ const page: http.RequestListener = (request, response) => {
   )
 }
 
-test('desk frame: the page is answered on the frame’s host only, and both paths lead there', async (t) => {
-  const { url, operator, task, frameUrl, open } = await framed(t, page)
+inBothModes('desk frame: the page is answered on the frame’s host only, and both paths lead there', async (t, mode) => {
+  const { url, operator, task, frameUrl, open } = await framed(t, page, { mode })
   const { port } = new URL(url)
 
   const shown = await open(frameUrl)

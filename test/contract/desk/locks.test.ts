@@ -258,8 +258,8 @@ inBothModes('desk: a task that nobody claims expires; a live lock suspends that'
   assert.deepEqual([(await assign(waiting.uuid)).status, (await solve(waiting.uuid)).status], [409, 409])
 })
 
-test('desk DELETE /expired: expires what is overdue and counts each expired task once', async (t) => {
-  const { create, database, admin, operator } = await staffed(t)
+inBothModes('desk DELETE /expired: expires what is overdue and counts each expired task once', async (t, mode) => {
+  const { create, database, admin, operator } = await staffed(t, { mode })
   const [late] = [await create(), await create({ url: 'https://two.example/' })]
   await database.query(
     `update captcha_task set unclaimed_since = clock_timestamp() - interval '1 hour' where uuid = $1`,
@@ -274,8 +274,8 @@ test('desk DELETE /expired: expires what is overdue and counts each expired task
   assert.equal((await operator.get(`${TASKS}/${late.uuid}`)).body.status, 'expired')
 })
 
-test('desk: a task that waits or is held for too long is told once each time', async (t) => {
-  const { create, assign, database, listen, operator } = await staffed(t)
+inBothModes('desk: a task that waits or is held for too long is told once each time', async (t, mode) => {
+  const { create, assign, database, listen, operator } = await staffed(t, { mode })
   const heard = await listen(operator)
   const { uuid } = await create()
   await database.query(`update captcha_task set unclaimed_since = clock_timestamp() - interval '121 seconds'`)
