@@ -102,9 +102,8 @@ export function injectSessionCookies(
   session: CaptchaSession,
   options: { proxyUrl?: string | null } = {},
 ): Record<string, string> {
-  const named = (wanted: string) => Object.keys(headers).find((name) => name.toLowerCase() === wanted)
-  const agentName = named('user-agent') ?? 'User-Agent'
-  const cookieName = named('cookie') ?? 'Cookie'
+  const agentName = nameIn(headers, 'user-agent') ?? 'User-Agent'
+  const cookieName = nameIn(headers, 'cookie') ?? 'Cookie'
   const userAgent = headers[agentName]
   if (userAgent !== undefined && !session.fits({ userAgent })) {
     throw new SessionMismatch(`The session of ${session.domain} was made with another user agent.`)
@@ -120,6 +119,14 @@ export function injectSessionCookies(
     ...(cookies.size === 0 ? {} : { [cookieName]: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
   }
 }
+
+type Headers = Readonly<Record<string, string>>
+
+const nameIn = (headers: Headers, wanted: string): string | undefined =>
+  Object.keys(headers).find((name) => name.toLowerCase() === wanted)
+
+/** In whatever case it is written. */
+export const userAgentOf = (headers: Headers): string | undefined => headers[nameIn(headers, 'user-agent') ?? '']
 
 const parseCookies = (header: string): [string, string][] =>
   header

@@ -4,7 +4,7 @@
 // Waiting misses nothing: a task is read after it was created and before it is waited for, the server answers a wait at the
 // task's end whenever that comes, and a connection that breaks is made again until the time is up.
 import type { ReeveClient } from './client.ts'
-import { CaptchaSession, injectSessionCookies, type SessionData, type Solution } from './desk-session.ts'
+import { CaptchaSession, injectSessionCookies, userAgentOf, type SessionData, type Solution } from './desk-session.ts'
 import { ReeveError } from './error.ts'
 
 export {
@@ -196,8 +196,11 @@ export async function executeWithCaptchaHandling<Result extends Executed>(
   } & TaskOptions &
     WaitOptions,
 ): Promise<Result> {
-  const { orchestrator, url, reeve, headers = {}, maxRetries = RETRIES_DEFAULT, proxyUrl, userAgent } = options
-  const variant = { proxyUrl: proxyUrl ?? null, ...(userAgent === undefined ? {} : { userAgent }) }
+  const { orchestrator, url, reeve, headers = {}, maxRetries = RETRIES_DEFAULT, proxyUrl } = options
+  // The agent that the requests will name: a session of another one would be refused, so that one of its own is asked for.
+  const userAgent = options.userAgent ?? userAgentOf(headers)
+  const agent = userAgent === undefined ? {} : { userAgent }
+  const variant = { proxyUrl: proxyUrl ?? null, ...agent }
   let session = await checkCachedSession(url, reeve, variant)
   for (let retries = 0; ; retries += 1) {
     const injected = session === null ? headers : injectSessionCookies(headers, session, { proxyUrl: proxyUrl ?? null })
@@ -205,7 +208,7 @@ export async function executeWithCaptchaHandling<Result extends Executed>(
     if (result.error_type !== 'captcha_required' || retries >= maxRetries) return result
 
     if (session !== null) await reportBadSession(session, reeve, 'captcha_required').catch(() => {}) // it may be gone already
-    const asked = { ...options, ...(typeof result.error === 'string' ? { errorMessage: result.error } : {}) }
+    const asked = { ...options, ...agent, ...(typeof result.error === 'string' ? { errorMessage: result.error } : {}) }
     session = await createTaskAndWait(url, reeve, asked)
     if (session === null) return result
   }

@@ -5,7 +5,7 @@ import { domainOf, entriesFor, isReserved, parseDomain, parseEntry, parsePage } 
 import { parseSetCookie } from '../../src/doors/desk/frame/cookie-jar.ts'
 import { framed, restOf, unframed } from '../../src/doors/desk/frame/frame-url.ts'
 import { rewriteCss } from '../../src/doors/desk/frame/rewrite-css.ts'
-import { rewriteHtml } from '../../src/doors/desk/frame/rewrite-html.ts'
+import { isTooDeep, rewriteHtml } from '../../src/doors/desk/frame/rewrite-html.ts'
 
 const PAGE = new URL('https://shop.org/a/b?c')
 const lead = (url: URL) => (url.host === 'shop.org' ? `/F${url.pathname}${url.search}` : null)
@@ -28,6 +28,8 @@ describe('rewriting a page', () => {
       ['<link rel=stylesheet href="/s.css" integrity="sha256-x">', '<link rel="stylesheet" href="/F/s.css">'],
       ['<script src="/s.js" integrity="sha256-x"></script>', '<script src="/F/s.js" integrity="sha256-x"></script>'],
       ['<meta http-equiv="refresh" content="5; url=/next">', '<meta http-equiv="refresh" content="5; url=/F/next">'],
+      [`<meta http-equiv="refresh" content="0;URL='/a b' x">`, `<meta http-equiv="refresh" content="0;URL=/F/a%20b">`],
+      ['<meta http-equiv="refresh" content=" 5 ">', '<meta http-equiv="refresh" content=" 5 ">'],
       ['<meta http-equiv="x-frame-options" content="DENY"><p>', '<p>'],
       ['<meta http-equiv="Set-Cookie" content="a=b"><p>', '<p>'],
       ['<base href="/deep/er/"><a href="x">', '<base href="/F/deep/er/"><a href="/F/deep/er/x">'],
@@ -94,6 +96,21 @@ describe('rewriting a page', () => {
     assert.equal(out.length, '<a href="/F/x" style="background:url(&quot;/F/y&quot;)">'.length * 50_000)
     assert(turns > 5, `${turns}`)
   })
+
+  test('whose refresh never ends, or whose drawings do not, costs no more than its length', async () => {
+    const spaces = ' '.repeat(100_000)
+
+    for (const content of [`5${spaces}'`, `5;${spaces}url${spaces}=${spaces}'x`, `5${spaces};${spaces}"`]) {
+      const started = performance.now()
+      await html(`<meta http-equiv="refresh" content='${content.replaceAll("'", '&apos;')}'>`)
+      assert(performance.now() - started < 2000, content.slice(0, 20))
+    }
+    assert.deepEqual(['<svg></svg>'.repeat(5000), '<SVG><math>'.repeat(2501), '<svgs>'.repeat(9000)].map(isTooDeep), [
+      false,
+      true,
+      false,
+    ])
+  })
 })
 
 describe('rewriting a style sheet', () => {
@@ -107,10 +124,14 @@ describe('rewriting a style sheet', () => {
   })
 
   test('an endless one costs no more than its length', () => {
-    for (const text of ['url(', 'url("', "url('", 'url( ', '@import ', '@import "', 'url(url(']) {
+    const spaces = ' '.repeat(500_000)
+    const repeated = ['url(', 'url("', "url('", 'url( ', '@import ', '@import "', 'url(url('].map((text) =>
+      text.repeat(100_000),
+    )
+    for (const text of [...repeated, `url(${spaces}`, `url(${spaces}"`, `url(a${spaces}`, `@import${spaces}`]) {
       const started = performance.now()
-      css(text.repeat(100_000))
-      assert(performance.now() - started < 2000, text)
+      css(text)
+      assert(performance.now() - started < 2000, text.slice(0, 20))
     }
   })
 })

@@ -72,7 +72,7 @@ export function refusalBody(refusal: HoldRefusal | { ok: false; code: 'lapsed' }
     case 'ended':
       return lockedBody({ message: `Task is ${task.status}`, holder: task.assigned_to, until: null })
     case 'lapsed':
-      return lockedBody({ message: 'Your lock has lapsed: claim the task again', holder: null, until: null })
+      return lockedBody({ message: 'You have lost the lock: claim the task again', holder: null, until: null })
     case 'held':
       return lockedBody({ message: 'Task is locked by another operator', holder: refusal.holder, until: refusal.until })
   }

@@ -89,7 +89,7 @@ async function createIn(tx: Tx, desk: Desk, asked: NewTask): Promise<Created> {
   if (task.uuid !== uuid) return { ok: true, task, isNew: false }
 
   const { accountId, traceId, priority } = asked
-  const payload: DeskPayload = { uuid, domain: task.domain }
+  const payload: DeskPayload = { task_id: task.id, uuid, domain: task.domain }
   // A person may take as long as it takes: a task is never buried for its number of attempts.
   await desk.ledger.submitIn(tx, [
     { kind: DESK_KIND, jobId: uuid, payload, priority, accountId, traceId, maxAttempts: null },

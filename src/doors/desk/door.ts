@@ -13,12 +13,14 @@
 import type { Door } from '../../core/door.ts'
 import { redisUrl } from '../../core/config.ts'
 import { detailBody } from '../../core/http/detail.ts'
+import { StartError } from '../../core/start-error.ts'
 import { ADAPTER_PATHS, adapterRoutes } from './adapter/adapter.ts'
 import { assignRoute } from './assign.ts'
 import { createTaskRoute } from './create-task.ts'
 import type { Desk } from './desk.ts'
 import { domainsRoute } from './domains.ts'
-import { frameRoutes } from './frame/frame-routes.ts'
+import { refuseAtFrameHost } from './frame/frame-headers.ts'
+import { framePageRoutes, frameRoutes } from './frame/frame-routes.ts'
 import { openFrame } from './frame/open-frame.ts'
 import { openKeyRing } from './key-ring.ts'
 import { deskKind } from './kind.ts'
@@ -56,6 +58,10 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
     const { config, database, log, clock, bus } = deps
     if (settings.CAPTCHA_AUTH === 'off')
       log.warn('CAPTCHA_AUTH is off: whoever reaches the desk may do everything there')
+    if (settings.FRAME_HOST.replace(/:\d+$/, '') === hostOf(config.PUBLIC_URL))
+      throw new StartError(
+        'FRAME_HOST must be another host name than that of PUBLIC_URL: pages of strangers are shown there.',
+      )
     const sealer = await openKeyRing({
       configured: settings.CAPTCHA_ENCRYPTION_KEYS,
       dataDir: config.REEVE_DATA_DIR,
@@ -79,7 +85,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
     deps.offers.provide('captcha', openOffer(desk))
 
     return {
-      kinds: [deskKind],
+      kinds: [deskKind(deps.events)],
       loops: [...sweepLoops(desk), ...desk.mirror.loops],
       async close() {
         desk.sessionWaits.close()
@@ -87,13 +93,19 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
         await frame.close()
       },
       async routes(app) {
-        for (const route of ROUTES) await app.register(route(desk))
-        await app.register(frameRoutes(desk, frame))
-        await app.register(adapterRoutes(desk))
+        await app.register(framePageRoutes(desk, frame))
+        await app.register(async (api) => {
+          api.addHook('onRequest', refuseAtFrameHost(settings.FRAME_HOST))
+          for (const route of ROUTES) await api.register(route(desk))
+          await api.register(frameRoutes(desk, frame))
+          await api.register(adapterRoutes(desk))
+        })
       },
     }
   },
 }
+
+const hostOf = (url: string): string | null => (URL.canParse(url) ? new URL(url).hostname : null)
 
 const ROUTES = [
   createTaskRoute,

@@ -48,7 +48,7 @@ export const endEffect = (jobId: string, { status, operator, solverResult, expir
 export type FinishAnswer =
   | { ok: true }
   | HoldRefusal
-  /** The operator's own lock ran out: whoever wants to go on claims it again. */
+  /** The operator's own lock ran out or was taken away: whoever wants to go on claims it again. */
   | { ok: false; code: 'lapsed' }
 
 interface Finish {

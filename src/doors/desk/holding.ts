@@ -31,8 +31,9 @@ const RENEW = `
 const PUT_BACK = `
   update captcha_task
      set status = r.status, assigned_to = null, locked_until = null, unclaimed_since = clock_timestamp(),
-         last_error = coalesce(r.error, last_error), overdue_at = null, updated_at = clock_timestamp()
-    from json_to_recordset($1) as r (job_id uuid, status text, error text)
+         lapsed_from = r.lost_by, last_error = coalesce(r.error, last_error), overdue_at = null,
+         updated_at = clock_timestamp()
+    from json_to_recordset($1) as r (job_id uuid, status text, error text, lost_by text)
    where captcha_task.job_id = r.job_id`
 
 const TRIES_MAX = 5
@@ -153,7 +154,7 @@ export async function putBack(desk: Desk, task: TaskRow, held: Held, { actor, ho
   const events = [eventOf(task, held.owner, how, error)]
   const effects: Effect[] = [
     auditEffect({ action: how, actor, uuid: task.uuid, operator: held.owner, detail: error }),
-    { sql: PUT_BACK, row: { job_id: held.jobId, status, error } },
+    { sql: PUT_BACK, row: { job_id: held.jobId, status, error, lost_by: how === 'stolen' ? held.owner : null } },
     ...eventEffects(desk, events),
   ]
   const answer = await desk.ledger.release({ ...held, effects })

@@ -1,9 +1,12 @@
 // The kind of job that a task is. Its hands are people: nothing runs it here. An admin may cancel or replay the job as any
 // other, and the task goes along.
+import type { Events } from '../../core/events/events.ts'
 import type { Kind } from '../../core/hands/kind.ts'
-import { parseJobId } from '../../core/ledger/job.ts'
+import { parseJobId, type Job } from '../../core/ledger/job.ts'
 import { auditEffect } from './audit.ts'
 import { endEffect } from './ending.ts'
+import { eventEffect, told } from './events.ts'
+import type { TaskRow } from './task.ts'
 
 const REOPEN = `
   update captcha_task
@@ -17,25 +20,40 @@ export const DESK_KIND = 'desk'
 
 /** All that the ledger keeps of a task: nothing that an admin who looks at jobs should not see. */
 export interface DeskPayload {
+  task_id: string
   uuid: string
   domain: string
 }
 
-export const deskKind: Kind = {
+export const deskKind = (events: Events): Kind => ({
   name: DESK_KIND,
-  effectsOfDeath: (job, reason) => [
-    auditEffect({ action: 'cancelled', actor: 'admin', ...uuidOf(job.payload), detail: reason }),
-    endEffect(job.jobId, { status: 'unsolvable', error: reason }),
-  ],
-  effectsOfReplay: (old, newJobId) => [
-    auditEffect({ action: 'reopened', actor: 'admin', ...uuidOf(old.payload) }),
-    { sql: REOPEN, row: { job_id: old.jobId, new_job_id: newJobId } },
-  ],
+  effectsOfDeath(job, reason) {
+    const task = taskOf(job)
+    if (task === null) return []
+    return [
+      auditEffect({ action: 'cancelled', actor: 'admin', uuid: task.uuid, detail: reason }),
+      endEffect(job.jobId, { status: 'unsolvable', error: reason }),
+      eventEffect(events, told.unsolvable(task, reason)),
+    ]
+  },
+  effectsOfReplay(old, newJobId) {
+    const task = taskOf(old)
+    if (task === null) return []
+    return [
+      auditEffect({ action: 'reopened', actor: 'admin', uuid: task.uuid }),
+      { sql: REOPEN, row: { job_id: old.jobId, new_job_id: newJobId } },
+      eventEffect(events, told.released(task, null, 'reopened')),
+    ]
+  },
+})
+
+/** Null: a job of this kind that somebody submitted without a task. */
+function taskOf({ payload, accountId }: Pick<Job, 'payload' | 'accountId'>): Told | null {
+  if (typeof payload !== 'object' || payload === null || accountId === null) return null
+  if (!('task_id' in payload && 'uuid' in payload && 'domain' in payload)) return null
+  const uuid = parseJobId(String(payload.uuid))
+  const { task_id: id, domain } = payload
+  return uuid === null ? null : { id: String(id), uuid, domain: String(domain), account_id: String(accountId) }
 }
 
-/** Nothing, for a job of this kind that somebody submitted without a task. */
-function uuidOf(payload: unknown): { uuid?: string } {
-  if (typeof payload !== 'object' || payload === null || !('uuid' in payload)) return {}
-  const uuid = parseJobId(String(payload.uuid))
-  return uuid === null ? {} : { uuid }
-}
+type Told = Pick<TaskRow, 'id' | 'uuid' | 'domain' | 'account_id'>

@@ -3,6 +3,7 @@
 import { Type, type Static } from 'typebox'
 import type { Queryable } from '../../core/database.ts'
 
+// Times are rounded, not cast: a lock that is renewed again and again is held for more milliseconds than an integer holds.
 const NUMBERS = `
   select operator,
          count(*) filter (where action = 'claimed')::integer as claimed,
@@ -13,10 +14,10 @@ const NUMBERS = `
          count(*) filter (where action = 'lapsed')::integer as lapsed,
          count(*) filter (where action = 'stolen')::integer as stolen,
          count(*) filter (where action = 'reported_bad')::integer as reported_bad,
-         (percentile_cont(0.5) within group (order by waited_ms) filter (where action = 'claimed'))::integer as claim_ms_p50,
-         (percentile_cont(0.95) within group (order by waited_ms) filter (where action = 'claimed'))::integer as claim_ms_p95,
-         (percentile_cont(0.5) within group (order by held_ms) filter (where action = 'solved'))::integer as solve_ms_p50,
-         (percentile_cont(0.95) within group (order by held_ms) filter (where action = 'solved'))::integer as solve_ms_p95
+         round(percentile_cont(0.5) within group (order by waited_ms) filter (where action = 'claimed')) as claim_ms_p50,
+         round(percentile_cont(0.95) within group (order by waited_ms) filter (where action = 'claimed')) as claim_ms_p95,
+         round(percentile_cont(0.5) within group (order by held_ms) filter (where action = 'solved')) as solve_ms_p50,
+         round(percentile_cont(0.95) within group (order by held_ms) filter (where action = 'solved')) as solve_ms_p95
     from captcha_audit
    where at > statement_timestamp() - $1 * interval '1 hour' and operator is not null
      and action in ('claimed', 'solved', 'unsolvable', 'failed', 'released', 'lapsed', 'stolen', 'reported_bad')

@@ -10,7 +10,7 @@ import { taskNotFound } from './errors.ts'
 import { deskGuard } from './guard.ts'
 import { imageType } from './image.ts'
 import { previewKey } from './preview-store.ts'
-import { findVisible, TaskPath } from './read-tasks.ts'
+import { findVisible, noteSeen, TaskPath } from './read-tasks.ts'
 import { isCreator } from './task-view.ts'
 
 const REMEMBER = `
@@ -76,6 +76,7 @@ export const previewRoute =
         const task = await findVisible(desk, request, request.params.uuid)
         const content = task.preview_type === null ? null : await desk.previews.get(previewKey(task.uuid))
         if (content === null) throw new HttpProblem(404, 'not_found', 'The task has no preview')
+        await noteSeen(desk, request, task)
         return reply
           .header('content-security-policy', CSP)
           .header('cache-control', 'private, no-store')

@@ -78,9 +78,7 @@ export const readTasksRoute =
     app.get('/api/v1/captcha/tasks/:uuid', { onRequest, schema: one }, async (request, reply) => {
       const task = await waited(desk, await findVisible(desk, request, request.params.uuid), request, reply)
       if (isCreator(request, task)) return creatorView(desk, task)
-      if (has(request, 'OPERATOR')) {
-        await audit(desk.database, { action: 'seen', actor: actorOf(request), uuid: task.uuid })
-      }
+      await noteSeen(desk, request, task)
       return operatorView(task)
     })
   }
@@ -91,6 +89,12 @@ export async function findVisible(desk: Desk, request: FastifyRequest, uuid: str
   const seesAll = has(request, 'OPERATOR') || has(request, 'ADMIN')
   if (task === null || !(seesAll || isCreator(request, task))) throw taskNotFound()
   return task
+}
+
+/** The first time that somebody else than the creator looks at it. */
+export async function noteSeen(desk: Desk, request: FastifyRequest, task: WholeTaskRow): Promise<void> {
+  if (isCreator(request, task)) return
+  await audit(desk.database, { action: 'seen', actor: actorOf(request), uuid: task.uuid })
 }
 
 async function waited(desk: Desk, task: WholeTaskRow, request: FastifyRequest, reply: FastifyReply) {

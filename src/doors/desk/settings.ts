@@ -77,7 +77,7 @@ export const DESK_SETTINGS = {
   FRAME_HOST: text({
     or: 'frame.localhost',
     pattern: /^[a-z0-9.-]+(:\d{1,5})?$/,
-    about: 'The other host name of this server, at which pages of strangers are shown.',
+    about: 'The other host name of this server, at which pages of strangers are shown; not that of PUBLIC_URL.',
   }),
   CAPTCHA_PROXY_IMPERSONATE: text({
     or: 'chrome124',

@@ -19,6 +19,9 @@ const Query = Type.Object({
   ),
 })
 
+/** As events have it. Years of more digits are beyond what PostgreSQL counts. */
+const TIMESTAMP = /^\d{4}-\d\d-\d\d(?:T|$)/
+
 export const socketRoute =
   (desk: Desk): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -58,7 +61,7 @@ function sinceOf({ query }: FastifyRequest): string | null {
 async function placeOf({ events }: Desk, since: string | null): Promise<number> {
   if (since === null || since === '') return events.lastId(CHANNEL)
   if (/^\d{1,15}$/.test(since)) return Number(since)
-  const moment = new Date(since)
+  const moment = new Date(TIMESTAMP.test(since) ? since : Number.NaN)
   if (!Number.isNaN(moment.getTime())) return events.lastIdAt(CHANNEL, moment)
   const message = 'must be the id or the timestamp of an event'
   const fields = [{ path: ['query', 'since'], message, rule: 'value_error' }]

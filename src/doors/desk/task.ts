@@ -36,7 +36,7 @@ export interface TaskRow {
   assigned_to: string | null
   attempts: number
   locked_until: Date | null
-  /** Whose lock ran out, if nobody has claimed it since. */
+  /** Whose lock ran out or was taken away, if nobody has claimed it since. */
   lapsed_from: string | null
   /** The lock is over and the task has not been put back yet. */
   is_lapsed: boolean

@@ -123,7 +123,8 @@ test('desk /ws/captcha: the token comes as a header or a subprotocol, never in t
   assert.equal(await open('/ws/captcha', [], bearer(player)), 403)
   assert.equal(await open('/ws/captcha', [], { ...bearer(operator), origin: 'https://evil.example' }), 403)
   assert.equal(await open('/ws/captcha', [], { ...bearer(operator), origin: url }), '')
-  assert.equal(await open('/ws/captcha?since=yesterday', [], bearer(operator)), 422)
+  for (const since of ['yesterday', '-271821-04-20T00:00:00Z', '%2B275760-09-13T00:00:00Z', '2026-13-01'])
+    assert.equal(await open(`/ws/captcha?since=${since}`, [], bearer(operator)), 422, since)
   assert.equal((await operator.get('/ws/captcha')).status, 426)
 })
 

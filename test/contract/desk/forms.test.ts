@@ -56,32 +56,40 @@ test('desk: a question without fields is answered with a text, and each one is n
   assert.deepEqual((await scraper.get(`${TASKS}/${one.uuid}`)).body.solver_result.payload, { answer: 'May' })
 })
 
-test('desk PUT and GET /preview: a picture of the program’s own open task, and nothing but a picture', async (t) => {
-  const { create, solve, scraper, operator, account, admin } = await staffed(t)
-  const rival = await account('sue', 'SCRAPER')
-  const { uuid } = await create()
-  const path = `${TASKS}/${uuid}/preview`
+inBothModes(
+  'desk PUT and GET /preview: a picture of the program’s own open task, and nothing but a picture',
+  async (t, mode) => {
+    const { create, solve, scraper, operator, account, admin } = await staffed(t, { mode })
+    const rival = await account('sue', 'SCRAPER')
+    const { uuid } = await create()
+    const path = `${TASKS}/${uuid}/preview`
 
-  const none = await operator.get(path)
-  const foreign = await rival.put(path, PNG, 'image/png')
-  const script = await scraper.put(path, Buffer.from('<script>alert(1)</script>'), 'image/png')
-  const html = await scraper.put(path, PNG, 'text/html')
-  const large = await scraper.put(path, Buffer.concat([PNG, Buffer.alloc(2 * 1024 * 1024)]), 'image/png')
-  const stored = await scraper.put(path, PNG, 'image/jpeg')
-  const shown = await operator.get(path)
-  const { body } = await operator.get(`${TASKS}/${uuid}`)
-  await solve(uuid)
-  const late = await scraper.put(path, PNG, 'image/png')
+    const none = await operator.get(path)
+    const foreign = await rival.put(path, PNG, 'image/png')
+    const script = await scraper.put(path, Buffer.from('<script>alert(1)</script>'), 'image/png')
+    const html = await scraper.put(path, PNG, 'text/html')
+    const large = await scraper.put(path, Buffer.concat([PNG, Buffer.alloc(2 * 1024 * 1024)]), 'image/png')
+    const stored = await scraper.put(path, PNG, 'image/jpeg')
+    const shown = await operator.get(path)
+    const { body } = await operator.get(`${TASKS}/${uuid}`)
+    await solve(uuid)
+    const late = await scraper.put(path, PNG, 'image/png')
 
-  assert.deepEqual([none.status, foreign.status, script.status, html.status, large.status], [404, 404, 415, 415, 413])
-  assert.deepEqual(stored.body, { preview_path: path, bytes: PNG.length })
-  assert.equal(body.preview_path, path)
-  assert.deepEqual([shown.status, shown.headers.get('content-type')], [200, 'image/png'])
-  assert.deepEqual(shown.body, PNG)
-  assert.match(shown.headers.get('content-security-policy') ?? '', /default-src 'none'; sandbox/)
-  assert.equal(shown.headers.get('x-content-type-options'), 'nosniff')
-  assert.deepEqual([late.status, (await rival.get(path)).status, (await admin.get(path)).status], [409, 404, 200])
-})
+    assert.deepEqual([none.status, foreign.status, script.status, html.status, large.status], [404, 404, 415, 415, 413])
+    assert.deepEqual(stored.body, { preview_path: path, bytes: PNG.length })
+    assert.equal(body.preview_path, path)
+    assert.deepEqual([shown.status, shown.headers.get('content-type')], [200, 'image/png'])
+    assert.deepEqual(shown.body, PNG)
+    assert.match(shown.headers.get('content-security-policy') ?? '', /default-src 'none'; sandbox/)
+    assert.equal(shown.headers.get('x-content-type-options'), 'nosniff')
+    assert.deepEqual([late.status, (await rival.get(path)).status, (await admin.get(path)).status], [409, 404, 200])
+    const { body: trail } = await admin.get(`/api/v1/captcha/audit?uuid=${uuid}&action=seen`)
+    assert.deepEqual(
+      trail.entries.map((line: { actor: string }) => line.actor),
+      ['eve', 'ann'],
+    )
+  },
+)
 
 test('desk: CAPTCHA_PREVIEW_ENABLED=false takes no pictures', async (t) => {
   const { create, scraper } = await staffed(t, { env: { CAPTCHA_PREVIEW_ENABLED: 'false' } })
@@ -90,8 +98,8 @@ test('desk: CAPTCHA_PREVIEW_ENABLED=false takes no pictures', async (t) => {
   assert.equal((await scraper.put(`${TASKS}/${uuid}/preview`, PNG, 'image/png')).status, 403)
 })
 
-test('desk /domains: who said so, why and when are kept, also of what was taken off', async (t) => {
-  const { admin, operator, scraper } = await staffed(t)
+inBothModes('desk /domains: who said so, why and when are kept, also of what was taken off', async (t, mode) => {
+  const { admin, operator, scraper } = await staffed(t, { mode })
   const path = '/api/v1/captcha/domains'
 
   const added = await admin.post(path, { domain: 'Bücher.org:8443', reason: 'we run it' })
@@ -126,33 +134,48 @@ test('desk /domains: who said so, why and when are kept, also of what was taken 
   )
 })
 
-test('desk GET /audit and /operators: who saw, claimed, released and solved what, and how long it took', async (t) => {
-  const { create, assign, solve, operator, other, admin } = await staffed(t)
-  const { uuid } = await create()
-  await operator.get(`${TASKS}/${uuid}`)
-  await operator.get(`${TASKS}/${uuid}`)
-  await assign(uuid, other)
-  await other.post(`${TASKS}/${uuid}/release`)
-  await assign(uuid)
-  await solve(uuid)
+inBothModes(
+  'desk GET /audit and /operators: who saw, claimed, released and solved what, and how long it took',
+  async (t, mode) => {
+    const { create, assign, solve, operator, other, admin, database } = await staffed(t, { mode })
+    const { uuid } = await create()
+    await operator.get(`${TASKS}/${uuid}`)
+    await operator.get(`${TASKS}/${uuid}`)
+    await admin.get(`${TASKS}/${uuid}`)
+    await assign(uuid, other)
+    await other.post(`${TASKS}/${uuid}/release`)
+    await assign(uuid)
+    await solve(uuid)
 
-  const all = await admin.get(`/api/v1/captcha/audit?uuid=${uuid}`)
-  const page = await admin.get(`/api/v1/captcha/audit?uuid=${uuid}&limit=2`)
-  const next = await admin.get(`/api/v1/captcha/audit?uuid=${uuid}&limit=2&before=${page.body.next_before}`)
-  const { body } = await admin.get('/api/v1/captcha/operators?hours=1')
+    const all = await admin.get(`/api/v1/captcha/audit?uuid=${uuid}`)
+    const page = await admin.get(`/api/v1/captcha/audit?uuid=${uuid}&limit=2`)
+    const next = await admin.get(`/api/v1/captcha/audit?uuid=${uuid}&limit=2&before=${page.body.next_before}`)
+    const { body } = await admin.get('/api/v1/captcha/operators?hours=1')
 
-  const steps = all.body.entries
-    .toReversed()
-    .map((line: { actor: string; action: string }) => `${line.actor} ${line.action}`)
-  assert.deepEqual(steps, ['sid created', 'ann seen', 'bob claimed', 'bob released', 'ann claimed', 'ann solved'])
-  assert.deepEqual(
-    [...page.body.entries, ...next.body.entries].map((line: { audit_id: number }) => line.audit_id),
-    all.body.entries.slice(0, 4).map((line: { audit_id: number }) => line.audit_id),
-  )
-  const [ann, bob] = body.operators
-  assert.deepEqual([ann.operator, ann.claimed, ann.solved, ann.released], ['ann', 1, 1, 0])
-  assert.deepEqual([bob.operator, bob.claimed, bob.solved, bob.released], ['bob', 1, 0, 1])
-  for (const ms of [ann.claim_ms_p50, ann.claim_ms_p95, ann.solve_ms_p50, bob.claim_ms_p50])
-    assert(ms >= 0 && ms < 60_000, `${ms}`)
-  assert.equal(bob.solve_ms_p50, null)
-})
+    const steps = all.body.entries
+      .toReversed()
+      .map((line: { actor: string; action: string }) => `${line.actor} ${line.action}`)
+    assert.deepEqual(steps, [
+      'sid created',
+      'ann seen',
+      'eve seen',
+      'bob claimed',
+      'bob released',
+      'ann claimed',
+      'ann solved',
+    ])
+    assert.deepEqual(
+      [...page.body.entries, ...next.body.entries].map((line: { audit_id: number }) => line.audit_id),
+      all.body.entries.slice(0, 4).map((line: { audit_id: number }) => line.audit_id),
+    )
+    const [ann, bob] = body.operators
+    assert.deepEqual([ann.operator, ann.claimed, ann.solved, ann.released], ['ann', 1, 1, 0])
+    assert.deepEqual([bob.operator, bob.claimed, bob.solved, bob.released], ['bob', 1, 0, 1])
+    for (const ms of [ann.claim_ms_p50, ann.claim_ms_p95, ann.solve_ms_p50, bob.claim_ms_p50])
+      assert(ms >= 0 && ms < 60_000, `${ms}`)
+    assert.equal(bob.solve_ms_p50, null)
+    await database.query(`update captcha_audit set waited_ms = 5e9, held_ms = 5e9`)
+    const { body: slow } = await admin.get('/api/v1/captcha/operators')
+    assert.deepEqual([slow.operators[0].claim_ms_p50, slow.operators[0].solve_ms_p95], [5e9, 5e9])
+  },
+)

@@ -1,10 +1,11 @@
 // The solver frame over HTTP: where it answers, to whom, what it fetches and what it lets through.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import type http from 'node:http'
 import { test, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { MISLEADING_HOSTS, PRIVATE_HOSTS } from '../../outbound/corpus.ts'
-import { staffed, type SetupOptions } from './setup.ts'
+import { inBothModes, setup, staffed, type SetupOptions } from './setup.ts'
 import { ask, startSite } from './site.ts'
 
 const TASKS = '/api/v1/captcha/tasks'
@@ -41,8 +42,8 @@ const page: http.RequestListener = (request, response) => {
   )
 }
 
-test('desk frame: the page is answered on the frame’s host only, and both paths lead there', async (t) => {
-  const { url, operator, task, frameUrl, open } = await framed(t, page)
+inBothModes('desk frame: the page is answered on the frame’s host only, and both paths lead there', async (t, mode) => {
+  const { url, operator, task, frameUrl, open } = await framed(t, page, { mode })
   const { port } = new URL(url)
 
   const shown = await open(frameUrl)
@@ -79,6 +80,56 @@ test('desk frame: it is isolated, and what the site says about that does not cou
   for (const name of ['set-cookie', 'x-frame-options', 'strict-transport-security'])
     assert.equal(headers[name], undefined, name)
   assert.deepEqual([headers['referrer-policy'], headers['cache-control']], ['no-referrer', 'no-store'])
+})
+
+test('desk frame: its host has the pages and nothing else, not even where nobody is asked who they are', async (t) => {
+  const { url } = await setup(t, { env: { CAPTCHA_AUTH: 'off' } })
+  const json = { 'content-type': 'application/json' }
+  const created = await ask(url, `${url}${TASKS}`, {
+    method: 'POST',
+    headers: json,
+    body: '{"url":"https://shop.example/"}',
+  })
+  const { uuid } = JSON.parse(created.text)
+  const there = url.replace('127.0.0.1', 'frame.localhost')
+  const release = `${TASKS}/${uuid}/release`
+  await ask(url, `${url}${TASKS}/${uuid}/assign`, { method: 'POST', headers: json, body: '{"operator_id":"ann"}' })
+
+  const atFrame = [
+    await ask(url, there + release, { method: 'POST' }),
+    await ask(url, there + TASKS),
+    await ask(url, `${there}/ws/captcha`),
+    await ask(url, `${there.toUpperCase().replace('HTTP', 'http')}${release}`, { method: 'POST' }),
+  ]
+  const atConsole = await ask(url, url + release, { method: 'POST' })
+
+  assert.deepEqual(
+    atFrame.map(({ status }) => status),
+    [404, 404, 404, 404],
+  )
+  assert.equal(atConsole.status, 200)
+  await assert.rejects(setup(t, { env: { PUBLIC_URL: 'https://frame.localhost' } }), /FRAME_HOST must be another/)
+})
+
+test('desk frame: what a page asks for is answered before it sends JSON, and nothing of its address is logged', async (t) => {
+  const { task, frameUrl, open, lines } = await framed(t, page)
+  const ticket = new URL(frameUrl).searchParams.get('t') ?? ''
+  const inner = `/internal/solver-frame/${task.uuid}/${ticket}`
+
+  const asked = await open(`${inner}/http/shop.org/api`, { method: 'OPTIONS', headers: { origin: 'null' } })
+  const others = [
+    await open(`${inner}/http/shop.org/api`, { method: 'PUT', body: 'x' }),
+    await open(`${inner}/x`),
+    await open(inner),
+  ]
+
+  assert.deepEqual(
+    [asked.status, asked.headers['access-control-allow-origin'], asked.headers['access-control-allow-headers']],
+    [204, '*', 'content-type'],
+  )
+  for (const { status } of others) assert(status === 404 || status === 405, `${status}`)
+  assert(lines.some((line) => line.includes('/internal/solver-frame/*')))
+  assert(!lines.some((line) => line.includes(ticket)))
 })
 
 test('desk frame: addresses lead through the frame, and only to domains on the list', async (t) => {
@@ -158,6 +209,29 @@ test('desk frame: no cookie, token or address of the console goes out; the page�
     ],
   )
   assert.deepEqual([others.status, trail.body.entries.length], [409, 1])
+})
+
+test('desk frame: whatever a page wants to keep it is shown, and no more is kept than can be handed in', async (t) => {
+  let next = 0
+  const greedy: http.RequestListener = (_request, response) => {
+    const many = Array.from({ length: 60 }, () => `many=1; Path=/${(next += 1)}`)
+    const odd = [
+      `long=1; Path=/${randomBytes(3000).toString('hex')}`,
+      'far=1; Expires=Fri, 01 Jan 99999 00:00:00 GMT; SameSite=whatever this is supposed to mean',
+      'gone=1; Expires=-000001-01-01T00:00:00Z',
+    ]
+    response.writeHead(200, { 'content-type': 'text/html', 'set-cookie': [...odd, ...many] }).end('<p>kept</p>')
+  }
+  const { task, operator, frameUrl, open, solve } = await framed(t, greedy)
+
+  const shown = [await open(frameUrl), await open(frameUrl), await open(frameUrl)].map(({ status }) => status)
+  const { body } = await operator.get(`${TASKS}/${task.uuid}/cookies`)
+  const solved = await solve(task.uuid, operator, { payload: body.cookies })
+
+  assert.deepEqual(shown, [200, 200, 200])
+  assert.deepEqual([...new Set(body.cookies.map((cookie: { name: string }) => cookie.name))], ['far', 'many'])
+  assert.equal(body.cookies.length, 99) // one more is past, and not shown
+  assert.equal(solved.status, 200)
 })
 
 test('desk frame: a ticket is good for one task, for who holds it, and not for long', async (t) => {

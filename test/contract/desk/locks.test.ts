@@ -108,15 +108,20 @@ test('desk: a lock that lapsed counts as none before any loop has seen it, and i
 })
 
 inBothModes('desk: a solve after the lock was lost is refused, whoever has the task now', async (t, mode) => {
-  const { create, assign, solve, expireLock, other } = await staffed(t, { mode })
+  const { create, assign, solve, expireLock, other, admin } = await staffed(t, { mode })
   const [lapsed, taken] = [await create(), await create({ url: 'https://two.example/' })]
   for (const { uuid } of [lapsed, taken]) {
     await assign(uuid)
     await expireLock(uuid)
   }
   const now = await assign(taken.uuid, other)
+  const released = await create({ url: 'https://three.example/' })
+  await assign(released.uuid)
+  await admin.post(`${TASKS}/${released.uuid}/release`)
 
   const late = await solve(lapsed.uuid)
+  const released409 = await solve(released.uuid)
+  const byOther = await solve(released.uuid, other)
   const beaten = await solve(taken.uuid)
   const again = await assign(lapsed.uuid)
   const solved = await solve(lapsed.uuid)
@@ -127,6 +132,7 @@ inBothModes('desk: a solve after the lock was lost is refused, whoever has the t
     [409, 'bob', now.body.locked_until],
   )
   assert.deepEqual([again.status, solved.status], [200, 200])
+  assert.deepEqual([released409.status, byOther.status], [409, 200])
 })
 
 test('desk: an admin steals a lock; the one who had it is fenced out and the trail names both', async (t) => {
@@ -252,8 +258,8 @@ inBothModes('desk: a task that nobody claims expires; a live lock suspends that'
   assert.deepEqual([(await assign(waiting.uuid)).status, (await solve(waiting.uuid)).status], [409, 409])
 })
 
-test('desk DELETE /expired: expires what is overdue and counts each expired task once', async (t) => {
-  const { create, database, admin, operator } = await staffed(t)
+inBothModes('desk DELETE /expired: expires what is overdue and counts each expired task once', async (t, mode) => {
+  const { create, database, admin, operator } = await staffed(t, { mode })
   const [late] = [await create(), await create({ url: 'https://two.example/' })]
   await database.query(
     `update captcha_task set unclaimed_since = clock_timestamp() - interval '1 hour' where uuid = $1`,
@@ -268,8 +274,8 @@ test('desk DELETE /expired: expires what is overdue and counts each expired task
   assert.equal((await operator.get(`${TASKS}/${late.uuid}`)).body.status, 'expired')
 })
 
-test('desk: a task that waits or is held for too long is told once each time', async (t) => {
-  const { create, assign, database, listen, operator } = await staffed(t)
+inBothModes('desk: a task that waits or is held for too long is told once each time', async (t, mode) => {
+  const { create, assign, database, listen, operator } = await staffed(t, { mode })
   const heard = await listen(operator)
   const { uuid } = await create()
   await database.query(`update captcha_task set unclaimed_since = clock_timestamp() - interval '121 seconds'`)
@@ -283,8 +289,9 @@ test('desk: a task that waits or is held for too long is told once each time', a
 })
 
 test('desk: an admin who cancels the job ends the task, and a replay opens it again', async (t) => {
-  const { create, admin, operator, assign, solve, scraper } = await staffed(t)
-  const { uuid } = await create()
+  const { create, admin, operator, assign, solve, scraper, listen } = await staffed(t)
+  const heard = await listen(scraper)
+  const { uuid, id } = await create()
 
   await admin.post(`/admin/jobs/${uuid}/cancel`, { reason: 'not needed' })
   const ended = await operator.get(`${TASKS}/${uuid}`)
@@ -293,9 +300,14 @@ test('desk: an admin who cancels the job ends the task, and a replay opens it ag
   await assign(uuid)
   await solve(uuid)
   await until('solved', async () => (await scraper.get(`${TASKS}/${uuid}`)).body.status === 'solved')
+  const about = { task_id: String(id), uuid, domain: 'shop.example' }
+  const cancelled = await heard.untilType('task_unsolvable')
+  const reopened = await heard.untilType('task_released')
 
   assert.deepEqual(
     [ended.body.status, ended.body.last_error, opened.body.status],
     ['unsolvable', 'not needed', 'pending'],
   )
+  assert.deepEqual(cancelled?.payload, { ...about, reason: 'not needed' })
+  assert.deepEqual(reopened?.payload, { ...about, operator_id: null, reason: 'reopened' })
 })

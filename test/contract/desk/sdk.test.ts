@@ -141,6 +141,20 @@ test('sdk executeWithCaptchaHandling: the cache first, then a person; a session 
   assert.equal(body.entries.length, 1)
 })
 
+test('sdk executeWithCaptchaHandling: a session of another user agent is left alone, and one of its own is asked for', async (t) => {
+  const { reeve, create, solve, solveNext } = await program(t)
+  await solve((await create({ user_agent: 'Agent/1' })).uuid)
+  const orchestrator = {
+    execute: async (_url: string, { headers }: { headers: Record<string, string> }) =>
+      headers['Cookie'] === undefined ? { error_type: 'captcha_required' } : { headers },
+  }
+
+  const running = executeWithCaptchaHandling({ orchestrator, url: URL_, reeve, headers: { 'user-agent': 'Agent/2' } })
+  await solveNext({ payload: [{ name: 'b', value: '2' }] })
+
+  assert.deepEqual(await running, { headers: { 'user-agent': 'Agent/2', Cookie: 'b=2' } })
+})
+
 inBothModes(
   'sdk, the waiting race: a solution before, between and after create, look and wait is never missed',
   async (t, mode) => {

@@ -177,34 +177,37 @@ inBothModes('desk POST /mark-unsolvable: ends an unclaimed or own task for good,
   assert.equal((await scraper.get(`${TASKS}/${held.uuid}`)).body.last_error, 'a blank page')
 })
 
-test('desk GET /sessions/{domain}: one for each proxy and user agent, the newest first; Prefer: wait waits for one', async (t) => {
-  const proxy = 'http://user:secret@10.0.0.1:3128'
-  const { create, solve, scraper, operator } = await staffed(t, { env: { CAPTCHA_PROXIES: proxy } })
-  const plain = await create()
-  const proxied = await create({ proxy_url: proxy, user_agent: 'Agent/1' })
+inBothModes(
+  'desk GET /sessions/{domain}: one for each proxy and user agent, the newest first; Prefer: wait waits for one',
+  async (t, mode) => {
+    const proxy = 'http://user:secret@10.0.0.1:3128'
+    const { create, solve, scraper, operator } = await staffed(t, { mode, env: { CAPTCHA_PROXIES: proxy } })
+    const plain = await create()
+    const proxied = await create({ proxy_url: proxy, user_agent: 'Agent/1' })
 
-  const waiting = scraper.get(`${SESSIONS}/shop.example`, { prefer: 'wait=40' })
-  await solve(plain.uuid)
-  const woken = await waiting
-  await solve(proxied.uuid)
-  const both = await scraper.get(`${SESSIONS}/shop.example`)
-  const shownToOthers = await operator.get(`${TASKS}/${proxied.uuid}`)
+    const waiting = scraper.get(`${SESSIONS}/shop.example`, { prefer: 'wait=40' })
+    await solve(plain.uuid)
+    const woken = await waiting
+    await solve(proxied.uuid)
+    const both = await scraper.get(`${SESSIONS}/shop.example`)
+    const shownToOthers = await operator.get(`${TASKS}/${proxied.uuid}`)
 
-  assert.equal(woken.body.session.task_uuid, plain.uuid)
-  assert.deepEqual(
-    both.body.sessions.map((session: Record<string, unknown>) => [
-      session['task_uuid'],
-      session['proxy_url'],
-      session['user_agent'],
-    ]),
-    [
-      [proxied.uuid, `${proxy}/`, 'Agent/1'],
-      [plain.uuid, null, null],
-    ],
-  )
-  assert.equal(shownToOthers.body.proxy_url, 'http://user:***@10.0.0.1:3128/')
-  assert.equal((await scraper.get(`${SESSIONS}/not%20a%20domain`)).status, 422)
-})
+    assert.equal(woken.body.session.task_uuid, plain.uuid)
+    assert.deepEqual(
+      both.body.sessions.map((session: Record<string, unknown>) => [
+        session['task_uuid'],
+        session['proxy_url'],
+        session['user_agent'],
+      ]),
+      [
+        [proxied.uuid, `${proxy}/`, 'Agent/1'],
+        [plain.uuid, null, null],
+      ],
+    )
+    assert.equal(shownToOthers.body.proxy_url, 'http://user:***@10.0.0.1:3128/')
+    assert.equal((await scraper.get(`${SESSIONS}/not%20a%20domain`)).status, 422)
+  },
+)
 
 inBothModes(
   'desk DELETE /sessions/{domain} and POST /report-bad: the session is gone, and that is told',
@@ -242,36 +245,39 @@ inBothModes(
   },
 )
 
-test('desk POST /reveal: an admin sees any solution, an operator their own, and both leave a line', async (t) => {
-  const { create, solve, operator, other, admin, scraper } = await staffed(t)
-  const { uuid } = await create()
-  const reveal = (by = operator, body: object = { reason: 'a complaint' }) => by.post(`${TASKS}/${uuid}/reveal`, body)
-  const early = await reveal(admin)
-  await solve(uuid, operator, { type: 'token', payload: 'tok' })
+inBothModes(
+  'desk POST /reveal: an admin sees any solution, an operator their own, and both leave a line',
+  async (t, mode) => {
+    const { create, solve, operator, other, admin, scraper } = await staffed(t, { mode })
+    const { uuid } = await create()
+    const reveal = (by = operator, body: object = { reason: 'a complaint' }) => by.post(`${TASKS}/${uuid}/reveal`, body)
+    const early = await reveal(admin)
+    await solve(uuid, operator, { type: 'token', payload: 'tok' })
 
-  const answers = [
-    await reveal(),
-    await reveal(other),
-    await reveal(admin),
-    await reveal(scraper),
-    await reveal(admin, {}),
-  ]
-  const { body } = await admin.get(`/api/v1/captcha/audit?action=revealed&uuid=${uuid}`)
+    const answers = [
+      await reveal(),
+      await reveal(other),
+      await reveal(admin),
+      await reveal(scraper),
+      await reveal(admin, {}),
+    ]
+    const { body } = await admin.get(`/api/v1/captcha/audit?action=revealed&uuid=${uuid}`)
 
-  assert.equal(early.status, 409)
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    [200, 403, 200, 403, 422],
-  )
-  assert.deepEqual(answers[2]?.body, { uuid, type: 'token', payload: 'tok', user_agent: null, notes: null })
-  assert.deepEqual(
-    body.entries.map((line: { actor: string; detail: string }) => [line.actor, line.detail]),
-    [
-      ['eve', 'a complaint'],
-      ['ann', 'a complaint'],
-    ],
-  )
-})
+    assert.equal(early.status, 409)
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 403, 200, 403, 422],
+    )
+    assert.deepEqual(answers[2]?.body, { uuid, type: 'token', payload: 'tok', user_agent: null, notes: null })
+    assert.deepEqual(
+      body.entries.map((line: { actor: string; detail: string }) => [line.actor, line.detail]),
+      [
+        ['eve', 'a complaint'],
+        ['ann', 'a complaint'],
+      ],
+    )
+  },
+)
 
 inBothModes('desk: a session that expires is gone, and that is told', async (t, mode) => {
   const { create, solve, scraper, database, listen, operator } = await staffed(t, { mode })

@@ -14,14 +14,15 @@ const KEEP = `
       on conflict (uuid, domain, path, name) do update
      set host_only = excluded.host_only, value = excluded.value, secure = excluded.secure, http_only = excluded.http_only,
          same_site = excluded.same_site, expires_at = excluded.expires_at, captured_at = clock_timestamp()`
-const COUNT_OTHERS = `
-  select count(*)::integer as count from captcha_cookie where uuid = $1 and not name = any ($2)`
+const SELECT_NAMES = `select domain, path, name from captcha_cookie where uuid = $1`
 const LIVE = `
   select domain, path, name, host_only, value, secure, http_only, same_site, expires_at from captcha_cookie
    where uuid = $1 and (expires_at is null or expires_at > clock_timestamp()) order by name, domain, path`
 
 const COOKIES_MAX = 100
 const LINE_CHARS_MAX = 8192
+const PATH_CHARS_MAX = 1024
+const AGE_MS_MAX = 400 * 86_400_000 // as browsers have it
 
 export interface Captured {
   name: string
@@ -35,7 +36,7 @@ export interface Captured {
   expiresAt: Date | null
 }
 
-/** Null: no cookie, or one for a host that is not the page's. */
+/** Null: no cookie, one for a host that is not the page's, or one that is too long to be kept. */
 export function parseSetCookie(line: string, url: URL, now: Date): Captured | null {
   if (line.length > LINE_CHARS_MAX) return null
   const [pair = '', ...parts] = line.split(';')
@@ -51,25 +52,27 @@ export function parseSetCookie(line: string, url: URL, now: Date): Captured | nu
   )
   const named = (attributes.get('domain') ?? '').replace(/^\./, '').toLowerCase()
   if (named !== '' && !(isSubdomain(url.hostname, named) && named.includes('.'))) return null
-  const path = attributes.get('path') ?? ''
+  const said = attributes.get('path') ?? ''
+  const path = said.startsWith('/') ? said : url.pathname.replace(/\/[^/]*$/, '') || '/'
+  if (path.length > PATH_CHARS_MAX || !/^[\x20-\x7e]*$/.test(path)) return null
   return {
     name,
     value,
     domain: named === '' ? url.hostname : named,
     hostOnly: named === '',
-    path: path.startsWith('/') ? path : url.pathname.replace(/\/[^/]*$/, '') || '/',
+    path,
     secure: attributes.has('secure'),
     httpOnly: attributes.has('httponly'),
-    sameSite: attributes.get('samesite') ?? null,
+    sameSite: /^(?:strict|lax|none)$/i.exec(attributes.get('samesite') ?? '')?.[0] ?? null,
     expiresAt: expiryOf(attributes, now),
   }
 }
 
 function expiryOf(attributes: ReadonlyMap<string, string>, now: Date): Date | null {
   const maxAge = attributes.get('max-age')
-  if (maxAge !== undefined && /^-?\d{1,10}$/.test(maxAge)) return new Date(now.getTime() + Number(maxAge) * 1000)
-  const expires = Date.parse(attributes.get('expires') ?? '')
-  return Number.isNaN(expires) ? null : new Date(expires)
+  const isAge = maxAge !== undefined && /^-?\d{1,10}$/.test(maxAge)
+  const at = isAge ? now.getTime() + Number(maxAge) * 1000 : Date.parse(attributes.get('expires') ?? '')
+  return Number.isNaN(at) ? null : new Date(Math.min(Math.max(at, 0), now.getTime() + AGE_MS_MAX))
 }
 
 const isSubdomain = (host: string, domain: string): boolean => host === domain || host.endsWith(`.${domain}`)
@@ -80,6 +83,10 @@ function goesTo(cookie: Captured, url: URL): boolean {
     url.pathname === cookie.path || url.pathname.startsWith(cookie.path.endsWith('/') ? cookie.path : `${cookie.path}/`)
   return isHost && isPath && (!cookie.secure || url.protocol === 'https:')
 }
+
+type Key = Pick<Captured, 'domain' | 'path' | 'name'>
+
+const keyOf = ({ domain, path, name }: Key): string => `${domain} ${path} ${name}`
 
 export interface CookieJar {
   keep(uuid: string, url: URL, lines: readonly string[], now: Date): Promise<void>
@@ -108,14 +115,16 @@ export function openCookieJar(database: Database, sealer: Sealer): CookieJar {
       const cookies = new Map(
         lines.flatMap((line) => {
           const cookie = parseSetCookie(line, url, now)
-          return cookie === null ? [] : [[`${cookie.domain} ${cookie.path} ${cookie.name}`, cookie] as const]
+          return cookie === null ? [] : [[keyOf(cookie), cookie] as const]
         }),
       )
       if (cookies.size === 0) return
-      const names = [...cookies.values()].map(({ name }) => name)
-      const [row] = await database.query<{ count: number }>(COUNT_OTHERS, [uuid, names])
-      const room = COOKIES_MAX - (row?.count ?? 0)
-      const rows = [...cookies.values()].slice(0, Math.max(0, room)).map((cookie) => ({
+      const kept = new Set((await database.query<Key>(SELECT_NAMES, [uuid])).map(keyOf))
+      const isKept = (cookie: Captured) => kept.has(keyOf(cookie))
+      const changed = [...cookies.values()].filter(isKept)
+      const added = [...cookies.values()].filter((cookie) => !isKept(cookie))
+      const room = Math.max(0, COOKIES_MAX - kept.size)
+      const rows = [...changed, ...added.slice(0, room)].map((cookie) => ({
         uuid,
         ...cookie,
         host_only: cookie.hostOnly,

@@ -2,6 +2,7 @@
 // no cookie, no token and no address of the console goes out, and no cookie, policy or redirect comes in by itself.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../../core/config.ts'
+import { HttpProblem } from '../../../core/http/problem.ts'
 
 const SENT_ON = ['accept', 'accept-language', 'content-type', 'cache-control', 'pragma'] as const
 const GIVEN_BACK = ['content-type', 'content-language'] as const
@@ -27,6 +28,14 @@ export function hostsOf(request: FastifyRequest, frameHost: string, config: Pick
 /** By the name alone: the port is the same server's. */
 export const isFrameHost = (request: FastifyRequest, frameHost: string): boolean =>
   request.hostname.toLowerCase() === frameHost.replace(/:\d+$/, '')
+
+/**
+ * A script of a page can reach the host that it came from, whatever the policy: there the desk has its pages and nothing
+ * else, so that it is not even to be trusted that nobody is asked who they are (CAPTCHA_AUTH=off).
+ */
+export const refuseAtFrameHost = (frameHost: string) => async (request: FastifyRequest) => {
+  if (isFrameHost(request, frameHost)) throw new HttpProblem(404, 'not_found', 'Not Found')
+}
 
 export function sentHeaders(
   request: FastifyRequest,

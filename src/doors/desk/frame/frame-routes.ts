@@ -69,11 +69,10 @@ export const frameRoutes =
       })
       return { uuid: task.uuid, cookies }
     })
-
-    await app.register(pageRoutes(desk, frame))
   }
 
-const pageRoutes =
+/** What the frame's host answers. */
+export const framePageRoutes =
   (desk: Desk, frame: Frame): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { FRAME_HOST: frameHost } = desk.settings
@@ -115,6 +114,26 @@ const pageRoutes =
         if (admitted === null) return reply
         if (place === null) return note(reply, 404, 'Not found', 'This is not an address of the frame.')
         return showPage(desk, frame, { ...admitted, url: place.url, depth, request, reply })
+      },
+    })
+
+    // Whatever else a page asks for below there has a ticket in it too: known here, it is not written into the log.
+    app.route({
+      method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+      url: `${FRAME_PATH}/*`,
+      bodyLimit: BODY_BYTES_MAX,
+      schema: { hide: true },
+      handler: async (request, reply) => {
+        isolate(reply, hostsOf(request, frameHost, desk.config), { isInner: false })
+        if (request.method !== 'OPTIONS') return note(reply, 404, 'Not found', 'This is not an address of the frame.')
+        // A page that has no origin asks before it sends JSON, even to where it came from.
+        return reply
+          .code(204)
+          .headers({
+            'access-control-allow-methods': 'GET, HEAD, POST',
+            'access-control-allow-headers': 'content-type',
+          })
+          .send()
       },
     })
   }

@@ -6,12 +6,14 @@ import { resolve } from './frame-url.ts'
 import { rewriteCss } from './rewrite-css.ts'
 
 const CHUNK_CHARS = 65_536 // between two of them others have their turn
+const FOREIGN_MAX = 5000
 
 const ADDRESSES = new Set(['href', 'src', 'action', 'formaction', 'poster', 'data', 'background', 'xlink:href'])
 const SETS = new Set(['srcset', 'imagesrcset'])
 const LEFT_OUT = new Set(['ping', 'manifest', 'target', 'formtarget', 'attributionsrc'])
 const LEFT_OUT_METAS = /^(?:content-security-policy(?:-report-only)?|x-frame-options|set-cookie)$/i
-const REFRESH = /^(\s*[\d.]+\s*[;,]?\s*(?:url\s*=\s*)?)(['"]?)([^'"]*)\2\s*$/i
+/** All before the address. Nothing in it need be given back, so that it costs no more than its length. */
+const REFRESH = /^\s*[\d.]+\s*[;,]?\s*(?:url\s*=\s*)?/i
 
 type StartTag = Parameters<RewritingStream['emitStartTag']>[0]
 
@@ -22,6 +24,13 @@ export interface Leading {
   lead(url: URL, isFrame: boolean): string | null
   /** For a page that is not shown at its own place in the frame. */
   base: string | null
+}
+
+/** The parser is slow with many of these inside each other: it keeps a list of them, and puts each new one at its beginning. */
+export function isTooDeep(html: string): boolean {
+  let count = 0
+  for (const _foreign of html.matchAll(/<(?:svg|math)\b/gi)) if ((count += 1) > FOREIGN_MAX) return true
+  return false
 }
 
 export async function rewriteHtml(html: string, leading: Leading): Promise<string> {
@@ -117,11 +126,18 @@ function valueOf(name: string, value: string, { isFrame, isRefresh, lead }: Chan
   if (ADDRESSES.has(name)) return lead(value, isFrame)
   if (SETS.has(name)) return leadSet(value, lead)
   if (name === 'style') return rewriteCss(value, lead)
-  if (isRefresh && name === 'content') {
-    const [, before = '', , address = ''] = REFRESH.exec(value) ?? []
-    return address === '' ? value : `${before}${lead(address)}`
-  }
+  if (isRefresh && name === 'content') return leadRefresh(value, lead)
   return value
+}
+
+/** `5; url='/next'`: in quotes up to the next one, as a browser reads it. */
+function leadRefresh(value: string, lead: (address: string) => string): string {
+  const before = REFRESH.exec(value)?.[0]
+  if (before === undefined) return value
+  const rest = value.slice(before.length)
+  const quote = /^['"]/.exec(rest)?.[0]
+  const address = (quote === undefined ? rest : (rest.slice(1).split(quote, 1)[0] ?? '')).trim()
+  return address === '' ? value : `${before}${lead(address)}`
 }
 
 const leadSet = (set: string, lead: (address: string) => string): string =>

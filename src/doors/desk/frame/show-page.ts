@@ -10,7 +10,7 @@ import { notePage, taskPage } from './frame-page.ts'
 import { framed, resolve, type Depth } from './frame-url.ts'
 import type { Frame } from './open-frame.ts'
 import { rewriteCss } from './rewrite-css.ts'
-import { rewriteHtml } from './rewrite-html.ts'
+import { isTooDeep, rewriteHtml } from './rewrite-html.ts'
 
 /** What is rewritten is held to less than what is passed on. */
 const TEXT_BYTES_MAX = 3 * 1024 * 1024
@@ -113,6 +113,7 @@ async function madeToFit(
   }
   const text = decode(answer.body, charset)
   reply.header('content-type', `${type}; charset=utf-8`)
+  if (isHtml && isTooDeep(text)) return notePage('The page cannot be shown', 'Too many pictures are drawn in it.')
   if (isHtml) return rewriteHtml(text, { page: url, lead, base })
   return rewriteCss(text, (address) => {
     const target = resolve(address, url)
