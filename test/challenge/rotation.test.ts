@@ -7,7 +7,7 @@ import { freshDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
 const LANES = 6
-const REQUESTS_PER_PHASE = 60
+const REQUESTS_PER_PHASE = 30
 const LATER = '@2999-01-01T00:00:00Z'
 const OVER = '@2020-01-01T00:00:00Z'
 const NEW_SOLVER_KEY = { keyId: 'solver-kid-2', secret: 'a new secret' }

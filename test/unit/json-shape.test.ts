@@ -9,7 +9,7 @@ describe('the shape of JSON', () => {
     const outside = [deep, `"a"${deep}`, String.raw`"\\"${deep}`, String.raw`"\"\\"${deep}`, `"${deep}" ${deep}`]
 
     assert.deepEqual(
-      inString.map(excessOf),
+      inString.map((text) => excessOf(text)),
       inString.map(() => null),
     )
     for (const text of outside) assert.match(excessOf(text) ?? '', /nested deeper/)
@@ -21,6 +21,15 @@ describe('the shape of JSON', () => {
 
     assert.match(excessOf(members(60_000, (index) => `k${index}`)) ?? '', /different keys/)
     assert.equal(excessOf(members(60_000, () => 'k')), null)
+  })
+
+  test('arrays, objects and values are counted where there is a limit to them', () => {
+    const most = { containers: 3, values: 4 }
+
+    assert.equal(excessOf('[[1,2],{"a":"[[[,,,,"},3]', most), null)
+    assert.match(excessOf('[[],[],[]]', most) ?? '', /arrays and objects/)
+    assert.match(excessOf('[1,2,3,4,5]', most) ?? '', /4 values/)
+    assert.equal(excessOf(JSON.stringify(Array.from({ length: 100_000 }, () => []))), null)
   })
 
   test('a string that never ends is for the parser to refuse', () => {

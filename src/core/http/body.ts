@@ -1,6 +1,6 @@
 // Bodies as they may come in: UTF-8, no deeper than anything that walks them can bear, and with nothing in a string that
 // PostgreSQL cannot store. What is refused here never reaches a schema.
-import { excessOf } from './json-shape.ts'
+import { excessOf, type ShapeMax } from './json-shape.ts'
 import { HttpProblem } from './problem.ts'
 
 export const BODY_BYTES_MAX = 5 * 1024 * 1024
@@ -10,10 +10,10 @@ export const STRANGER_BYTES_MAX = 64 * 1024
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** An empty body is undefined: whether one is needed is the schema's business. */
-export function parseJson(bytes: Uint8Array): unknown {
+export function parseJson(bytes: Uint8Array, most?: ShapeMax): unknown {
   if (bytes.length === 0) return undefined
   const text = decode(bytes)
-  const excess = excessOf(text)
+  const excess = excessOf(text, most)
   if (excess !== null) throw invalid(excess)
   const value = parse(text)
   // Only an escape can put a NUL or half a surrogate pair into a string that was valid UTF-8.

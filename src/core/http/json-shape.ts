@@ -7,13 +7,25 @@ const KEYS_MAX = 50_000
 const KEY_CHARS_MIN = 4 // "": two quotes, a colon and a value
 
 const QUOTE = 0x22
+const COMMA = 0x2c
 const COLON = 0x3a
 const BACKSLASH = 0x5c
 
+/** For whoever copies what was read, which costs more than to read it. */
+export interface ShapeMax {
+  /** Arrays and objects. */
+  containers: number
+  values: number
+}
+
+const ANY: ShapeMax = { containers: Infinity, values: Infinity }
+
 /** A sentence if it is too much of something. Whether it is JSON at all is for the parser to say. */
-export function excessOf(text: string): string | null {
+export function excessOf(text: string, most: ShapeMax = ANY): string | null {
   const keys = text.length > KEYS_MAX * KEY_CHARS_MIN ? new Set<string>() : null
   let depth = 0
+  let containers = 0
+  let values = 1
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index)
     if (unit === QUOTE) {
@@ -25,9 +37,14 @@ export function excessOf(text: string): string | null {
       index = end
     } else if (unit === 0x5b || unit === 0x7b) {
       depth += 1
+      containers += 1
+      if (containers > most.containers) return `The JSON has more than ${most.containers} arrays and objects.`
       if (depth > DEPTH_MAX) return `The JSON is nested deeper than ${DEPTH_MAX} levels.`
     } else if (unit === 0x5d || unit === 0x7d) {
       depth -= 1
+    } else if (unit === COMMA) {
+      values += 1
+      if (values > most.values) return `The JSON has more than ${most.values} values.`
     }
   }
   return null

@@ -77,11 +77,13 @@ describe('challenge auth', () => {
         await send(text.slice(1)),
         await send(`[${text}]`),
         await send({ ...good, nul: '\0' }),
+        await send({ ...good, many: Array.from({ length: 60_000 }, () => []) }),
+        await send({ ...good, many: Array.from({ length: 260_000 }, () => 1) }),
         await send({ ...good, api_version: 'v1' }),
         await send({ ...good, challenge_id: undefined }),
       ]
     }
-    const bad = ['INVALID_JSON', 'INVALID_JSON', 'INVALID_JSON', 'UNSUPPORTED_VERSION', 'MISSING_CHALLENGE_ID']
+    const bad = [...Array.from({ length: 5 }, () => 'INVALID_JSON'), 'UNSUPPORTED_VERSION', 'MISSING_CHALLENGE_ID']
 
     const solve = await codesOf('/solve', SOLVER_KEY, solveBody('c1', CALLBACK, { filler }))
     const callback = { api_version: 'v2.1', challenge_id: 'c1', status: 'success', answer: filler }

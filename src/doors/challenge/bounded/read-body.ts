@@ -1,12 +1,15 @@
 import { parseJson } from '../../../core/http/body.ts'
 import { HttpProblem } from '../../../core/http/problem.ts'
 
+// What a thread has read is copied to the main one: 50,000 of the one or 250,000 of the other take it 20 ms.
+const SHAPE_MAX = { containers: 50_000, values: 250_000 }
+
 /** What a body says, or why it cannot be read. */
 export type Read = { ok: true; value: unknown } | { ok: false; message: string }
 
 export function readBody(bytes: Uint8Array): Read {
   try {
-    return { ok: true, value: parseJson(bytes) }
+    return { ok: true, value: parseJson(bytes, SHAPE_MAX) }
   } catch (error) {
     if (error instanceof HttpProblem) return { ok: false, message: error.message }
     throw error
