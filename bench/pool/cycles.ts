@@ -28,10 +28,10 @@ export async function measureCycles(
       return registerWorkers(reeve, owner, names)
     }),
   )
-  const over = new AbortController()
+  const over = { isAsked: false, isDone: false }
   let done = 0
   const working = crews.flat().map(async (worker) => {
-    while (!over.signal.aborted) {
+    while (!over.isDone) {
       const found = await poll(reeve, worker)
       if (found !== null) await submit(reeve, worker, found.assigned)
     }
@@ -39,7 +39,7 @@ export async function measureCycles(
   // Twice as many clients as can be served at once: a worker never waits for one.
   const more = replicas === 1 ? {} : { replicas, quorum: Math.floor(replicas / 2) + 1 }
   const asking = Array.from({ length: Math.ceil((2 * count) / replicas) }, async () => {
-    while (!over.signal.aborted) {
+    while (!over.isAsked) {
       await cycle(reeve, client, more)
       done += 1
     }
@@ -48,9 +48,10 @@ export async function measureCycles(
   const [before, started] = [done, performance.now()]
   await sleep(seconds * 1000)
   const perSec = ((done - before) / (performance.now() - started)) * 1000
-  over.abort()
-  await Promise.all(asking)
-  // The workers are in their last poll: one job each ends it.
+  over.isAsked = true
+  await Promise.all(asking) // the workers go on until every client has its answer
+  over.isDone = true
+  // They are in their last poll: one job each ends it.
   await Promise.all(crews.flat().map(() => reeve.http.post('/v1/jobs', { payload: {} }, { ...client })))
   await Promise.all(working)
   return { workers: count, replicas, perSec }

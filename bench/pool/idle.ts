@@ -7,8 +7,8 @@ import type { Latency } from './dispatch.ts'
 import type { Reeve } from './server.ts'
 import { poll, registerWorkers, submit, type BenchWorker } from './workers.ts'
 
-const SETTLE_MS = 4000
-const WATCH_MS = 8000
+const SETTLE_MS = 3000
+const WATCH_MS = 5000
 const SAMPLES = 200
 const PAUSE_MS = 10
 

@@ -7,7 +7,7 @@ import type { Teardown } from '../teardown.ts'
 import { openHttp, type Http } from './http.ts'
 
 const PASSWORD = 'bench password'
-const START_MS_MAX = 30_000
+const START_MS_MAX = 120_000 // migrations wait for the disk, and others may have left it much to write
 
 export interface Account {
   authorization: string

@@ -1,4 +1,5 @@
 // A replicated job and what its replicas have brought so far, in one snapshot.
+import { batched } from '../../core/batch.ts'
 import type { Database, Queryable } from '../../core/database.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
 import type { JobEnd } from './callbacks.ts'
@@ -13,19 +14,35 @@ const INSERT = `
 
 // Votes and tasks together: a replica that ends between two looks would be in neither.
 const READ = `
-  select q.lane_id, q.quorum, q.replicas, q.replicas_max, q.issued, q.vote, q.touches,
+  select q.job_id, q.lane_id, q.quorum, q.replicas, q.replicas_max, q.issued, q.vote, q.touches,
          ${moment('q.accepted_at')} as accepted_at, ${moment('q.deadline_at')} as deadline_at,
          array(select t.job_id from pool_tasks t where t.quorum_id = q.job_id) as outstanding,
          coalesce((select json_agg(json_build_object('assignment_id', r.assignment_id, 'vote', r.vote,
                                                      'counts', w.banned_at is null) order by r.finished_at, r.assignment_id)
                      from pool_results r join pool_workers w on w.worker_id = r.worker_id
                     where r.quorum_id = q.job_id), '[]') as votes
-    from pool_quorums q where q.job_id = $1`
+    from pool_quorums q where q.job_id = any($1::uuid[])`
 
-const CLAIM_ISSUE = `
-  update pool_quorums set issued = issued + $3, settled = $4 where job_id = $1 and issued = $2 returning job_id`
+// Rows are locked in the order of their ids, as wherever several of them change in one statement.
+const CLAIM_ISSUES = `
+  with asked as materialized (
+    select * from json_to_recordset($1) as r (job_id uuid, issued smallint, count smallint, touches integer)
+  ), locked as materialized (
+    select job_id from pool_quorums where job_id in (select job_id from asked) order by job_id for no key update
+  )
+  update pool_quorums q set issued = q.issued + asked.count, settled = asked.touches
+    from locked join asked on asked.job_id = locked.job_id
+   where q.job_id = locked.job_id and q.issued = asked.issued
+  returning q.job_id`
 
-const MARK_SETTLED = `update pool_quorums set settled = greatest(settled, $2) where job_id = $1`
+const MARK_SETTLED = `
+  with asked as materialized (
+    select * from json_to_recordset($1) as r (job_id uuid, touches integer)
+  ), locked as materialized (
+    select job_id from pool_quorums where job_id in (select job_id from asked) order by job_id for no key update
+  )
+  update pool_quorums q set settled = greatest(q.settled, asked.touches)
+    from locked join asked on asked.job_id = locked.job_id where q.job_id = locked.job_id`
 
 const DECIDE = `
   with decided as (select * from json_to_recordset($1) as r (job_id uuid, vote text)), gone as (
@@ -102,31 +119,79 @@ export const judgeEffect = (jobId: string, vote: string): Effect => ({ sql: JUDG
 /** A worker is banned: every undecided quorum in which it has voted is to be looked at again. */
 export const touchVotesOf = (workerId: number): Effect => ({ sql: TOUCH_VOTED, row: { worker_id: workerId } })
 
-export async function readQuorum(database: Database, quorumId: string): Promise<QuorumState | null> {
-  type Row = Omit<QuorumState, 'laneId' | 'replicasMax' | 'acceptedAt' | 'deadlineAt'> & {
-    lane_id: string
-    replicas_max: number
-    accepted_at: string
-    deadline_at: string
+export interface QuorumStore {
+  read(quorumId: string): Promise<QuorumState | null>
+  markSettled(quorumId: string, touches: number): Promise<void>
+  /** Results that came after the decision. */
+  judgeLate(quorumId: string, vote: string): Promise<void>
+}
+
+/** Calls that come together share a statement. */
+export function openQuorumStore({ hot }: Database): QuorumStore {
+  const read = batched<string, { state: QuorumState | null }>({
+    async run(quorumIds) {
+      const rows = await hot.query<QuorumRow>(READ, [quorumIds])
+      const stateOf = new Map(rows.map((row) => [row.job_id, stateFrom(row)]))
+      return quorumIds.map((quorumId) => ({ state: stateOf.get(quorumId) ?? null }))
+    },
+  })
+  const write = (sql: string) =>
+    batched<{ job_id: string }, true>({
+      keyOf: (row) => row.job_id,
+      async run(rows) {
+        await hot.query(sql, [JSON.stringify(rows)])
+        return rows.map(() => true)
+      },
+    })
+  const [markSettled, judgeLate] = [write(MARK_SETTLED), write(JUDGE)]
+  return {
+    read: async (quorumId) => (await read(quorumId)).state,
+    async markSettled(quorumId, touches) {
+      const row = { job_id: quorumId, touches }
+      await markSettled(row)
+    },
+    async judgeLate(quorumId, vote) {
+      const row = { job_id: quorumId, vote }
+      await judgeLate(row)
+    },
   }
-  const [row] = await database.hot.query<Row>(READ, [quorumId])
-  if (row === undefined) return null
-  const { lane_id: laneId, replicas_max: replicasMax, accepted_at: acceptedAt, deadline_at: deadlineAt, ...rest } = row
-  return { ...rest, laneId: Number(laneId), replicasMax, acceptedAt, deadlineAt }
 }
 
-/** False: somebody else has issued some meanwhile. */
-export async function claimIssue(tx: Queryable, quorumId: string, state: QuorumState, count: number): Promise<boolean> {
-  return (await tx.query(CLAIM_ISSUE, [quorumId, state.issued, count, state.touches])).length > 0
+interface QuorumRow extends Omit<QuorumState, 'laneId' | 'replicasMax' | 'acceptedAt' | 'deadlineAt'> {
+  job_id: string
+  lane_id: string
+  replicas_max: number
+  accepted_at: string
+  deadline_at: string
 }
 
-export const markSettled = async (database: Database, quorumId: string, touches: number): Promise<void> =>
-  void (await database.query(MARK_SETTLED, [quorumId, touches]))
+const stateFrom = (row: QuorumRow): QuorumState => ({
+  laneId: Number(row.lane_id),
+  quorum: row.quorum,
+  replicas: row.replicas,
+  replicasMax: row.replicas_max,
+  issued: row.issued,
+  vote: row.vote,
+  touches: row.touches,
+  acceptedAt: row.accepted_at,
+  deadlineAt: row.deadline_at,
+  outstanding: row.outstanding,
+  votes: row.votes,
+})
 
-/** Results that came after the decision. */
-export async function judgeLate(database: Database, quorumId: string, vote: string): Promise<void> {
-  const { sql, row } = judgeEffect(quorumId, vote)
-  await database.query(sql, [JSON.stringify([row])])
+/** Those that nobody else has issued for meanwhile. */
+export async function claimIssues(
+  tx: Queryable,
+  asked: readonly { quorumId: string; state: QuorumState; count: number }[],
+): Promise<ReadonlySet<string>> {
+  const rows = asked.map(({ quorumId, state, count }) => ({
+    job_id: quorumId,
+    issued: state.issued,
+    count,
+    touches: state.touches,
+  }))
+  const claimed = await tx.query<{ job_id: string }>(CLAIM_ISSUES, [JSON.stringify(rows)])
+  return new Set(claimed.map((row) => row.job_id))
 }
 
 export async function readEnd(database: Database, assignmentId: number): Promise<JobEnd> {

@@ -3,6 +3,7 @@
 // what follows: make the replicas that are missing, or end the job with what enough of them agree on. It is done right after
 // the touch, and by a loop for whoever died in between. Doing it twice changes nothing: the ledger ends a job once.
 import type { Logger } from 'pino'
+import { batched } from '../../core/batch.ts'
 import type { Database } from '../../core/database.ts'
 import type { Job } from '../../core/ledger/job.ts'
 import type { Ledger } from '../../core/ledger/ledger.ts'
@@ -11,15 +12,14 @@ import { newJobId } from '../../core/random.ts'
 import { callbackBody, type Callbacks, type JobEnd } from './callbacks.ts'
 import { payloadOf, POOL_KIND, type PoolPayload } from './payload.ts'
 import {
-  claimIssue,
+  claimIssues,
   decideEffect,
   findUnsettled,
   judgeEffect,
-  judgeLate,
-  markSettled,
+  openQuorumStore,
   readEnd,
-  readQuorum,
   type QuorumState,
+  type QuorumStore,
 } from './quorum-store.ts'
 import { decide, type Decision } from './tally.ts'
 import { insertTasks, removeTask } from './tasks.ts'
@@ -45,7 +45,14 @@ export interface QuorumDeps {
   onIssued(): void
 }
 
-export function openQuorums(deps: QuorumDeps): Quorums {
+interface Settling extends QuorumDeps {
+  store: QuorumStore
+  issue(issue: Issue): Promise<true>
+}
+
+export function openQuorums(given: QuorumDeps): Quorums {
+  const issue = batched<Issue, true>({ keyOf: ({ job }) => job.jobId, run: (issues) => issueAll(given, issues) })
+  const deps: Settling = { ...given, store: openQuorumStore(given.database), issue }
   const running = new Map<string, Promise<void>>()
   /** One at a time for each: what is touched meanwhile is looked at afterwards. */
   const settleNow = async (quorumId: string): Promise<void> => {
@@ -80,10 +87,9 @@ export function openQuorums(deps: QuorumDeps): Quorums {
   }
 }
 
-async function settleOnce(deps: QuorumDeps, quorumId: string): Promise<void> {
-  const { database, ledger } = deps
-  const state = await readQuorum(database, quorumId)
-  const job = await ledger.get(quorumId)
+async function settleOnce(deps: Settling, quorumId: string): Promise<void> {
+  const { store, ledger } = deps
+  const [state, job] = await Promise.all([store.read(quorumId), ledger.get(quorumId)])
   const payload = job === null ? null : payloadOf(job)
   if (state === null || job === null || payload === null) return
   if (job.state === 'done' || job.state === 'dead') return tidyUp(deps, quorumId, state)
@@ -92,9 +98,9 @@ async function settleOnce(deps: QuorumDeps, quorumId: string): Promise<void> {
   const decision = decide({ votes, quorum, replicas, replicasMax, issued, outstanding: outstanding.length })
   switch (decision.what) {
     case 'wait':
-      return markSettled(database, quorumId, state.touches)
+      return store.markSettled(quorumId, state.touches)
     case 'issue':
-      return issue(deps, job, payload, state, decision.count)
+      return void (await deps.issue({ job, payload, state, count: decision.count }))
     case 'agreed':
     case 'split': {
       const hasEnded = await end(deps, job, payload, state, decision)
@@ -103,26 +109,44 @@ async function settleOnce(deps: QuorumDeps, quorumId: string): Promise<void> {
   }
 }
 
-async function issue(deps: QuorumDeps, job: Job, payload: PoolPayload, state: QuorumState, count: number) {
-  const { database, ledger, onIssued } = deps
-  const quorumId = job.jobId
-  const replicaOf = { quorumId, quorum: state.quorum, acceptedAt: state.acceptedAt, deadlineAt: state.deadlineAt }
-  const jobIds = Array.from({ length: count }, () => newJobId())
+interface Issue {
+  job: Job
+  payload: PoolPayload
+  state: QuorumState
+  count: number
+}
+
+/** Replicas of many jobs in one transaction. */
+async function issueAll({ database, ledger, onIssued }: QuorumDeps, issues: readonly Issue[]): Promise<true[]> {
   await database.hot.transaction(async (tx) => {
-    if (!(await claimIssue(tx, quorumId, state, count))) return
-    const { priority, accountId, traceId } = job
-    const replica = { ...payload, callback_url: null, quorum_id: quorumId }
+    const asked = issues.map(({ job, state, count }) => ({ quorumId: job.jobId, state, count }))
+    const claimed = await claimIssues(tx, asked)
+    const replicas = issues.filter(({ job }) => claimed.has(job.jobId)).flatMap(replicasOf)
     await ledger.submitIn(
       tx,
-      jobIds.map((jobId) => ({ jobId, kind: POOL_KIND, payload: replica, priority, accountId, traceId })),
+      replicas.map(({ submission }) => submission),
     )
-    const { laneId } = state
     await insertTasks(
       tx,
-      jobIds.map((jobId) => ({ jobId, laneId, priority, requiresHash: payload.requires_hash, replicaOf })),
+      replicas.map(({ task }) => task),
     )
   })
   onIssued()
+  return issues.map(() => true)
+}
+
+function replicasOf({ job, payload, state, count }: Issue) {
+  const { jobId: quorumId, priority, accountId, traceId } = job
+  const { laneId, quorum, acceptedAt, deadlineAt } = state
+  const replica = { ...payload, callback_url: null, quorum_id: quorumId }
+  const replicaOf = { quorumId, quorum, acceptedAt, deadlineAt }
+  return Array.from({ length: count }, () => {
+    const jobId = newJobId()
+    return {
+      submission: { jobId, kind: POOL_KIND, payload: replica, priority, accountId, traceId },
+      task: { jobId, laneId, priority, requiresHash: payload.requires_hash, replicaOf },
+    }
+  })
 }
 
 /** False: somebody else is at it. If they die, the lease of this one's attempt runs out, and the loop comes back. */
@@ -172,13 +196,13 @@ const splitEnd = (decision: Decision): JobEnd => ({
 })
 
 /** The job has ended: nobody needs the replicas that have not, and results that came late are judged like the others. */
-async function tidyUp({ database, ledger }: QuorumDeps, quorumId: string, state: QuorumState): Promise<void> {
+async function tidyUp({ store, ledger }: Settling, quorumId: string, state: QuorumState): Promise<void> {
   await Promise.all(
     state.outstanding.map((jobId) =>
       ledger.cancel({ jobId, reason: 'not needed any more', effects: [removeTask(jobId)] }),
     ),
   )
-  const { vote } = (await readQuorum(database, quorumId)) ?? state
-  if (vote !== null && vote.startsWith('output ')) await judgeLate(database, quorumId, vote)
-  await markSettled(database, quorumId, state.touches)
+  const { vote } = (await store.read(quorumId)) ?? state
+  if (vote !== null && vote.startsWith('output ')) await store.judgeLate(quorumId, vote)
+  await store.markSettled(quorumId, state.touches)
 }
