@@ -21,10 +21,12 @@ export interface Latencies {
   fromAnswer: number[]
 }
 
-/** As many programs as `waiters`, each with a task of its own, solved one after the other. */
+/** As many programs as `waiters`, each with a task of its own that the operator has claimed, solved one after the other. */
 export async function eachItsOwn({ program, operator }: Field, { waiters, rate }: Sizes): Promise<Latencies> {
   const uuids = await inTurns(waiters, async (n) => {
     const { body } = await program('POST', TASKS, { body: { url: `https://s${n}.example/` } })
+    const { status } = await operator('POST', `${TASKS}/${body.uuid}/assign`, { body: { operator_id: 'operator' } })
+    if (status !== 200) throw new Error(`A claim was refused: ${status}`)
     return String(body.uuid)
   })
   const arrivedAt = new Map<string, number>()
