@@ -145,6 +145,7 @@ class PoolWorker {
     try {
       const result = await this.#options.handler(JSON.parse(text), { assignmentId, text, costHint, signal })
       checkOutput(outputOf(result))
+      checkText(JSON.stringify(result.metrics ?? null))
       return result
     } catch (error) {
       return { errorMessage: error instanceof Error ? error.message : String(error) }
@@ -258,8 +259,22 @@ function checkOutput(text: string): void {
   const value: unknown = JSON.parse(text)
   if (value === null) return
   if (typeof value !== 'object' || Array.isArray(value)) throw new TypeError('The output is not a JSON object.')
+  checkText(text)
   outputHash(text)
 }
+
+/** The server's columns hold no NUL. */
+function checkText(json: string): void {
+  if (!json.includes('\\u0000')) return
+  JSON.parse(json, (name, value: unknown) => {
+    if (name.includes('\0') || (typeof value === 'string' && value.includes('\0')))
+      throw new TypeError('A text of the output holds a NUL character.')
+    return value
+  })
+}
+
+/** What a command has said may hold anything. */
+const storable = (text: string | undefined): string | null => text?.toWellFormed().replaceAll('\0', '\uFFFD') ?? null
 
 /** Written by hand, so that the output is sent as the text that was hashed. */
 function submissionText({ workerId, key }: WorkerOptions, assignment: Assignment, result: HandlerResult): string {
@@ -273,8 +288,8 @@ function submissionText({ workerId, key }: WorkerOptions, assignment: Assignment
     nonce,
     signature,
     output_hash,
-    error_message: result.errorMessage ?? null,
-    artifact_uri: result.artifactUri ?? null,
+    error_message: storable(result.errorMessage),
+    artifact_uri: storable(result.artifactUri),
     metrics_json: result.metrics ?? null,
   }
   return `${JSON.stringify(fields).slice(0, -1)},"output":${output}}`

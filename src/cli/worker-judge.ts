@@ -130,9 +130,10 @@ async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
 function handedIn(judged: Judged, isScoring: boolean, detail: JudgeJob['detail']): HandlerResult {
   const result = resultOf(judged, isScoring)
   const output = detail === 'full' ? result : comparable(result)
-  // Texts are cut somewhere, and half a surrogate pair has no canonical form.
+  // What a program wrote may hold anything, and is cut somewhere: the server takes no NUL, and half a character has no
+  // canonical form.
   const outputText = JSON.stringify(output, (_, value: unknown) =>
-    typeof value === 'string' ? Buffer.from(value).toString() : value,
+    typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : value,
   )
   return { outputText, metrics: { time_ms: result.time_ms, mem_kb: result.mem_kb } }
 }

@@ -92,6 +92,11 @@ describe('reeve worker run --judge', { skip: cannotTest }, () => {
     const broken = await judged(pool, c('int main(void) { return }'))
     assert.deepEqual([broken.status, broken.result.output.verdict, broken.result.output.tests], ['completed', 'CE', []])
     assert.match(broken.result.output.compile_output, /error/)
+    const odd = await judged(pool, c('#include <stdio.h>\nint main(void) { putchar(0); puts("x"); }\n'))
+    assert.deepEqual(
+      [odd.status, odd.result.output.verdict, odd.result.output.tests[0].output],
+      ['completed', 'WA', '\uFFFDx\n'],
+    )
     const terse = await judged(pool, { ...c(TWICE.wrong), detail: 'verdict' })
     assert.deepEqual(terse.result.output, {
       verdict: 'WA',
@@ -108,7 +113,7 @@ describe('reeve worker run --judge', { skip: cannotTest }, () => {
     }
     child.kill('SIGTERM')
     assert.equal(await stopped(child), 0)
-    await seen('submitted', 4 + NOT_JUDGED.length)
+    await seen('submitted', 5 + NOT_JUDGED.length)
   })
 
   test('a machine without a sandbox, or without packages, is told what it lacks before it polls', async () => {

@@ -44,6 +44,8 @@ describe('reeve worker', () => {
       script,
       `read -r job; case "$job" in
         *fail*) echo "no luck" >&2; exit 3;;
+        *nul*) printf '{"x":"\\\\u0000"}';;
+        *zero*) printf 'a\\0b' >&2; exit 4;;
         *chat*) echo hello;;
         *slow*) touch ${slow}; while [ ! -e ${go} ]; do sleep 0.05; done; echo '{"slept":1.0}';;
         *) printf '{"job":%s,"key":"%s"}' "$job" "$WORKER_API_KEY";;
@@ -56,6 +58,12 @@ describe('reeve worker', () => {
     assert.deepEqual(await result(pool, echo), ['completed', { job: { x: 1 }, key: '' }], 'the API key stays here')
     assert.deepEqual(await result(pool, fail), ['failed', 'The command ended with 3. no luck'])
     assert.match(String((await result(pool, chat))[1]), /JSON/)
+    for (const [payload, said] of [
+      [{ nul: 1 }, 'A text of the output holds a NUL character.'],
+      [{ zero: 1 }, 'The command ended with 4. a\uFFFDb'],
+    ] as const) {
+      assert.deepEqual(await result(pool, await pool.submitJob({ payload })), ['failed', said])
+    }
     const last = await pool.submitJob({ payload: { slow: 1 } })
     await until('it works on it', () =>
       stat(slow).then(
@@ -67,7 +75,7 @@ describe('reeve worker', () => {
     await pool.submitJob({ payload: { never: 1 } })
     await writeFile(go, '')
     assert.equal(await stopped(child), 0)
-    await seen('submitted', 4)
+    await seen('submitted', 6)
     assert.deepEqual(await result(pool, last), ['completed', { slept: 1 }])
   })
 
