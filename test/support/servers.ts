@@ -39,7 +39,7 @@ export async function startRedis(
   const port = options.port ?? (await freePort())
   const dir = options.dir ?? (await temporaryFolder())
   const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'ignore'], // inherited, it would keep the runner waiting if its test is killed
   })
   if (!(await saysReady(child.stdout))) {
     if (options.port !== undefined) throw new Error(`redis-server did not start on port ${port}.`)
