@@ -1,6 +1,6 @@
 // One test: the program runs on the input, and what it wrote is judged. In the order of verdicts, a run that broke a limit
 // or crashed needs no judge; a run that ended well is compared with the answer, or shown to the validator.
-import { chmod, lstat, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { lstat, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { compareBytes, compareFiles } from '../compare/compare.ts'
 import { parseFlags } from '../compare/flags.ts'
@@ -10,8 +10,6 @@ import type { RunReport } from '../sandbox/box.ts'
 import type { Verdict } from '../verdict.ts'
 import {
   contestantRun,
-  errorsOf,
-  outputOf,
   seenByValidator,
   timeLimitOf,
   validatorErrorsOf,
@@ -55,7 +53,7 @@ interface Pass {
 
 export async function examine(examination: Examination, test: Test): Promise<Examined> {
   const { passesMax } = examination.problem.package
-  await emptyFolder(examination.station.feedback)
+  if (examination.validatorBox !== null) await emptyFolder(examination.station.feedback)
   let input = test.inputPath
   let timeMs = 0
   let memKb = 0
@@ -103,18 +101,21 @@ async function examineOnce(examination: Examination, test: Test, input: string):
       examination.contestantBox,
       contestantRun(examination, {
         stdinPath: input,
-        stdoutPath: outputOf(examination),
-        stderrPath: test.isSample ? errorsOf(examination) : null,
+        stdoutPath: examination.station.output.path,
+        stderrPath: test.isSample ? examination.station.errors.path : null,
       }),
     ),
   )
   if (run.verdict !== 'OK') return { run, judgement: null }
-  return { run, judgement: await judgeOutput(examination, test, input) }
+  return { run, judgement: await judgeOutput(examination, { run, test, input }) }
 }
 
-async function judgeOutput(examination: Examination, test: Test, input: string): Promise<Judgement> {
+async function judgeOutput(
+  examination: Examination,
+  { run, test, input }: { run: RunReport; test: Test; input: string },
+): Promise<Judgement> {
   const { validator } = examination.problem.package
-  if (validator === null || examination.validator === null) return compareOutput(examination, test)
+  if (validator === null || examination.validator === null) return compareOutput(examination, test, run)
   const report = await validateOutput(examination, { validator, program: examination.validator, test, input })
   return judgementOf(validator, report, placesOf(examination))
 }
@@ -125,7 +126,7 @@ async function validateOutput(
 ): Promise<RunReport> {
   const { scope, validatorBox } = examination
   if (validatorBox === null) throw new Error('A validator has a box.')
-  const output = outputOf(examination)
+  const output = examination.station.output.path
   const sees = { ...seenOf(examination, test, input), output: seenByValidator(examination, output) }
   const args = validatorArguments(validator, sees, test.validatorFlags)
   const pipes = { stdinPath: output, stdoutPath: null, stderrPath: validatorErrorsOf(examination) }
@@ -166,15 +167,14 @@ const placesOf = (examination: Examination) => ({
   stderr: validatorErrorsOf(examination),
 })
 
-async function compareOutput(examination: Examination, test: Test): Promise<Judgement> {
+async function compareOutput({ problem, station }: Examination, test: Test, run: RunReport): Promise<Judgement> {
   const flags = parseFlags(test.validatorFlags)
-  const output = outputOf(examination)
-  const { size } = await stat(output)
-  const answer = size <= SMALL_BYTES_MAX ? await examination.problem.answerOf(test) : null
+  const { output } = station
+  const answer = run.outputBytes <= SMALL_BYTES_MAX ? await problem.answerOf(test) : null
   const comparison =
     answer === null
-      ? await compareFiles(test.answerPath, output, flags)
-      : await compareBytes(answer, await readFile(output), flags)
+      ? await compareFiles(test.answerPath, output.path, flags)
+      : await compareBytes(answer, await output.read(run.outputBytes), flags)
   const judgeMessage = comparison.same ? '' : comparison.message
   return { verdict: comparison.same ? 'AC' : 'WA', score: null, teamMessage: '', judgeMessage }
 }
@@ -193,19 +193,17 @@ function messageOf(run: RunReport, judgement: Judgement | null, test: Test): str
 
 async function shownOf(examination: Examination, test: Test): Promise<Shown> {
   const start = (path: string) => readStart(path, SHOWN_BYTES_MAX)
-  const isInteractive = examination.problem.package.isInteractive
-  return {
-    input: await start(test.inputPath),
-    expected: await start(test.answerPath),
-    output: isInteractive ? '' : await start(outputOf(examination)),
-    errors: await start(errorsOf(examination)),
-  }
+  const { problem, station } = examination
+  const [input, expected, output, errors] = await Promise.all([
+    start(test.inputPath),
+    start(test.answerPath),
+    problem.package.isInteractive ? '' : start(station.output.path),
+    start(station.errors.path),
+  ])
+  return { input, expected, output, errors }
 }
 
-/** What the last submission left must not be shown with this one. Made here, so that a validator may read what is in them. */
-export async function forgetOutputs(examination: Examination): Promise<void> {
-  for (const path of [outputOf(examination), errorsOf(examination)]) {
-    await writeFile(path, '')
-    await chmod(path, 0o644)
-  }
+/** What the last submission left must not be shown with this one. */
+export async function forgetOutputs({ station }: Examination): Promise<void> {
+  await Promise.all([station.output.empty(), station.errors.empty()])
 }

@@ -11,7 +11,6 @@ import type { RunReport } from '../sandbox/box.ts'
 import {
   contestantRun,
   contestantWallMs,
-  errorsOf,
   validatorErrorsOf,
   validatorRun,
   type Examination,
@@ -63,7 +62,7 @@ export async function interact(
       contestantRun(examination, {
         stdinPath: paths.toContestant,
         stdoutPath: paths.fromContestant,
-        stderrPath: keepsErrors ? errorsOf(examination) : null,
+        stderrPath: keepsErrors ? station.errors.path : null,
       }),
     ).then((report) => {
       first ??= 'contestant'

@@ -9,9 +9,13 @@ import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { newJobId } from '../../../core/random.ts'
 import type { Slot } from '../sandbox/box.ts'
+import { keepFile, type KeptFile } from './kept-file.ts'
 
 export interface Station {
   io: string
+  /** In io/: what the contestant writes. */
+  output: KeptFile
+  errors: KeptFile
   feedback: string
   /** For what the contestant wrote: compiling and running it. */
   main: Slot
@@ -82,7 +86,10 @@ async function openStation(folder: string, openSlot: () => Slot): Promise<Statio
   const feedback = join(folder, 'feedback')
   await mkdir(io, { recursive: true })
   await mkdir(feedback)
-  await chmod(feedback, 0o777) // whoever runs in the box writes here
+  await chmod(io, 0o755) // a validator reads here
+  await chmod(feedback, 0o777) // and writes here
+  const output = await keepFile(join(io, 'output'))
+  const errors = await keepFile(join(io, 'errors'))
   const main = openSlot()
   let side: Slot | null = null
   let pipes: Promise<void> | null = null
@@ -90,6 +97,8 @@ async function openStation(folder: string, openSlot: () => Slot): Promise<Statio
 
   return {
     io,
+    output,
+    errors,
     feedback,
     main,
     side: () => (side ??= openSlot()),
@@ -100,6 +109,8 @@ async function openStation(folder: string, openSlot: () => Slot): Promise<Statio
     async close() {
       await main.close()
       await side?.close()
+      await output.close()
+      await errors.close()
       await rm(folder, { recursive: true, force: true })
     },
   }
