@@ -1,7 +1,7 @@
 // A station is one place where a submission is judged: a sandbox slot for what the contestant wrote, another one for what
 // the problem brings (validators, interactors), and a folder for what passes between them.
 //
-//   io/       output of the contestant, the pipes of an interactive problem: never seen from the contestant's box
+//   io/       output of the contestant: never seen from the contestant's box
 //   feedback/ what a validator writes; it is /work in the validator's box
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,21 +9,25 @@ import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { newJobId } from '../../../core/random.ts'
 import type { Slot } from '../sandbox/box.ts'
-import { keepFile, type KeptFile } from './kept-file.ts'
 
 export interface Station {
   io: string
-  /** In io/: what the contestant writes. */
-  output: KeptFile
-  errors: KeptFile
+  /** Names in io/ for what one run writes. A file that is new costs less than one that has to be emptied. */
+  newFiles(): RunFiles
   feedback: string
   /** For what the contestant wrote: compiling and running it. */
   main: Slot
   /** For what the problem brings. Started when it is first needed. */
   side(): Slot
-  /** Two named pipes in io/. */
+  /** Two named pipes. */
   pipes(): Promise<{ toContestant: string; fromContestant: string }>
   close(): Promise<void>
+}
+
+export interface RunFiles {
+  output: string
+  errors: string
+  validatorErrors: string
 }
 
 export interface Stations {
@@ -88,17 +92,19 @@ async function openStation(folder: string, openSlot: () => Slot): Promise<Statio
   await mkdir(feedback)
   await chmod(io, 0o755) // a validator reads here
   await chmod(feedback, 0o777) // and writes here
-  const output = await keepFile(join(io, 'output'))
-  const errors = await keepFile(join(io, 'errors'))
   const main = openSlot()
+  let runs = 0
   let side: Slot | null = null
   let pipes: Promise<void> | null = null
-  const paths = { toContestant: join(io, 'to-contestant'), fromContestant: join(io, 'from-contestant') }
+  const paths = { toContestant: join(folder, 'to-contestant'), fromContestant: join(folder, 'from-contestant') }
 
   return {
     io,
-    output,
-    errors,
+    newFiles() {
+      runs += 1
+      const named = (name: string) => join(io, `${name}-${runs}`)
+      return { output: named('output'), errors: named('errors'), validatorErrors: named('validator-errors') }
+    },
     feedback,
     main,
     side: () => (side ??= openSlot()),
@@ -109,8 +115,6 @@ async function openStation(folder: string, openSlot: () => Slot): Promise<Statio
     async close() {
       await main.close()
       await side?.close()
-      await output.close()
-      await errors.close()
       await rm(folder, { recursive: true, force: true })
     },
   }
