@@ -13,7 +13,7 @@ int main(int argc, char **argv) {
   int number[3] = {0};
   for (int i = 0; i < 3; i++) {
     FILE *file = fopen(argv[1 + i], "r");
-    if (file == NULL || fscanf(file, "%d", &number[i]) != 1) return 3;
+    if (file == NULL || fscanf(file, "%d", &number[i]) != 1) return perror(argv[1 + i]), 3;
   }
   return number[1] == number[2] ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 // The file system of a box, all of it read-only: a folder on this machine with a place for everything that is mounted into it, and
 // what of the host is shown. /work, /tmp and /proc are the helper's.
+import { createHash } from 'node:crypto'
 import { chmod, lstat, mkdir, readlink, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../../../core/embedded/error-code.ts'
@@ -35,45 +36,65 @@ const FILES = [
 ] as const
 
 export interface RootFiles {
-  /** As the helper takes them: the root, and what every box has. */
-  mounts: readonly string[]
-  /** Makes a place for what one box has besides. */
-  place(mount: Mount): Promise<void>
+  /** As the helper takes them: a root with a place for these, what every box has, and these. */
+  mountsFor(shown: readonly Mount[]): Promise<readonly string[]>
 }
 
-/** Looks once at what this machine has. Several processes may do so in the same folder. */
+/** Looks once at what this machine has. Several processes may use the same folder. */
 export async function prepareRoot(folder: string): Promise<RootFiles> {
-  const root = join(folder, 'root')
-  const placed = new Set<string>()
-  const place = async ({ from, to }: Mount) => {
-    if (placed.has(to)) return
-    const found = await stat(from).catch(() => null)
-    if (found === null) return // which the helper will say
-    await makeFolder(root, found.isDirectory() ? to : dirname(to))
-    if (!found.isDirectory()) await makeFile(root, to, '')
-    placed.add(to)
+  const found = await lookAround()
+  const made = new Map<string, Promise<string>>()
+  /** Boxes that show the same have the same root; others do not see so much as a place for what is not theirs. */
+  const rootFor = (shown: readonly Mount[]): Promise<string> => {
+    const key = createHash('sha256')
+      .update(JSON.stringify(shown.map(({ to }) => to)))
+      .digest('hex')
+    const root = made.get(key) ?? makeRoot(join(folder, `root-${key.slice(0, 16)}`), found, shown)
+    made.set(key, root)
+    root.catch(() => made.delete(key))
+    return root
   }
+  return {
+    async mountsFor(shown) {
+      return [
+        ...[{ from: await rootFor(shown), to: '/' }, ...found.folders, ...shown].flatMap(({ from, to }) => [
+          'read-only',
+          from,
+          to,
+        ]),
+        ...DEVICES.flatMap((path) => ['device', path, path]),
+      ]
+    },
+  }
+}
 
-  const mounts = ['read-only', root, '/']
-  for (const path of OWN) await makeFolder(root, path)
-  for (const [path, text] of FILES) {
-    await makeFolder(root, dirname(path))
-    await makeFile(root, path, text)
-  }
+interface Found {
+  folders: readonly Mount[]
+  links: readonly (readonly [from: string, to: string])[]
+}
+
+async function lookAround(): Promise<Found> {
+  const folders: Mount[] = []
+  const links = [...LINKS]
   for (const path of SHOWN) {
     const found = await lstat(path).catch(() => null)
-    if (found?.isSymbolicLink() === true) await makeLink(root, path, await readlink(path))
-    else if (found !== null) {
-      await place({ from: path, to: path })
-      mounts.push('read-only', path, path)
-    }
+    if (found?.isSymbolicLink() === true) links.push([path, await readlink(path)])
+    else if (found !== null) folders.push({ from: path, to: path })
   }
-  for (const path of DEVICES) {
-    await place({ from: path, to: path })
-    mounts.push('device', path, path)
+  return { folders, links }
+}
+
+async function makeRoot(root: string, { folders, links }: Found, shown: readonly Mount[]): Promise<string> {
+  for (const path of OWN) await makeFolder(root, path)
+  for (const [path, text] of FILES) await makeFile(root, path, text)
+  for (const path of DEVICES) await makeFile(root, path, '')
+  for (const { from, to } of [...folders, ...shown]) {
+    const found = await stat(from).catch(() => null) // the helper says what is missing
+    if (found?.isDirectory() === true) await makeFolder(root, to)
+    else if (found !== null) await makeFile(root, to, '')
   }
-  for (const [path, to] of LINKS) await makeLink(root, path, to)
-  return { mounts, place }
+  for (const [path, to] of links) await makeLink(root, path, to)
+  return root
 }
 
 /** Whatever the umask: programs read it. */
@@ -87,6 +108,7 @@ async function makeFolder(root: string, path: string): Promise<void> {
 }
 
 async function makeFile(root: string, path: string, text: string): Promise<void> {
+  await makeFolder(root, dirname(path))
   await writeFile(root + path, text)
   await chmod(root + path, 0o644)
 }

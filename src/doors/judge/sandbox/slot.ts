@@ -194,17 +194,8 @@ async function openCommand(box: BoxOptions, root: RootFiles) {
   const hidden = shown.find(({ to }) => TAKEN.test(to))
   if (hidden !== undefined)
     throw new SandboxError(`A box cannot show ${hidden.from} as ${hidden.to}: that place is taken.`)
-  for (const mount of shown) await root.place(mount)
-  return {
-    cmd: 'open',
-    mounts: [
-      ...root.mounts,
-      ...shown.flatMap(({ from, to }) => ['read-only', from, to]),
-      box.writable ? 'writable' : 'read-only',
-      box.workFolder,
-      '/work',
-    ],
-  }
+  const work = [box.writable ? 'writable' : 'read-only', box.workFolder, '/work']
+  return { cmd: 'open', mounts: [...(await root.mountsFor(shown)), ...work] }
 }
 
 /** The helper reads strings and lists of strings, and nothing else. */
