@@ -197,7 +197,8 @@ describe('reeve doctor', { skip: cannotTest }, () => {
     const folder = await dataFolder(t)
     const languages = path.join(folder, 'languages.json')
     const gone = { name: 'Gone', extensions: ['.gone'], source: 'x.gone', version: ['no-such-program'], run: ['x'] }
-    await writeFile(languages, JSON.stringify({ gone: { ...gone, install: 'apt-get install gone' } }))
+    const others = { java: null, javascript: null, rust: null } // which take seconds to ask
+    await writeFile(languages, JSON.stringify({ ...others, gone: { ...gone, install: 'apt-get install gone' } }))
 
     const { out } = await reeve({ REEVE_DATA_DIR: folder, JUDGE_LANGUAGES_FILE: languages }, 'doctor', '--json')
 

@@ -18,13 +18,13 @@ import { log, openTestWorkroom } from './workroom.ts'
 const LABELS = ['accepted', 'wrong_answer', 'time_limit_exceeded', 'run_time_error']
 
 describe('the sample problems', { skip: cannotTest }, () => {
-  test('every submission of each is judged as it is labelled', { timeout: 240_000 }, async (t) => {
+  test('every submission of each is judged as it is labelled', { timeout: 240_000, concurrency: 2 }, async (t) => {
     const languages = await loadLanguages('')
-    const workroom = await openTestWorkroom(t, { languages: () => languages })
+    const workroom = await openTestWorkroom(t, { languages: () => languages, slots: 2 })
     const folder = await mkdtemp(path.join(tmpdir(), 'reeve-test-'))
     atEnd(t, () => rm(folder, { recursive: true, force: true }))
-    for (const name of await readdir(SAMPLES)) {
-      await t.test(name, async () => {
+    const verifyOne = (name: string) =>
+      t.test(name, async () => {
         const zip = path.join(folder, `${name}.zip`)
         await zipFolder(path.join(SAMPLES, name), zip)
         const own = await unzip(zip, path.join(folder, name), 1e8)
@@ -42,6 +42,6 @@ describe('the sample problems', { skip: cannotTest }, () => {
         for (const label of LABELS) assert(labels.has(label), `${name} has no submission that is ${label}`)
         assert(problem.package.statement !== null, `${name} has no statement`)
       })
-    }
+    await Promise.all((await readdir(SAMPLES)).map(verifyOne))
   })
 })

@@ -33,7 +33,7 @@ describe('a server with the umask 077', { skip: cannotTest }, () => {
     const files = packageFiles({
       'problem.yaml': 'validation: custom\nlimits: {time_limit: 1}\n',
       'output_validators/check/testlib.h': '// only its name\n',
-      'output_validators/check/check.c': CHECKER,
+      'output_validators/check/check.cpp': CHECKER,
     })
     await putProblem(url, 'checked', packageOf(files))
 
