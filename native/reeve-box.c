@@ -1,7 +1,5 @@
 // reeve-box: runs programs that nobody trusts, and says what became of them. One process per slot; the judge's
-// TypeScript drives it.
-//
-// Theory of operation
+// TypeScript drives it. Its theory of operation:
 //
 //   driver ──stdin──► helper ──socket──► first process of a box ──fork──► a run
 //          ◄─stdout──        ◄─────────                            cgroup, limits, filter, execve
@@ -10,12 +8,10 @@
 //   with one. SIGUSR1 kills what runs. A box (box.c) is made once per submission and is what is slow to make:
 //   namespaces, a read-only file system of its own, no network. A run is a fork of the box's first process: a fresh
 //   /tmp, nobody's id, no capability, a filter on its system calls (seccomp.c), and a cgroup that counts all its
-//   processes (cgroup.c). When the program ends, the rest of its processes are killed and waited for, and only then is
-//   the run over.
+//   processes (cgroup.c). When the program ends, the rest of them are killed and waited for; then the run is over.
 //
 //   The helper is outside and watches: CPU time of the whole cgroup, wall-clock time less what the program waited for a
-//   core, size of the output, memory. It sleeps until the next limit could be reached at the earliest. Whoever reaches
-//   one is killed by a pidfd.
+//   core, output, memory. It sleeps until the next limit could be reached. Whoever reaches one is killed by a pidfd.
 //
 //   The program writes to the files given to it and to nothing else: no descriptor of the helper or the driver is ever
 //   in the box. What fails before the program runs is told through memory shared until execve, and is a System Error;
@@ -29,12 +25,7 @@
 #include "reeve-box.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #define MS 1000000LL // in nanoseconds
@@ -63,14 +54,6 @@ int failed(const char *format, ...) {
   return -1;
 }
 
-static const char *error_name(void) {
-#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 32)
-  const char *name = strerrorname_np(trouble.err);
-  if (name != NULL) return name;
-#endif
-  return strerror(trouble.err);
-}
-
 int64_t now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -90,52 +73,13 @@ static int64_t proc_number(const char *folder, int id, const char *file, const c
 
 int64_t task_waited_ns(int task) { return proc_number("", task, "/schedstat", "%*d %lld"); }
 
-static void answer(const char *word) { // what was done, or what went wrong instead
-  if (trouble.err == 0) printf("{\"%s\":true}\n", word);
-  else {
-    printf("{\"failed\":{\"call\":");
-    json_print(trouble.call);
-    printf(",\"error\":\"%s\"}}\n", error_name());
-  }
+// What was done, or what error which call met instead. The driver knows the names of errors.
+static void answer(const char *word) {
+  printf("{\"%s\":%d", trouble.err == 0 ? word : "errno", trouble.err == 0 ? 1 : trouble.err);
+  if (trouble.err != 0) printf(",\"call\":"), json_print(trouble.call);
+  puts("}");
   fflush(stdout);
 }
-
-// ---- the files of a run
-
-static mode_t type_of(int fd, int64_t *size) {
-  struct stat stat;
-  if (fd < 0 || fstat(fd, &stat) != 0) return 0;
-  if (size != NULL && S_ISREG(stat.st_mode)) *size = stat.st_size;
-  return stat.st_mode & S_IFMT;
-}
-
-// A FIFO is opened without waiting for its other end: whoever connects two programs holds both ends until both have
-// started.
-static int open_output(const char *path) {
-  const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  int fd = open(path, flags, 0600);
-  if (fd < 0 && errno == ENXIO) { // nobody reads it any more: the program will hear by SIGPIPE
-    int reader = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    fd = open(path, flags, 0600);
-    close(reader);
-  }
-  if (fd < 0) return failed("open(\"%s\")", path);
-  if (type_of(fd, NULL) == S_IFREG && ftruncate(fd, 0) != 0) failed("ftruncate(\"%s\")", path);
-  return fd;
-}
-
-static int open_files(const struct json *command, int *fds) {
-  static const char *const names[] = {"stdin", "stdout", "stderr"};
-  for (int i = 0; i < 3; i++) {
-    const char *path = json_text(command, names[i]);
-    fds[i] = path == NULL ? open("/dev/null", O_RDWR | O_CLOEXEC) : i == 0 ? open_input(path) : open_output(path);
-    if (fds[i] < 0 || fcntl(fds[i], F_SETFL, fcntl(fds[i], F_GETFL) & ~O_NONBLOCK) != 0)
-      return failed("open %s", names[i]);
-  }
-  return 0;
-}
-
-// ---- watching a run
 
 enum end { BY_ITSELF, OUTPUT, MEMORY, CPU_TIME, WALL_CLOCK, STARVED, REQUEST };
 
@@ -144,9 +88,41 @@ struct watch {
   struct box_message ended;
   struct usage usage;
   enum end end; // what the helper ended it for
-  int fds[PASSED_FDS_MAX], pidfd, pid;
+  int fds[PASSED_FDS_MAX], input_mount, pidfd, pid;
   int64_t began, killed_at, waited_ns;
 };
+
+static int64_t size_of(int fd) { // -1: it is no regular file
+  struct stat stat;
+  return fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) ? stat.st_size : -1;
+}
+
+// A FIFO is opened without waiting: whoever connects two programs holds both its ends until both have started.
+static int open_output(const char *path) {
+  const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  int fd = open(path, flags, 0644);
+  if (fd < 0 && errno == ENXIO) { // nobody reads it any more: the program will hear by SIGPIPE
+    int reader = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    fd = open(path, flags, 0644);
+    close(reader);
+  }
+  if (fd < 0) return failed("open(\"%s\")", path);
+  // A file that is empty is left alone: ext4 writes one that was truncated to the disk when it is closed.
+  if (size_of(fd) > 0 && ftruncate(fd, 0) != 0) failed("ftruncate(\"%s\")", path);
+  return fd;
+}
+
+static int open_files(const struct json *command, struct watch *watch) {
+  static const char *const names[] = {"stdin", "stdout", "stderr"};
+  for (int i = 0; i < 3; i++) {
+    const char *path = *json_list(command, names[i]);
+    int fd = path == NULL ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+    if (path != NULL) fd = i == 0 ? open_input(path, &watch->input_mount) : open_output(path);
+    if (fd < 0 || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) != 0) return failed("open %s", names[i]);
+    watch->fds[i] = fd;
+  }
+  return 0;
+}
 
 static void end_run(struct watch *watch, enum end why) {
   if (watch->end == BY_ITSELF) watch->end = why;
@@ -155,8 +131,7 @@ static void end_run(struct watch *watch, enum end why) {
   watch->killed_at = now_ns();
 }
 
-// The kernel adds a running program's time to its cgroup only at a tick; the program's own clock is exact at any
-// moment.
+// The kernel adds a running program's time to its cgroup only at a tick; the program's own clock is always exact.
 static int64_t cpu_used_ns(struct watch *watch) {
   struct timespec time;
   clockid_t clock;
@@ -169,13 +144,19 @@ static int64_t cpu_used_ns(struct watch *watch) {
 }
 
 static int64_t output_of(const struct watch *watch) {
-  int64_t out = 0, err = 0;
-  type_of(watch->fds[1], &out);
-  type_of(watch->fds[2], &err);
-  return out > err ? out : err;
+  int64_t out = size_of(watch->fds[1]), err = size_of(watch->fds[2]), more = out > err ? out : err;
+  return more < 0 ? 0 : more;
 }
 
-// Looks at every limit, and says for how long none can be reached.
+// For how long no limit can be reached.
+static int64_t pause_of(const struct watch *watch, int64_t cpu_left, int64_t wall_left) {
+  int64_t pause = cpu_left / (cores < watch->processes ? cores : watch->processes);
+  if (wall_left < pause) pause = wall_left;
+  if (pause > TICK_MS * MS) return TICK_MS * MS;
+  return pause < STEP_US * 1000 ? STEP_US * 1000 : pause;
+}
+
+// Looks at every limit, and says when to look again.
 static int64_t check(struct watch *watch) {
   struct usage usage = {0};
   cgroup_usage(&usage);
@@ -185,38 +166,33 @@ static int64_t check(struct watch *watch) {
   if (usage.out_of_memory) end_run(watch, MEMORY);
   if (cpu_left < 0) end_run(watch, CPU_TIME);
   if (wall_left < 0) {
-    int64_t waited = cgroup_version() == CGROUP_NONE ? task_waited_ns(watch->pid) : cgroup_waited_ns();
+    int64_t waited = cgroup_version == CGROUP_NONE ? task_waited_ns(watch->pid) : cgroup_waited_ns();
     if (waited > watch->waited_ns) watch->waited_ns = waited; // its tasks come and go
     wall_left += watch->waited_ns;
     if (wall_left < 0) end_run(watch, WALL_CLOCK);
     else if (wall > PATIENCE * watch->wall_ns) end_run(watch, STARVED);
   }
-  int64_t sleep = cpu_left / (cores < watch->processes ? cores : watch->processes);
-  if (wall_left < sleep) sleep = wall_left;
-  if (sleep > TICK_MS * MS) return TICK_MS * MS;
-  return sleep < STEP_US * 1000 ? STEP_US * 1000 : sleep;
+  return pause_of(watch, cpu_left, wall_left);
 }
 
 static void wait_for_end(struct watch *watch) {
-  int64_t sleep = TICK_MS * MS;
+  int64_t pause = pause_of(watch, watch->cpu_ns, watch->wall_ns);
   while (watch->killed_at == 0 || now_ns() - watch->killed_at < KILL_WAIT_MS * MS) {
     struct pollfd ends[] = {{box.socket, POLLIN, 0}, {watch->end == REQUEST ? -1 : 0, POLLRDHUP, 0}};
-    struct timespec timeout = {sleep / (1000 * MS), sleep % (1000 * MS)};
-    ppoll(ends, 2, &timeout, NULL);
+    struct timespec timeout = {pause / (1000 * MS), pause % (1000 * MS)};
+    int heard = ppoll(ends, 2, &timeout, NULL);
     if (ends[0].revents != 0) {
       if (!box_receive(&box, &watch->ended, &watch->pidfd)) break;
       if (watch->ended.what == BOX_ENDED) return;
       if (watch->end != BY_ITSELF) end_run(watch, watch->end); // decided before it could be killed
     }
     if (kill_requested || ends[1].revents != 0) end_run(watch, REQUEST); // or the driver is gone
-    if (watch->pidfd >= 0) sleep = check(watch);
+    if (heard <= 0 && watch->pidfd >= 0) pause = check(watch);
   }
   errno = ECHILD;
   failed("wait for the first process of the box");
   box_close(&box);
 }
-
-// ---- its report
 
 static const struct verdict {
   const char *word, *status;
@@ -227,8 +203,7 @@ static struct verdict verdict_of(const struct watch *watch, bool broken) {
   if (broken) return SE;
   if (output_of(watch) > watch->output_bytes) return OLE;
   if (watch->usage.out_of_memory) return MLE;
-  if (watch->usage.cpu_ns > watch->cpu_ns || watch->end == CPU_TIME) return TLE;
-  if (watch->end == WALL_CLOCK || watch->end == STARVED) return TLE;
+  if (watch->usage.cpu_ns > watch->cpu_ns || watch->end >= CPU_TIME) return TLE; // or the wall clock's
   return watch->ended.status != 0 ? RE : OK;
 }
 
@@ -236,25 +211,23 @@ static struct verdict verdict_of(const struct watch *watch, bool broken) {
 static void report(const struct json *command, const struct watch *watch) {
   int status = watch->ended.status, signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   char error[512] = "";
-  if (trouble.err != 0) snprintf(error, sizeof error, "%s: %s", trouble.call, error_name());
+  if (trouble.err != 0) snprintf(error, sizeof error, "%s: errno %d", trouble.call, trouble.err);
   else if (watch->end == REQUEST) strcpy(error, "killed on request");
   else if (watch->usage.killed_by_machine) strcpy(error, "the machine ran out of memory");
   struct verdict verdict = verdict_of(watch, *error != 0);
 
-  const char *job_id = json_text(command, "job_id");
   long long time_ms = watch->usage.cpu_ns / MS, mem_kb = watch->usage.memory_bytes / 1024;
-  long long wall_ms = watch->ended.wall_ns / MS, output_bytes = output_of(watch);
   printf("{\"schema_version\":1,\"job_id\":");
-  json_print(job_id == NULL ? "" : job_id);
+  json_print(*json_list(command, "job_id"));
   printf(",\"attempt_id\":%lld,\"verdict\":\"%s\"", (long long)json_number(command, "attempt_id"), verdict.word);
   printf(",\"time_ms\":%lld,\"mem_kb\":%lld,\"exit_signal\":%d,\"sandbox_error\":", time_ms, mem_kb, signal);
   json_print(error);
   printf(",\"status\":\"%s\",\"time_used\":%lld,\"memory_used\":%lld", verdict.status, time_ms, mem_kb);
   printf(",\"exit_code\":%d,\"error\":", signal != 0 ? 128 + signal : WEXITSTATUS(status));
   json_print(error);
-  printf(",\"wall_ms\":%lld,\"output_bytes\":%lld", wall_ms, output_bytes);
-  printf(",\"starved\":%s", watch->end == STARVED ? "true" : "false");
-  printf(",\"degraded\":%s}\n", cgroup_version() == CGROUP_NONE ? "true" : "false");
+  printf(",\"wall_ms\":%lld,\"output_bytes\":%lld", (long long)watch->ended.wall_ns / MS, (long long)output_of(watch));
+  printf(",\"starved\":%s,\"degraded\":%s}\n", watch->end == STARVED ? "true" : "false",
+      cgroup_version == CGROUP_NONE ? "true" : "false");
   fflush(stdout);
 }
 
@@ -267,21 +240,20 @@ static int64_t without_output(const struct watch *watch) {
 
 static void run_command(const struct json *command, const char *line) {
   int64_t memory_bytes = json_number(command, "memory_bytes");
-  struct watch watch = {.fds = {-1, -1, -1}, .pidfd = -1, .processes = json_number(command, "processes"),
+  struct watch watch = {.fds = {-1, -1, -1}, .input_mount = -1, .pidfd = -1,
       .cpu_ns = json_number(command, "cpu_ms") * MS, .wall_ns = json_number(command, "wall_ms") * MS,
-      .output_bytes = json_number(command, "output_bytes")};
-  int argc, fds = -1;
+      .output_bytes = json_number(command, "output_bytes"), .processes = json_number(command, "processes")};
+  int joins = -1;
   kill_requested = 0; // it was for an earlier run
-  json_list(command, "argv", &argc);
-  if (argc < 1 || watch.processes < 1) errno = EINVAL, failed("run without a program or limits");
+  if (*json_list(command, "argv") == NULL || watch.processes < 1) errno = EINVAL, failed("run without a program");
   if (box.pid < 0) errno = ENOENT, failed("run without an open box");
   if (json_number(command, "static_bytes") > memory_bytes) watch.usage.out_of_memory = true; // there is no need to try
-  else if (trouble.err == 0 && open_files(command, watch.fds) == 0 &&
-           (fds = cgroup_begin(memory_bytes, watch.processes, watch.fds + 3)) >= 0) {
+  else if (trouble.err == 0 && open_files(command, &watch) == 0 &&
+           (joins = cgroup_begin(memory_bytes, watch.processes, watch.fds + 3)) >= 0) {
     watch.began = now_ns();
-    bool sent = box_run(&box, line, watch.fds, 3 + fds) == 0;
+    bool sent = box_send(box.socket, line, strlen(line) + 1, watch.fds, 3 + joins) == 0;
     for (int i = 0; i < 3; i++)
-      if (type_of(watch.fds[i], NULL) != S_IFREG) close(watch.fds[i]), watch.fds[i] = -1; // or a FIFO would never end
+      if (size_of(watch.fds[i]) < 0) close(watch.fds[i]), watch.fds[i] = -1; // or a FIFO would never end
     if (sent) wait_for_end(&watch);
     watch.usage = (struct usage){.cpu_ns = watch.ended.cpu_ns, .memory_bytes = watch.ended.rss_bytes};
     cgroup_usage(&watch.usage);
@@ -291,6 +263,7 @@ static void run_command(const struct json *command, const char *line) {
   report(command, &watch);
   for (int i = 0; i < 3; i++) close(watch.fds[i]);
   close(watch.pidfd);
+  close(watch.input_mount); // which takes a while, and the driver has its answer
 }
 
 static void obey(char *line) {
@@ -298,8 +271,7 @@ static void obey(char *line) {
   static char copy[LINE_BYTES_MAX]; // parsing is in place, and the box wants it, too
   strcpy(copy, line);
   trouble.err = 0;
-  const char *what = json_parse(line, &command) ? json_text(&command, "cmd") : NULL;
-  if (what == NULL) what = "";
+  const char *cmd = json_parse(line, &command) ? *json_list(&command, "cmd") : NULL, *what = cmd == NULL ? "" : cmd;
   if (strcmp(what, "run") == 0) return run_command(&command, copy);
   if (strcmp(what, "open") != 0 && strcmp(what, "close") != 0) errno = EBADMSG, failed("understand the command");
   box_close(&box);
@@ -309,16 +281,14 @@ static void obey(char *line) {
 
 int main(int argc, char **argv) {
   static char line[LINE_BYTES_MAX];
-  static const struct { const char *name; int folders; } versions[] = {{"degraded", 0}, {"v1", 3}, {"v2", 1}};
-  int version = 0;
-  while (version < 3 && (argc < 2 || strcmp(argv[1], versions[version].name) != 0)) version++;
-  if (version == 3 || argc != 2 + versions[version].folders)
-    return fputs("usage: reeve-box v1 MEMORY CPUACCT PIDS | v2 FOLDER | degraded\n", stderr), 2;
+  if (argc < 2) return fputs("usage: reeve-box 0 | 1 MEMORY CPUACCT PIDS | 2 FOLDER (version of cgroups)\n", stderr), 2;
+  cgroup_version = (enum cgroup_version)atoi(argv[1]);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGUSR1, request_kill);
+  umask(022);
   prctl(PR_SET_TIMERSLACK, 1);
   cores = sysconf(_SC_NPROCESSORS_ONLN);
-  if (box_start() == 0) cgroup_start((enum cgroup_version)version, argv + 2, box_privileged());
+  if (box_start() == 0) cgroup_start(argv + 2);
   answer("ready");
   if (trouble.err == 0)
     while (fgets(line, sizeof line, stdin) != NULL) obey(line);

@@ -1,17 +1,18 @@
 // What the files of the sandbox helper share. reeve-box.c opens with the theory of operation.
-#ifndef REEVE_BOX_H
-#define REEVE_BOX_H
+#pragma once
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { LINE_BYTES_MAX = 128 * 1024, FIELDS_MAX = 32, WORDS_MAX = 1024, BINDS_MAX = 64, PASSED_FDS_MAX = 8 };
@@ -30,19 +31,13 @@ int64_t task_waited_ns(int task); // for a core
 // json.c
 struct json {
   int count, word_count;
-  struct json_value {
-    char *key, *text; // text: NULL where it is no string
-    int64_t number; // false and true are 0 and 1
-    char **items; // ended by NULL
-    int count;
-  } values[FIELDS_MAX];
-  char *words[WORDS_MAX]; // of all lists
+  struct json_field { char *key, **words; } fields[FIELDS_MAX];
+  char *words[WORDS_MAX]; // of all fields, each list ended by NULL
 };
 bool json_parse(char *line, struct json *json); // in place
-const char *json_text(const struct json *json, const char *key);
+char **json_list(const struct json *json, const char *key); // the first word of an absent one is NULL
 int64_t json_number(const struct json *json, const char *key);
-char **json_list(const struct json *json, const char *key, int *count);
-void json_print(const char *text);
+void json_print(const char *text); // NULL as an empty string
 
 // cgroup.c
 enum cgroup_version { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
@@ -51,10 +46,10 @@ struct usage {
   bool out_of_memory; // by the run's own limit
   bool killed_by_machine; // which was out of memory as a whole
 };
-int cgroup_start(enum cgroup_version version, char **folders, bool may_chown);
+extern enum cgroup_version cgroup_version;
+extern int cgroup_box_fd; // v2: where the first process of a box is born, else -1
+int cgroup_start(char **folders);
 void cgroup_stop(char **folders);
-enum cgroup_version cgroup_version(void);
-int cgroup_box_fd(void); // v2: where the first process of a box is born, else -1
 int cgroup_begin(int64_t memory_bytes, int64_t processes, int *fds); // how many fds the run joins by, or -1
 int64_t cgroup_cpu_ns(void);
 int64_t cgroup_waited_ns(void); // the longest that one of its tasks has waited for a core
@@ -62,9 +57,8 @@ void cgroup_usage(struct usage *usage);
 
 // box.c
 enum { BOX_ROOT_ID = 65533, BOX_USER_ID = 65534 }; // on the host, where there is the right to use them
-struct box {
-  int pid, socket; // -1: none
-};
+extern bool privileged; // with the right to two ids: one for the box's own process, one for programs
+struct box { int pid, socket; }; // -1: none
 struct box_message { // from the box; with BOX_STARTED comes a pidfd
   enum { BOX_READY, BOX_STARTED, BOX_ENDED } what;
   struct trouble trouble;
@@ -72,15 +66,11 @@ struct box_message { // from the box; with BOX_STARTED comes a pidfd
   int64_t wall_ns, cpu_ns, rss_bytes; // the last two only of what was waited for
 };
 int box_start(void);
-bool box_privileged(void); // with the right to two ids: one for the box's own process, one for programs
-int box_open(struct box *box, const struct json *command);
-int box_run(struct box *box, const char *command, const int *fds, int fd_count);
+void box_open(struct box *box, const struct json *command);
+int box_send(int to, const void *bytes, size_t size, const int *fds, int fd_count);
 bool box_receive(struct box *box, struct box_message *message, int *pidfd); // false: the box is gone
 void box_close(struct box *box);
-int open_input(const char *path); // in a way that the program cannot change the file
+int open_input(const char *path, int *mount); // so that the program cannot change it; the mount is closed after the run
 
 // seccomp.c
-void seccomp_prepare(void);
 int seccomp_install(void);
-
-#endif

@@ -1,6 +1,5 @@
 // Which system calls a program may make. Namespaces, ids and missing capabilities already keep it in; the filter takes
-// away what they leave: the kernel's larger attack surfaces, and whatever could outlive a run inside the box (System V
-// IPC, keys).
+// away what they leave: the kernel's larger attack surfaces, and what could outlive a run in the box (IPC, keys).
 //
 // A denied call fails with EPERM, or ENOSYS where libraries know another way. Another architecture's calls (int 0x80,
 // x32) kill the program: their numbers mean something else. Calls newer than this file do not exist.
@@ -12,9 +11,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #if defined(__x86_64__)
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
@@ -32,9 +29,6 @@ static const int absent[] = {
     SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_mq_open, SYS_mq_unlink, SYS_mq_timedsend, SYS_mq_timedreceive,
     SYS_mq_notify, SYS_mq_getsetattr, SYS_inotify_init1, SYS_inotify_add_watch, SYS_fanotify_init, SYS_fanotify_mark,
     SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_io_setup, SYS_io_submit,
-#ifdef SYS_inotify_init
-    SYS_inotify_init,
-#endif
 };
 
 static const int denied[] = {
@@ -59,17 +53,14 @@ static const int denied[] = {
     SYS_sethostname, SYS_setdomainname, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex,
     SYS_vhangup,
 #ifdef __x86_64__
-    SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl,
+    SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl, SYS_inotify_init,
 #endif
 };
 
-enum {
-  NEW_NAMESPACES =
-      CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET
-};
+#define NEW_NAMESPACES                                                                                                 \
+  (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
-// Rules on one argument (its lower half: the kernel reads no more of these): deny when it is, is not, or has bits of a
-// value.
+// Rules on one argument (its lower half: the kernel reads no more): deny when it is, is not, or has bits of a value.
 static const struct rule {
   int call, argument;
   enum { IS, IS_NOT, HAS } when;
@@ -88,41 +79,39 @@ static const struct rule {
 };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
-#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(field))
-#define JUMP(test, value, yes, no) BPF_JUMP(BPF_JMP | (test) | BPF_K, (unsigned)(value), yes, no)
-#define ANSWER(action) BPF_STMT(BPF_RET | BPF_K, action)
+#define LOAD(field) (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(field))
+#define JUMP(test, value, yes, no) (struct sock_filter)BPF_JUMP(BPF_JMP | (test) | BPF_K, (unsigned)(value), yes, no)
+#define ANSWER(action) (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action)
 
 static struct sock_filter code[16 + 2 * (COUNT(absent) + COUNT(denied)) + 5 * COUNT(rules)];
 static unsigned short length;
 
-static void add(struct sock_filter instruction) { code[length++] = instruction; }
-
-void seccomp_prepare(void) {
-  length = 0;
-  add((struct sock_filter)LOAD(offsetof(struct seccomp_data, arch)));
-  add((struct sock_filter)JUMP(BPF_JEQ, NATIVE_ARCH, 1, 0));
-  add((struct sock_filter)ANSWER(SECCOMP_RET_KILL_PROCESS));
-  add((struct sock_filter)LOAD(offsetof(struct seccomp_data, nr)));
-  add((struct sock_filter)JUMP(BPF_JGT, NEWEST_CALL, 0, 3));
-  add((struct sock_filter)JUMP(BPF_JGE, X32_BIT, 0, 1));
-  add((struct sock_filter)ANSWER(SECCOMP_RET_KILL_PROCESS));
-  add((struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | ENOSYS));
+static void build(void) {
+  code[length++] = LOAD(offsetof(struct seccomp_data, arch));
+  code[length++] = JUMP(BPF_JEQ, NATIVE_ARCH, 1, 0);
+  code[length++] = ANSWER(SECCOMP_RET_KILL_PROCESS);
+  code[length++] = LOAD(offsetof(struct seccomp_data, nr));
+  code[length++] = JUMP(BPF_JGT, NEWEST_CALL, 0, 3);
+  code[length++] = JUMP(BPF_JGE, X32_BIT, 0, 1);
+  code[length++] = ANSWER(SECCOMP_RET_KILL_PROCESS);
+  code[length++] = ANSWER(SECCOMP_RET_ERRNO | ENOSYS);
   for (size_t i = 0; i < COUNT(absent) + COUNT(denied); i++) {
-    add((struct sock_filter)JUMP(BPF_JEQ, i < COUNT(absent) ? absent[i] : denied[i - COUNT(absent)], 0, 1));
-    add((struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | (i < COUNT(absent) ? ENOSYS : EPERM)));
+    code[length++] = JUMP(BPF_JEQ, i < COUNT(absent) ? absent[i] : denied[i - COUNT(absent)], 0, 1);
+    code[length++] = ANSWER(SECCOMP_RET_ERRNO | (i < COUNT(absent) ? ENOSYS : EPERM));
   }
   for (const struct rule *rule = rules; rule < rules + COUNT(rules); rule++) {
     bool hit_skips = rule->when == IS_NOT;
-    add((struct sock_filter)JUMP(BPF_JEQ, rule->call, 0, 4));
-    add((struct sock_filter)LOAD(offsetof(struct seccomp_data, args) + 8 * (size_t)rule->argument));
-    add((struct sock_filter)JUMP(rule->when == HAS ? BPF_JSET : BPF_JEQ, rule->value, hit_skips, !hit_skips));
-    add((struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | EPERM));
-    add((struct sock_filter)LOAD(offsetof(struct seccomp_data, nr)));
+    code[length++] = JUMP(BPF_JEQ, rule->call, 0, 4);
+    code[length++] = LOAD(offsetof(struct seccomp_data, args) + 8 * (size_t)rule->argument);
+    code[length++] = JUMP(rule->when == HAS ? BPF_JSET : BPF_JEQ, rule->value, hit_skips, !hit_skips);
+    code[length++] = ANSWER(SECCOMP_RET_ERRNO | EPERM);
+    code[length++] = LOAD(offsetof(struct seccomp_data, nr));
   }
-  add((struct sock_filter)ANSWER(SECCOMP_RET_ALLOW));
+  code[length++] = ANSWER(SECCOMP_RET_ALLOW);
 }
 
 int seccomp_install(void) {
+  if (length == 0) build();
   struct sock_fprog program = {length, code};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed("prctl(PR_SET_NO_NEW_PRIVS)");
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0 ? 0 : failed("prctl(PR_SET_SECCOMP)");

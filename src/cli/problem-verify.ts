@@ -20,6 +20,7 @@ import { JUDGE_SETTINGS, type JudgeSettings } from '../doors/judge/settings.ts'
 import { verifyPackage, type Verified } from '../doors/judge/verify/verify-package.ts'
 import { openJudging } from '../doors/judge/work/judging.ts'
 import { problemFrom } from '../doors/judge/work/problems.ts'
+import { showToBoxes } from '../doors/judge/work/show-to-boxes.ts'
 import type { Workroom } from '../doors/judge/work/workroom.ts'
 import { CommandFailed } from './failure.ts'
 import { isTerminal, plain, print, printJson, styled } from './terminal.ts'
@@ -133,6 +134,7 @@ async function withPackage<T>(path: string, settings: JudgeSettings, use: (probl
     const zip = seen.isFile() ? path : join(folder, 'package.zip')
     if (!seen.isFile()) await zipFolder(path, zip)
     const own = await unzip(zip, join(folder, 'unpacked'), settings.PROBLEM_UNPACKED_MAX_BYTES)
+    await showToBoxes(own)
     return await use(await readPackage(own, { needsSecret: false }))
   } catch (error) {
     if (error instanceof PackageError) throw new CommandFailed(`${plain(path)}: ${plain(error.message)}`)

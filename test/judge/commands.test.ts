@@ -6,7 +6,16 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test, type TestContext } from 'node:test'
-import { ask, dataFolder, login, openClient, putProblem, setup as setupServer, TWICE } from '../contract/judge/setup.ts'
+import {
+  ask,
+  dataFolder,
+  login,
+  openClient,
+  putProblem,
+  setup as setupServer,
+  TWICE,
+  type ServerOptions,
+} from '../contract/judge/setup.ts'
 import { packageFiles, packageOf } from '../support/zip.ts'
 import { cannotTest } from './rig.ts'
 import { REEVE, ROOT } from '../support/program.ts'
@@ -25,8 +34,8 @@ async function reeve(env: Record<string, string>, ...words: string[]) {
 }
 
 /** A server, files, and the commands pointed at it. */
-async function setup(t: TestContext) {
-  const server = await setupServer(t)
+async function setup(t: TestContext, options: ServerOptions = {}) {
+  const server = await setupServer(t, options)
   const folder = await dataFolder(t)
   const file = async (name: string, content: string) => {
     const own = path.join(folder, name)
@@ -46,12 +55,18 @@ const packageFolder = async (
   return path.dirname(await file('package/problem.yaml', files['problem.yaml'] ?? ''))
 }
 
+/** What judges nothing needs no sandbox. */
+const WITHOUT_WORKERS = { role: 'serve' } as const
+
 describe('reeve submit', { skip: cannotTest }, () => {
   test('--wait shows a line for each test and the verdict; accepted is 0, anything else 3', async (t) => {
     const { url, file, run } = await setup(t)
 
-    const right = await run('submit', await file('a.c', TWICE.accepted), '--problem', 'twice', '--wait', '--url', url)
-    const wrong = await run('submit', await file('b.c', TWICE.wrong), '--problem', 'twice', '--wait', '--url', url)
+    const submitted = (source: string) => run('submit', source, '--problem', 'twice', '--wait', '--url', url)
+    const [right, wrong] = await Promise.all([
+      submitted(await file('a.c', TWICE.accepted)),
+      submitted(await file('b.c', TWICE.wrong)),
+    ])
 
     assert.equal(right.code, 0, right.err)
     assert.match(right.out, /^submitted {2}[0-9a-f-]{36} {2}twice {2}c$/m)
@@ -68,8 +83,10 @@ describe('reeve submit', { skip: cannotTest }, () => {
     const { url, file, run } = await setup(t)
     const source = await file('a.c', TWICE.accepted)
 
-    const json = await run('submit', source, '--problem', 'twice', '--wait', '--json', '--url', url)
-    const bare = await run('submit', source, '--problem', 'twice', '--url', url)
+    const [json, bare] = await Promise.all([
+      run('submit', source, '--problem', 'twice', '--wait', '--json', '--url', url),
+      run('submit', source, '--problem', 'twice', '--url', url),
+    ])
 
     assert.equal(JSON.parse(json.out).verdict, 'AC')
     assert.match(bare.out, /^[0-9a-f-]{36}\n$/)
@@ -77,13 +94,15 @@ describe('reeve submit', { skip: cannotTest }, () => {
   })
 
   test('says in one line what is wrong', async (t) => {
-    const { url, file, run } = await setup(t)
+    const { url, file, run } = await setup(t, WITHOUT_WORKERS)
     const source = await file('a.c', TWICE.accepted)
 
-    const nowhere = await run('submit', source, '--problem', 'nowhere', '--url', url)
-    const unknown = await run('submit', await file('a.cob', 'x'), '--problem', 'twice', '--url', url)
-    const nobody = await run('submit', source, '--problem', 'twice', '--url', url, '--as', 'nobody')
-    const away = await run('submit', source, '--problem', 'twice', '--url', 'http://127.0.0.1:9')
+    const [nowhere, unknown, nobody, away] = await Promise.all([
+      run('submit', source, '--problem', 'nowhere', '--url', url),
+      run('submit', await file('a.cob', 'x'), '--problem', 'twice', '--url', url),
+      run('submit', source, '--problem', 'twice', '--url', url, '--as', 'nobody'),
+      run('submit', source, '--problem', 'twice', '--url', 'http://127.0.0.1:9'),
+    ])
 
     assert.deepEqual([nowhere.code, nowhere.err], [1, '404: There is no such problem.\n'])
     assert.deepEqual([unknown.code, unknown.err], [2, 'Name the language: --language ID.\n'])
@@ -94,13 +113,15 @@ describe('reeve submit', { skip: cannotTest }, () => {
 
 describe('reeve problem', { skip: cannotTest }, () => {
   test('import takes folders and zips, into the database or through the server, and list shows them', async (t) => {
-    const { url, file, folder, run } = await setup(t)
+    const { url, file, folder, run } = await setup(t, WITHOUT_WORKERS)
     const own = await packageFolder(file, packageFiles({ 'problem.yaml': 'name: By folder\n' }))
     const zip = path.join(folder, 'by-zip.zip')
     await writeFile(zip, packageOf(packageFiles({ 'problem.yaml': 'name: By zip\n' })))
 
-    const direct = await run('problem', 'import', own, '--id', 'by-folder')
-    const through = await run('problem', 'import', zip, '--url', url)
+    const [direct, through] = await Promise.all([
+      run('problem', 'import', own, '--id', 'by-folder'),
+      run('problem', 'import', zip, '--url', url),
+    ])
     const list = await run('problem', 'list', '--json')
 
     assert.deepEqual([direct.code, direct.out], [0, 'by-folder: By folder, 3 tests\n'])
@@ -118,7 +139,7 @@ describe('reeve problem', { skip: cannotTest }, () => {
   })
 
   test('import says what is wrong with a package', async (t) => {
-    const { file, run } = await setup(t)
+    const { file, run } = await setup(t, WITHOUT_WORKERS)
     const own = await packageFolder(file, { 'problem.yaml': 'name: Empty\n' })
 
     const refused = await run('problem', 'import', own)
@@ -128,7 +149,7 @@ describe('reeve problem', { skip: cannotTest }, () => {
   })
 
   test('verify judges what is labelled, needs no server, and fails if a verdict differs', async (t) => {
-    const { file, run, stop } = await setup(t)
+    const { file, run, stop } = await setup(t, WITHOUT_WORKERS)
     await stop()
     const own = await packageFolder(
       file,
@@ -156,7 +177,7 @@ describe('reeve problem', { skip: cannotTest }, () => {
   })
 
   test('a replaced problem keeps its id, and who brought it when is kept', async (t) => {
-    const { url, at, file, run } = await setup(t)
+    const { url, at, file, run } = await setup(t, WITHOUT_WORKERS)
     await putProblem(url, 'twice', packageOf(packageFiles({ 'problem.yaml': 'name: Later\n' })))
     const own = await packageFolder(file, packageFiles({ 'problem.yaml': 'name: Last\n' }))
     await run('problem', 'import', own, '--id', 'twice')
@@ -176,7 +197,8 @@ describe('reeve doctor', { skip: cannotTest }, () => {
     const folder = await dataFolder(t)
     const languages = path.join(folder, 'languages.json')
     const gone = { name: 'Gone', extensions: ['.gone'], source: 'x.gone', version: ['no-such-program'], run: ['x'] }
-    await writeFile(languages, JSON.stringify({ gone: { ...gone, install: 'apt-get install gone' } }))
+    const others = { java: null, javascript: null, rust: null } // which take seconds to ask
+    await writeFile(languages, JSON.stringify({ ...others, gone: { ...gone, install: 'apt-get install gone' } }))
 
     const { out } = await reeve({ REEVE_DATA_DIR: folder, JUDGE_LANGUAGES_FILE: languages }, 'doctor', '--json')
 

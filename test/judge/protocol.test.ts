@@ -40,7 +40,7 @@ function slotOf(t: TestContext, answer: string, limits = { stdoutLimitBytes: 100
   const script = `FOLDER=${folder}; echo '{"ready":true}'; while read -r line; do case "$line" in *'"cmd":"run"'*) ${answer};; *) echo '{"open":true}';; esac; done`
   const slot = createSlot({
     mode: 'agent',
-    root: { read_only: [], devices: [], links: [] },
+    root: { mountsFor: async () => [] },
     async launch() {
       heard.started += 1
       const { helper } = await startHelper({

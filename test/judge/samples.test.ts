@@ -17,27 +17,31 @@ import { log, openTestWorkroom } from './workroom.ts'
 
 const LABELS = ['accepted', 'wrong_answer', 'time_limit_exceeded', 'run_time_error']
 
-describe('the sample problems', { skip: cannotTest }, async () => {
-  for (const name of await readdir(SAMPLES)) {
-    test(`${name}: every submission is judged as it is labelled`, { timeout: 240_000 }, async (t) => {
-      const workroom = await openTestWorkroom(t)
-      const folder = await mkdtemp(path.join(tmpdir(), 'reeve-test-'))
-      atEnd(t, () => rm(folder, { recursive: true, force: true }))
-      await zipFolder(path.join(SAMPLES, name), path.join(folder, 'package.zip'))
-      const own = await unzip(path.join(folder, 'package.zip'), path.join(folder, 'package'), 1e8)
-      const problem = problemFrom(await readPackage(own))
+describe('the sample problems', { skip: cannotTest }, () => {
+  test('every submission of each is judged as it is labelled', { timeout: 240_000, concurrency: 2 }, async (t) => {
+    const languages = await loadLanguages('')
+    const workroom = await openTestWorkroom(t, { languages: () => languages, slots: 2 })
+    const folder = await mkdtemp(path.join(tmpdir(), 'reeve-test-'))
+    atEnd(t, () => rm(folder, { recursive: true, force: true }))
+    const verifyOne = (name: string) =>
+      t.test(name, async () => {
+        const zip = path.join(folder, `${name}.zip`)
+        await zipFolder(path.join(SAMPLES, name), zip)
+        const own = await unzip(zip, path.join(folder, name), 1e8)
+        const problem = problemFrom(await readPackage(own))
 
-      const signal = new AbortController().signal
-      const verified = await verifyPackage(workroom, problem, await loadLanguages(''), { signal, log })
+        const signal = new AbortController().signal
+        const verified = await verifyPackage(workroom, problem, languages, { signal, log })
 
-      const wrong = verified.filter(({ outcome }) => outcome === 'differs' || outcome === 'not labelled')
-      assert.deepEqual(
-        wrong.map(({ submission, judged, why }) => [submission.name, judged?.verdict, why]),
-        [],
-      )
-      const labels = new Set(verified.map(({ submission }) => submission.folder))
-      for (const label of LABELS) assert(labels.has(label), `${name} has no submission that is ${label}`)
-      assert(problem.package.statement !== null, `${name} has no statement`)
-    })
-  }
+        const wrong = verified.filter(({ outcome }) => outcome === 'differs' || outcome === 'not labelled')
+        assert.deepEqual(
+          wrong.map(({ submission, judged, why }) => [submission.name, judged?.verdict, why]),
+          [],
+        )
+        const labels = new Set(verified.map(({ submission }) => submission.folder))
+        for (const label of LABELS) assert(labels.has(label), `${name} has no submission that is ${label}`)
+        assert(problem.package.statement !== null, `${name} has no statement`)
+      })
+    await Promise.all((await readdir(SAMPLES)).map(verifyOne))
+  })
 })

@@ -8,13 +8,13 @@ import type { Toolchain } from './languages/toolchain.ts'
 import { listFolder } from './package/files.ts'
 import type { Verdict } from './verdict.ts'
 import type { Box } from './sandbox/box.ts'
-import { forgetOutputs, examine, type Examined } from './work/examine.ts'
+import { examine, type Examined } from './work/examine.ts'
 import { validatorMounts, type Examination, type Problem } from './work/examination.ts'
 import type { Workroom } from './work/workroom.ts'
 import { judgeTests, type GroupResult } from './work/judge-tests.ts'
 import { compile, type Program, type SourceFile } from './work/program.ts'
 import { JudgeFailure, type RunScope } from './work/running.ts'
-import type { Station } from './work/station.ts'
+import { emptyFolder, type Station } from './work/station.ts'
 
 export interface Submission {
   jobId: string
@@ -88,7 +88,6 @@ async function judgeAt(workroom: Workroom, work: Work): Promise<Judged> {
 
   const validator = await workroom.validators.get(problem, scope, station)
   return withBoxes(work, compiled.program, validator, async (examination) => {
-    await forgetOutputs(examination)
     const result = await judgeTests(root, async (test) => {
       const examined = await examine(examination, test)
       context.onTest?.(examined)
@@ -127,12 +126,15 @@ async function withBoxes<Result>(
 ): Promise<Result> {
   const boxes: Box[] = []
   try {
-    const contestantBox = await station.main.open({
-      workFolder: program.folder,
-      writable: false,
-      readOnlyPaths: program.toolchain.paths,
-      signal: scope.signal,
-    })
+    const [contestantBox] = await Promise.all([
+      station.main.open({
+        workFolder: program.folder,
+        writable: false,
+        readOnlyPaths: program.toolchain.paths,
+        signal: scope.signal,
+      }),
+      emptyFolder(station.io), // of what the last submission has left
+    ])
     boxes.push(contestantBox)
     const validatorBox = validator === null ? null : await openValidatorBox(station, problem, validator, scope.signal)
     if (validatorBox !== null) boxes.push(validatorBox)

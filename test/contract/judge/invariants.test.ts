@@ -97,6 +97,37 @@ for (const feed of FEEDS) {
       assert.equal(await rejected('lease_lost_or_owner_mismatch'), 1)
     })
 
+    test('judge C5: a result for a job that was put back is refused as not_in_expected_state, and the job is judged again', async (t) => {
+      const { client, jobId, refusals, rejected, finished } = await setup(t, feed)
+
+      await client.query(
+        `update jobs set state = 'pending', lease_owner = null, lease_until = null where job_id = $1 and state = 'processing'`,
+        [jobId],
+      )
+      await until('the result was refused', async () => refusals().length > 0)
+      const result = await finished()
+
+      assert.equal(refusals()[0].reason, 'not_in_expected_state')
+      assert.deepEqual([result.verdict, result.attempt_id], ['TLE', 2])
+      assert.equal(await rejected('not_in_expected_state'), 1)
+    })
+
+    test('judge INV-4, C5: a result that the database could not take is an error, not a refusal, and is handed in again', async (t) => {
+      const { url, client, refusals, finished } = await setup(t, feed)
+      const errors = () => metric(url, 'worker_finalize_errors_total')
+
+      await client.query('alter table submissions rename to submissions_away')
+      await until('the result was not taken', async () => (await errors()) > 0)
+      const { rows } = await client.query('select state from jobs')
+      await client.query('alter table submissions_away rename to submissions')
+      const result = await finished()
+
+      assert.deepEqual(rows, [{ state: 'processing' }])
+      assert.deepEqual([result.verdict, result.attempt_id], ['TLE', 1])
+      assert.deepEqual(refusals(), [])
+      assert.equal(await metric(url, 'worker_finalize_total{status="ok"}'), 1)
+    })
+
     test('judge C3: a lost lease stops the judging at once, and whatever it found is void', async (t) => {
       const { url, at, folder, own, expireLease, finished } = await setup(t, feed, LEASE)
 

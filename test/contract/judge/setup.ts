@@ -1,7 +1,7 @@
 // Real servers with real sandboxes on a database of their own, spoken to over HTTP only. What judging keeps on disk is shared
 // by the tests of a file: the sandbox is built once, and a program that two tests submit is compiled once.
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, type TestContext } from 'node:test'
@@ -17,6 +17,13 @@ import { packageOf } from '../../support/zip.ts'
 
 const cache = mkdtemp(path.join(tmpdir(), 'reeve-test-judge-'))
 after(async () => rm(await cache, { recursive: true, force: true }))
+
+/** Those that the tests submit. To ask the others for their versions takes seconds at every start (a Java machine, Cargo). */
+const languages = cache.then(async (folder) => {
+  const file = path.join(folder, 'languages.json')
+  await writeFile(file, JSON.stringify({ java: null, javascript: null, rust: null }))
+  return file
+})
 
 const ENV = {
   SERVER_PORT: '0',
@@ -52,6 +59,7 @@ export async function startServer(t: TestContext, options: ServerOptions = {}) {
     DATABASE_URL: urlOf(at),
     REEVE_DATA_DIR: folder,
     JUDGE_CACHE_DIR: await cache,
+    JUDGE_LANGUAGES_FILE: await languages,
     ...(options.lines === undefined ? {} : { LOG_LEVEL: 'info' }),
     ...options.env,
   }

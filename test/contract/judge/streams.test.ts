@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { cannotTest } from '../../judge/rig.ts'
+import { atEnd } from '../../support/cleanup.ts'
 import { until } from '../../support/until.ts'
 import { freePort } from '../../support/servers.ts'
 import { metric, redisFor, STREAM, GROUP } from './feeds.ts'
@@ -174,6 +175,34 @@ describe('judge C4: what a dead worker left', { skip: cannotTest }, () => {
     assert.equal(await metric(worker.url, 'worker_reclaim_total{status="ok",reason=""}'), 1)
     assert(await metric(worker.url, 'worker_reclaim_latency_ms_count'))
   })
+
+  test('judge C4: each look at a dead consumer’s pending list goes on where the last one stopped', async (t) => {
+    const { url: redisUrl, redis, entries, letLie } = await redisFor(t)
+    const env = { REDIS_URL: redisUrl, ...WITHOUT_GRACE, JOB_RECLAIM_COUNT: '1' }
+    const server = await setup(t, { role: 'serve', env })
+    const { url, ann } = server
+    const submitted = await Promise.all([1, 2, 3].map(() => submit(url, ann, { code: TWICE.accepted })))
+    await until('all are announced', async () => (await entries()).length === 3)
+    await redis.xgroup('CREATE', STREAM, GROUP, '0')
+    await redis.call('XREADGROUP', 'GROUP', GROUP, 'dead', 'COUNT', 10, 'STREAMS', STREAM, '>')
+    await letLie()
+    const starts: string[] = []
+    const monitor = await redis.monitor()
+    atEnd(t, () => monitor.disconnect())
+    monitor.on('monitor', (_, [command = '', stream = '', , , , start = '']: string[]) => {
+      if (command.toUpperCase() === 'XAUTOCLAIM' && stream === STREAM) starts.push(start)
+    })
+
+    await startServer(t, { on: server.at, folder: server.folder, role: 'work', env })
+    const results = await Promise.all(submitted.map(({ body }) => judged(url, ann, body.job_id)))
+
+    assert.deepEqual(
+      results.map(({ verdict }) => verdict),
+      ['AC', 'AC', 'AC'],
+    )
+    const [, second, third] = (await entries()).map(({ id }) => id)
+    assert.deepEqual(starts.filter((start) => start !== '0-0').slice(0, 2), [second, third])
+  })
 })
 
 describe('judge C6: a stream that was trimmed or lost', { skip: cannotTest }, () => {
@@ -203,6 +232,33 @@ describe('judge C6: a stream that was trimmed or lost', { skip: cannotTest }, ()
       )
     })
   }
+})
+
+describe('judge C6: a stream that was trimmed while its group exists', { skip: cannotTest }, () => {
+  test('judge C6: what was read by a dead worker and what nobody has read are both announced again and judged', async (t) => {
+    const { url: redisUrl, redis, entries, pending } = await redisFor(t)
+    const env = { REDIS_URL: redisUrl, ...WITHOUT_GRACE }
+    const server = await setup(t, { role: 'serve', env })
+    const { url, ann } = server
+    const submitted = await Promise.all([1, 2, 3].map(() => submit(url, ann, { code: TWICE.accepted })))
+    await until('all are announced', async () => (await entries()).length === 3)
+    await redis.xgroup('CREATE', STREAM, GROUP, '0')
+    await redis.call('XREADGROUP', 'GROUP', GROUP, 'dead', 'COUNT', 1, 'STREAMS', STREAM, '>')
+
+    assert.equal(await redis.xtrim(STREAM, 'MAXLEN', 0), 3)
+    await startServer(t, { on: server.at, folder: server.folder, role: 'work', env })
+    const results = await Promise.all(submitted.map(({ body }) => judged(url, ann, body.job_id)))
+
+    assert.deepEqual(
+      results.map(({ verdict, attempt_id: attempt }) => [verdict, attempt]),
+      [
+        ['AC', 1],
+        ['AC', 1],
+        ['AC', 1],
+      ],
+    )
+    await until('nothing is pending', async () => (await pending()).length === 0)
+  })
 })
 
 describe('judge D1: the outbox', { skip: cannotTest }, () => {

@@ -9,7 +9,7 @@ import { StartError } from '../../../core/start-error.ts'
 
 /** The same from src/ and from dist/. */
 const SOURCES = fileURLToPath(new URL('../../../../native/', import.meta.url))
-const FLAGS = ['-std=gnu11', '-O2', '-Wall', '-Wextra']
+const FLAGS = ['-std=gnu11', '-D_GNU_SOURCE', '-O2', '-Wall', '-Wextra']
 const COMPILE_TIMEOUT_MS = 120_000
 
 export interface Programs {

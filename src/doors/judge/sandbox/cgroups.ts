@@ -2,7 +2,7 @@
 // each helper has a folder `slot-<pid namespace>-<pid>-<start>-<number>`, named after the Reeve process that made it. The helper
 // removes it when it ends; what a killed one has left is removed by its Reeve process, or by the next one to start.
 import { readlinkSync, readFileSync } from 'node:fs'
-import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf } from '../../../core/embedded/error-code.ts'
@@ -12,6 +12,8 @@ const CONTROLLERS = '+memory +pids'
 /** Where processes are put that stand in the way. */
 const LEAF = 'reeve-main'
 const OWN_LEAF = /(^|\/)reeve-main$/
+/** Of the first process of a box, where Reeve is root: as in native/reeve-box.h. */
+const BOX_ROOT_ID = 65_533
 const MAKE_TRIES = 10
 const REMOVE_TRIES = 1000
 const REMOVE_WAIT_MS = 5
@@ -91,11 +93,19 @@ async function makeSlot({ version, trees }: Hierarchy, name: string): Promise<Sl
       await makeBase(version, tree).catch(ignoreMissing) // another process has removed the empty base
     }
   }
+  if (version === 2) await makeBoxLeaf(folders[0] ?? '')
   const remove = async () => {
     for (const folder of folders.toReversed()) await removeSlot(folder)
     for (const { mount, base } of trees) await rmdir(join(mount, base)).catch(() => {}) // unless it is still of use
   }
-  return { args: [`v${version}`, ...folders], remove }
+  return { args: [String(version), ...folders], remove }
+}
+
+/** Version 2 only: a cgroup that hands controllers down has no processes of its own, so that the first ones of boxes need a place. */
+async function makeBoxLeaf(folder: string): Promise<void> {
+  await writeFile(join(folder, 'cgroup.subtree_control'), CONTROLLERS)
+  await mkdir(join(folder, 'box'))
+  if (process.getuid?.() === 0) await chown(join(folder, 'cgroup.procs'), BOX_ROOT_ID, -1) // it moves runs from one leaf to the other
 }
 
 interface Mount {

@@ -1,4 +1,6 @@
 // What to do about a call that the kernel refused. docs/judge-sandbox.md says more about each.
+import { getSystemErrorName } from 'node:util'
+
 const REMEDIES: readonly (readonly [call: RegExp, remedy: string])[] = [
   [
     /^(unshare|clone3\(new namespaces\)).*: (EPERM|ENOSPC|EINVAL|ENOSYS)/,
@@ -28,5 +30,12 @@ const REMEDIES: readonly (readonly [call: RegExp, remedy: string])[] = [
   [/^prctl\(PR_SET_SECCOMP\)/, 'The kernel must be built with CONFIG_SECCOMP_FILTER.'],
   [/^stat\("/, 'The path is missing: the language cannot run on this machine as configured.'],
 ]
+
+/** A failure in the helper's words, with the error's name for its number and what to do about it. */
+export function explained(failure: string): string {
+  const named = failure.replace(/errno (\d+)$/, (_, number: string) => getSystemErrorName(-Number(number)))
+  const remedy = remedyFor(named)
+  return remedy === null ? named : `${named}. ${remedy}`
+}
 
 export const remedyFor = (failure: string): string | null => REMEDIES.find(([call]) => call.test(failure))?.[1] ?? null

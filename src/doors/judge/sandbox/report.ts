@@ -1,6 +1,6 @@
 // Judge JSON v1 as the helper writes it, one line per run.
 import type { Run, RunReport } from './box.ts'
-import { remedyFor } from './remedies.ts'
+import { explained } from './remedies.ts'
 import { ProtocolError } from './sandbox-error.ts'
 
 const SCHEMA_VERSION = 1
@@ -33,16 +33,11 @@ export function parseReport(line: unknown, run: Pick<Run, 'jobId' | 'attemptId'>
     memKb: integer(fields, 'mem_kb'),
     exitCode: integer(fields, 'exit_code'),
     exitSignal: integer(fields, 'exit_signal'),
-    sandboxError: sandboxError === '' ? '' : withRemedy(sandboxError),
+    sandboxError: sandboxError === '' ? '' : explained(sandboxError),
     outputBytes: integer(fields, 'output_bytes'),
     starved: fields['starved'] === true,
     degraded: fields['degraded'] === true,
   }
-}
-
-function withRemedy(error: string): string {
-  const remedy = remedyFor(error)
-  return remedy === null ? error : `${error}. ${remedy}`
 }
 
 function integer(fields: Record<string, unknown>, name: string): number {

@@ -7,7 +7,7 @@ import { buildHelper, type Programs } from './build.ts'
 import { findHierarchy, openCgroups, type Cgroups } from './cgroups.ts'
 import { startHelper, type Helper } from './helper-process.ts'
 import { remedyFor } from './remedies.ts'
-import { describeRoot, type RootFiles } from './root-files.ts'
+import { prepareRoot, type RootFiles } from './root-files.ts'
 import type { ProtocolReason } from './sandbox-error.ts'
 import { selfTest } from './self-test.ts'
 import { createSlot, failureIn } from './slot.ts'
@@ -46,7 +46,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     throw new StartError('The judge runs programs on Linux only: take judge out of DOORS.')
   const programs = await buildHelper(options.cacheFolder)
   await mkdir(options.cacheFolder, { recursive: true })
-  const root = await describeRoot(options.cacheFolder)
+  const root = await prepareRoot(options.cacheFolder)
   const cgroups = await findCgroups(options)
   const sandbox = createSandbox(options, { programs, root, cgroups })
 
@@ -75,7 +75,7 @@ function createSandbox(options: SandboxOptions, { programs, root, cgroups }: Mea
     try {
       const { helper, hello } = await startHelper({
         program: programs.box,
-        args: slot?.args ?? ['degraded'],
+        args: slot?.args ?? ['0'],
         stdoutLimitBytes: options.stdoutLimitBytes,
         stderrLimitBytes: options.stderrLimitBytes,
         onTruncated: (stream) => options.onTruncated(stream),

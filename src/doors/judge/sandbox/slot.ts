@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import type { Box, BoxOptions, Run, RunReport, Slot } from './box.ts'
 import type { Helper } from './helper-process.ts'
-import { remedyFor } from './remedies.ts'
+import { explained } from './remedies.ts'
 import { parseReport } from './report.ts'
 import type { RootFiles } from './root-files.ts'
 import { ProtocolError, SandboxError, type ProtocolReason } from './sandbox-error.ts'
@@ -30,7 +30,7 @@ export function createSlot(options: SlotOptions): Slot {
   const session = new Session(options)
   return {
     async open(boxOptions) {
-      const box = new OpenBox(boxOptions, openCommand(boxOptions, options.root), session)
+      const box = new OpenBox(boxOptions, await openCommand(boxOptions, options.root), session)
       await box.prepare()
       return box
     },
@@ -189,46 +189,39 @@ class OpenBox implements Box {
   }
 }
 
-function openCommand(box: BoxOptions, root: RootFiles) {
+async function openCommand(box: BoxOptions, root: RootFiles) {
   const shown = [...box.readOnlyPaths.map((path) => ({ from: path, to: path })), ...(box.mounts ?? [])]
   const hidden = shown.find(({ to }) => TAKEN.test(to))
   if (hidden !== undefined)
     throw new SandboxError(`A box cannot show ${hidden.from} as ${hidden.to}: that place is taken.`)
-  return {
-    cmd: 'open',
-    work: box.workFolder,
-    writable: box.writable,
-    read_only: [...root.read_only, ...shown.flatMap(({ from, to }) => [from, to])],
-    devices: root.devices,
-    links: root.links,
-  }
+  const work = [box.writable ? 'writable' : 'read-only', box.workFolder, '/work']
+  return { cmd: 'open', mounts: [...(await root.mountsFor(shown)), ...work] }
 }
 
+/** The helper reads strings and lists of strings, and nothing else. */
 const runCommand = (run: Run, size: number) => ({
   cmd: 'run',
   job_id: run.jobId,
-  attempt_id: run.attemptId,
+  attempt_id: String(run.attemptId),
   argv: run.argv,
   env: Object.entries(run.env).map(([name, value]) => `${name}=${value}`),
-  stdin: run.stdinPath,
-  stdout: run.stdoutPath,
-  stderr: run.stderrPath,
-  cpu_ms: Math.ceil(run.cpuMs),
-  wall_ms: Math.ceil(run.wallMs),
-  memory_bytes: Math.ceil(run.memoryBytes),
-  static_bytes: size,
-  processes: Math.ceil(run.processesMax),
-  output_bytes: Math.ceil(run.outputBytesMax),
-  file_bytes: Math.ceil(run.fileBytesMax),
-  stack_bytes: Math.ceil(run.stackBytes),
+  stdin: run.stdinPath ?? [],
+  stdout: run.stdoutPath ?? [],
+  stderr: run.stderrPath ?? [],
+  cpu_ms: whole(run.cpuMs),
+  wall_ms: whole(run.wallMs),
+  memory_bytes: whole(run.memoryBytes),
+  static_bytes: whole(size),
+  processes: whole(run.processesMax),
+  output_bytes: whole(run.outputBytesMax),
+  file_bytes: whole(Math.max(run.fileBytesMax, run.outputBytesMax + 1)), // too much output is seen by its size
+  stack_bytes: whole(run.stackBytes),
 })
 
-/** `{"failed":{"call","error"}}` in place of what was hoped for. */
+const whole = (value: number): string => String(Math.ceil(value))
+
+/** `{"errno","call"}` in place of what was hoped for. */
 export function failureIn(answer: unknown): string | null {
-  if (typeof answer !== 'object' || answer === null || !('failed' in answer)) return null
-  const { failed } = answer
-  if (typeof failed !== 'object' || failed === null || !('call' in failed) || !('error' in failed)) return 'no reason'
-  const failure = `${failed.call}: ${failed.error}`
-  const remedy = remedyFor(failure)
-  return remedy === null ? failure : `${failure}. ${remedy}`
+  if (typeof answer !== 'object' || answer === null || !('errno' in answer)) return null
+  return explained(`${'call' in answer ? String(answer.call) : 'something'}: errno ${String(answer.errno)}`)
 }

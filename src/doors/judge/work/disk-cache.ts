@@ -13,7 +13,10 @@ const FILES = 'files'
 const DRAFT = '~'
 const DRAFT_AGE_MS_MAX = 24 * 3_600_000
 const KEEP_MS = 3_600_000
+/** For so long an entry that was found is not looked for again: nobody prunes what was used within the hour. */
 const TOUCH_EVERY_MS = 60_000
+const REMEMBERED_MAX = 500
+const REMEMBERED_CHARS_MAX = 4096
 
 export interface CacheEntry {
   folder: string
@@ -36,28 +39,33 @@ export interface DiskCacheOptions {
 }
 
 export function openDiskCache({ folder: root, bytesMax, clock }: DiskCacheOptions): DiskCache {
-  const touchedAt = new Map<string, number>()
+  const remembered = new Map<string, { entry: CacheEntry; touchedAt: number }>()
 
   const find = async (key: string): Promise<CacheEntry | null> => {
+    const now = clock.now()
+    const known = remembered.get(key)
+    if (known !== undefined && now - known.touchedAt < TOUCH_EVERY_MS) return known.entry
+    remembered.delete(key)
     const about = await readFile(join(root, key, ENTRY), 'utf8').catch((error: unknown) => {
       if (isMissing(error)) return null
       throw error
     })
     if (about === null) return null
-    await touch(key)
-    return { folder: join(root, key, FILES), about: JSON.parse(about), isNew: false }
+    await utimes(join(root, key), now / 1000, now / 1000).catch(() => {}) // pruned this moment: it will be made again
+    const entry = { folder: join(root, key, FILES), about: JSON.parse(about), isNew: false }
+    if (about.length <= REMEMBERED_CHARS_MAX) remember(key, entry, now)
+    return entry
   }
 
-  const touch = async (key: string) => {
-    const now = clock.now()
-    if (now - (touchedAt.get(key) ?? 0) < TOUCH_EVERY_MS) return
-    touchedAt.set(key, now)
-    await utimes(join(root, key), now / 1000, now / 1000).catch(() => {}) // pruned this moment: it will be made again
+  const remember = (key: string, entry: CacheEntry, touchedAt: number) => {
+    const [oldest] = remembered.keys()
+    if (oldest !== undefined && remembered.size >= REMEMBERED_MAX) remembered.delete(oldest)
+    remembered.set(key, { entry, touchedAt })
   }
 
   const make = async (key: string, fill: (folder: string) => Promise<unknown>): Promise<CacheEntry> => {
     const draft = join(root, `${DRAFT}${newJobId()}`)
-    await mkdir(join(draft, FILES), { recursive: true, mode: 0o755 })
+    await mkdir(join(draft, FILES), { recursive: true })
     try {
       const about = (await fill(join(draft, FILES))) ?? null
       await writeFile(join(draft, ENTRY), JSON.stringify(about))

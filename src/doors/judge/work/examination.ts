@@ -36,10 +36,6 @@ export interface Examination {
   validatorBox: Box | null
 }
 
-export const outputOf = ({ station }: Examination): string => join(station.io, 'output')
-export const errorsOf = ({ station }: Examination): string => join(station.io, 'errors')
-export const validatorErrorsOf = ({ station }: Examination): string => join(station.io, 'validator-errors')
-
 export const validatorMounts = (station: Station, problem: Problem, validator: Program): Mount[] => [
   { from: validator.folder, to: PROGRAM_IN_BOX },
   { from: join(problem.package.folder, 'data'), to: DATA_IN_BOX },

@@ -1,6 +1,7 @@
 // One test: the program runs on the input, and what it wrote is judged. In the order of verdicts, a run that broke a limit
 // or crashed needs no judge; a run that ended well is compared with the answer, or shown to the validator.
-import { chmod, lstat, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { lstat, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { compareBytes, compareFiles } from '../compare/compare.ts'
 import { parseFlags } from '../compare/flags.ts'
@@ -8,21 +9,12 @@ import { isMissing } from '../package/files.ts'
 import type { Test, Validator } from '../package/package.ts'
 import type { RunReport } from '../sandbox/box.ts'
 import type { Verdict } from '../verdict.ts'
-import {
-  contestantRun,
-  errorsOf,
-  outputOf,
-  seenByValidator,
-  timeLimitOf,
-  validatorErrorsOf,
-  validatorRun,
-  type Examination,
-} from './examination.ts'
+import { contestantRun, seenByValidator, timeLimitOf, validatorRun, type Examination } from './examination.ts'
 import { interact } from './interact.ts'
 import { IN_BOX, type Program } from './program.ts'
 import { readStart } from './read-start.ts'
 import { JudgeFailure, runOnce, unstarved } from './running.ts'
-import { emptyFolder } from './station.ts'
+import { emptyFolder, type RunFiles } from './station.ts'
 import { judgementOf, validatorArguments, type Judgement } from './validate.ts'
 
 const SMALL_BYTES_MAX = 64 * 1024
@@ -53,27 +45,41 @@ interface Pass {
   judgement: Judgement | null
 }
 
+/** What one pass works with. */
+interface Trial {
+  test: Test
+  input: string
+  files: RunFiles
+}
+
 export async function examine(examination: Examination, test: Test): Promise<Examined> {
-  const { passesMax } = examination.problem.package
-  await emptyFolder(examination.station.feedback)
+  const { station, problem } = examination
+  const { passesMax } = problem.package
+  if (examination.validatorBox !== null) await emptyFolder(station.feedback)
   let input = test.inputPath
   let timeMs = 0
   let memKb = 0
   for (let pass = 1; ; pass += 1) {
-    const { run, judgement } = await examineOnce(examination, test, input)
+    const files = station.newFiles()
+    const { run, judgement } = await examineOnce(examination, { test, input, files })
     timeMs = Math.max(timeMs, timeOf(run, timeLimitOf(examination)))
     memKb = Math.max(memKb, run.memKb)
     const verdict = judgement?.verdict ?? (run.verdict === 'OK' ? 'AC' : run.verdict)
     const next = verdict === 'AC' && passesMax > 1 ? await nextInput(examination) : null
-    if (next === null) {
-      const message = messageOf(run, judgement, test)
-      const shown = test.isSample ? await shownOf(examination, test) : null
-      return { test, verdict, score: judgement?.score ?? null, timeMs, memKb, message, shown }
-    }
+    const message = messageOf(run, judgement, test)
+    const shown = test.isSample && next === null ? await shownOf(test, files) : null
+    await forget(run, files)
+    if (next === null) return { test, verdict, score: judgement?.score ?? null, timeMs, memKb, message, shown }
     if (pass === passesMax)
       throw new JudgeFailure(`The validator wants more than ${passesMax} passes.`, { final: true })
     input = next
   }
+}
+
+/** Small outputs wait until the submission is judged: removing them one by one would take longer than reading them. */
+async function forget({ outputBytes }: RunReport, files: RunFiles): Promise<void> {
+  if (outputBytes <= SMALL_BYTES_MAX) return
+  for (const path of Object.values(files)) await rm(path, { force: true })
 }
 
 /** Processor time; of a program that slept past its limit, the time that it slept. */
@@ -94,87 +100,85 @@ async function nextInput({ station }: Examination): Promise<string | null> {
   return path
 }
 
-async function examineOnce(examination: Examination, test: Test, input: string): Promise<Pass> {
+async function examineOnce(examination: Examination, trial: Trial): Promise<Pass> {
+  const { test, input, files } = trial
   const { isInteractive, validator } = examination.problem.package
-  if (isInteractive && validator !== null) return examineInteractively(examination, validator, test, input)
+  if (isInteractive && validator !== null) return examineInteractively(examination, validator, trial)
   const run = await unstarved(examination.scope, () =>
     runOnce(
       examination.scope,
       examination.contestantBox,
       contestantRun(examination, {
         stdinPath: input,
-        stdoutPath: outputOf(examination),
-        stderrPath: test.isSample ? errorsOf(examination) : null,
+        stdoutPath: files.output,
+        stderrPath: test.isSample ? files.errors : null,
       }),
     ),
   )
   if (run.verdict !== 'OK') return { run, judgement: null }
-  return { run, judgement: await judgeOutput(examination, test, input) }
+  return { run, judgement: await judgeOutput(examination, trial, run) }
 }
 
-async function judgeOutput(examination: Examination, test: Test, input: string): Promise<Judgement> {
+async function judgeOutput(examination: Examination, trial: Trial, run: RunReport): Promise<Judgement> {
   const { validator } = examination.problem.package
-  if (validator === null || examination.validator === null) return compareOutput(examination, test)
-  const report = await validateOutput(examination, { validator, program: examination.validator, test, input })
-  return judgementOf(validator, report, placesOf(examination))
+  if (validator === null || examination.validator === null) return compareOutput(examination, trial, run)
+  const report = await validateOutput(examination, validator, examination.validator, trial)
+  return judgementOf(validator, report, placesOf(examination, trial))
 }
 
 async function validateOutput(
   examination: Examination,
-  { validator, program, test, input }: { validator: Validator; program: Program; test: Test; input: string },
+  validator: Validator,
+  program: Program,
+  trial: Trial,
 ): Promise<RunReport> {
   const { scope, validatorBox } = examination
   if (validatorBox === null) throw new Error('A validator has a box.')
-  const output = outputOf(examination)
-  const sees = { ...seenOf(examination, test, input), output: seenByValidator(examination, output) }
-  const args = validatorArguments(validator, sees, test.validatorFlags)
-  const pipes = { stdinPath: output, stdoutPath: null, stderrPath: validatorErrorsOf(examination) }
+  const { output, validatorErrors } = trial.files
+  const sees = { ...seenOf(examination, trial), output: seenByValidator(examination, output) }
+  const args = validatorArguments(validator, sees, trial.test.validatorFlags)
+  const pipes = { stdinPath: output, stdoutPath: null, stderrPath: validatorErrors }
   return unstarved(scope, () =>
     runOnce(scope, validatorBox, validatorRun(examination, program, { args, pipes, whileMs: 0 })),
   )
 }
 
-async function examineInteractively(
-  examination: Examination,
-  validator: Validator,
-  test: Test,
-  input: string,
-): Promise<Pass> {
+async function examineInteractively(examination: Examination, validator: Validator, trial: Trial): Promise<Pass> {
+  const { test, files } = trial
   const transcript = `${IN_BOX}/output` // where an interactor of testlib may leave one
-  const sees = { ...seenOf(examination, test, input), output: transcript }
+  const sees = { ...seenOf(examination, trial), output: transcript }
   const args = validatorArguments(validator, sees, test.validatorFlags)
   const { contestant, interactor, first } = await unstarved(examination.scope, () =>
-    interact(examination, args, { keepsErrors: test.isSample }),
+    interact(examination, args, { keepsErrors: test.isSample, files }),
   )
   // Whoever broke a limit or crashed decides, unless the interactor had already said no: what a program does after that
   // is not its fault.
   const isOver = contestant.verdict === 'TLE' || contestant.verdict === 'MLE' || contestant.verdict === 'OLE'
   if (isOver && first === 'contestant') return { run: contestant, judgement: null }
-  const judgement = await judgementOf(validator, interactor, placesOf(examination))
+  const judgement = await judgementOf(validator, interactor, placesOf(examination, trial))
   if (judgement.verdict === 'WA' && first === 'interactor') return { run: contestant, judgement }
   return { run: contestant, judgement: contestant.verdict === 'OK' ? judgement : null }
 }
 
-const seenOf = (examination: Examination, test: Test, input: string) => ({
+const seenOf = (examination: Examination, { test, input }: Trial) => ({
   input: seenByValidator(examination, input),
   answer: seenByValidator(examination, test.answerPath),
   feedback: IN_BOX,
 })
 
-const placesOf = (examination: Examination) => ({
-  feedback: examination.station.feedback,
-  stderr: validatorErrorsOf(examination),
+const placesOf = ({ station }: Examination, { files }: Trial) => ({
+  feedback: station.feedback,
+  stderr: files.validatorErrors,
 })
 
-async function compareOutput(examination: Examination, test: Test): Promise<Judgement> {
+/** A small output was written this moment and is in memory: the thread pool would take longer than reading it. */
+async function compareOutput({ problem }: Examination, { test, files }: Trial, run: RunReport): Promise<Judgement> {
   const flags = parseFlags(test.validatorFlags)
-  const output = outputOf(examination)
-  const { size } = await stat(output)
-  const answer = size <= SMALL_BYTES_MAX ? await examination.problem.answerOf(test) : null
+  const answer = run.outputBytes <= SMALL_BYTES_MAX ? await problem.answerOf(test) : null
   const comparison =
     answer === null
-      ? await compareFiles(test.answerPath, output, flags)
-      : await compareBytes(answer, await readFile(output), flags)
+      ? await compareFiles(test.answerPath, files.output, flags)
+      : await compareBytes(answer, readFileSync(files.output), flags)
   const judgeMessage = comparison.same ? '' : comparison.message
   return { verdict: comparison.same ? 'AC' : 'WA', score: null, teamMessage: '', judgeMessage }
 }
@@ -191,21 +195,13 @@ function messageOf(run: RunReport, judgement: Judgement | null, test: Test): str
   return run.exitSignal === 0 ? `exit code ${run.exitCode}` : `signal ${run.exitSignal}`
 }
 
-async function shownOf(examination: Examination, test: Test): Promise<Shown> {
+async function shownOf(test: Test, files: RunFiles): Promise<Shown> {
   const start = (path: string) => readStart(path, SHOWN_BYTES_MAX)
-  const isInteractive = examination.problem.package.isInteractive
-  return {
-    input: await start(test.inputPath),
-    expected: await start(test.answerPath),
-    output: isInteractive ? '' : await start(outputOf(examination)),
-    errors: await start(errorsOf(examination)),
-  }
-}
-
-/** What the last submission left must not be shown with this one. Made here, so that a validator may read what is in them. */
-export async function forgetOutputs(examination: Examination): Promise<void> {
-  for (const path of [outputOf(examination), errorsOf(examination)]) {
-    await writeFile(path, '')
-    await chmod(path, 0o644)
-  }
+  const [input, expected, output, errors] = await Promise.all([
+    start(test.inputPath),
+    start(test.answerPath),
+    start(files.output), // there is none if the problem is interactive
+    start(files.errors),
+  ])
+  return { input, expected, output, errors }
 }

@@ -8,6 +8,7 @@ import type { Slot } from '../sandbox/box.ts'
 import type { DiskCache } from './disk-cache.ts'
 import { BOX_ENV, IN_BOX, type Headers } from './program.ts'
 import { Interrupted, JudgeFailure, runOnce, type RunScope } from './running.ts'
+import { showToBoxes } from './show-to-boxes.ts'
 
 const MB = 1024 * 1024
 const COMPILE_MS = 120_000
@@ -50,6 +51,7 @@ async function compileHeader(scope: RunScope, slot: Slot, toolchain: Toolchain, 
   const own = join(folder, header.name)
   await mkdir(dirname(own), { recursive: true })
   await writeFile(own, `#include <${header.name}>\n`)
+  await showToBoxes(folder)
   for (const writable of [folder, dirname(own)]) await chmod(writable, 0o777)
   const box = await slot.open({ workFolder: folder, writable: true, readOnlyPaths: paths, signal: scope.signal })
   try {

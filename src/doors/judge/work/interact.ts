@@ -8,15 +8,9 @@
 import { closeSync, constants, openSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { RunReport } from '../sandbox/box.ts'
-import {
-  contestantRun,
-  contestantWallMs,
-  errorsOf,
-  validatorErrorsOf,
-  validatorRun,
-  type Examination,
-} from './examination.ts'
+import { contestantRun, contestantWallMs, validatorRun, type Examination } from './examination.ts'
 import { runOnce } from './running.ts'
+import type { RunFiles } from './station.ts'
 
 export interface Interaction {
   contestant: RunReport
@@ -30,7 +24,7 @@ const ACCEPTING = new Set([0, 42])
 export async function interact(
   examination: Examination,
   args: readonly string[],
-  { keepsErrors }: { keepsErrors: boolean },
+  { keepsErrors, files }: { keepsErrors: boolean; files: RunFiles },
 ): Promise<Interaction> {
   const { scope, station, contestantBox, validatorBox, validator } = examination
   if (validatorBox === null || validator === null) throw new Error('An interactive problem has an interactor.')
@@ -48,7 +42,7 @@ export async function interact(
         pipes: {
           stdinPath: paths.fromContestant,
           stdoutPath: paths.toContestant,
-          stderrPath: validatorErrorsOf(examination),
+          stderrPath: files.validatorErrors,
         },
       }),
     ).then((report) => {
@@ -63,7 +57,7 @@ export async function interact(
       contestantRun(examination, {
         stdinPath: paths.toContestant,
         stdoutPath: paths.fromContestant,
-        stderrPath: keepsErrors ? errorsOf(examination) : null,
+        stderrPath: keepsErrors ? files.errors : null,
       }),
     ).then((report) => {
       first ??= 'contestant'

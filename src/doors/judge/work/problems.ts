@@ -10,6 +10,7 @@ import type { ProblemPackage, Test } from '../package/package.ts'
 import type { CacheEntry, DiskCache } from './disk-cache.ts'
 import type { Problem } from './examination.ts'
 import { JudgeFailure } from './running.ts'
+import { showToBoxes } from './show-to-boxes.ts'
 
 const PROBLEMS_MAX = 100
 const ANSWER_BYTES_MAX = 64 * 1024
@@ -42,6 +43,7 @@ export function openProblems({ packages, fetch, unpackedBytesMax }: ProblemsOpti
       await mkdir(unpacked)
       const own = await unzip(zip, unpacked, unpackedBytesMax)
       await rm(zip)
+      await showToBoxes(unpacked)
       return { top: own.slice(into.length + 1) }
     })
 

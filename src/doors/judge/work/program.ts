@@ -10,6 +10,7 @@ import type { DiskCache } from './disk-cache.ts'
 import { mainClassOf } from './main-class.ts'
 import { runOnce, unstarved, type RunScope } from './running.ts'
 import { readStart } from './read-start.ts'
+import { showToBoxes } from './show-to-boxes.ts'
 
 export interface SourceFile {
   name: string
@@ -95,8 +96,9 @@ async function writeSources(folder: string, files: readonly SourceFile[]): Promi
   for (const { name, bytes } of files) {
     const path = join(folder, name)
     await mkdir(dirname(path), { recursive: true })
-    await writeFile(path, bytes, { mode: 0o644 })
+    await writeFile(path, bytes)
   }
+  await showToBoxes(folder)
 }
 
 interface Compiling {

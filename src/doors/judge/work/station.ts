@@ -1,7 +1,7 @@
 // A station is one place where a submission is judged: a sandbox slot for what the contestant wrote, another one for what
 // the problem brings (validators, interactors), and a folder for what passes between them.
 //
-//   io/       output of the contestant, the pipes of an interactive problem: never seen from the contestant's box
+//   io/       output of the contestant: never seen from the contestant's box
 //   feedback/ what a validator writes; it is /work in the validator's box
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,14 +12,22 @@ import type { Slot } from '../sandbox/box.ts'
 
 export interface Station {
   io: string
+  /** Names in io/ for what one run writes. A file that is new costs less than one that has to be emptied. */
+  newFiles(): RunFiles
   feedback: string
   /** For what the contestant wrote: compiling and running it. */
   main: Slot
   /** For what the problem brings. Started when it is first needed. */
   side(): Slot
-  /** Two named pipes in io/. */
+  /** Two named pipes. */
   pipes(): Promise<{ toContestant: string; fromContestant: string }>
   close(): Promise<void>
+}
+
+export interface RunFiles {
+  output: string
+  errors: string
+  validatorErrors: string
 }
 
 export interface Stations {
@@ -82,14 +90,21 @@ async function openStation(folder: string, openSlot: () => Slot): Promise<Statio
   const feedback = join(folder, 'feedback')
   await mkdir(io, { recursive: true })
   await mkdir(feedback)
-  await chmod(feedback, 0o777) // whoever runs in the box writes here
+  await chmod(io, 0o755) // a validator reads here
+  await chmod(feedback, 0o777) // and writes here
   const main = openSlot()
+  let runs = 0
   let side: Slot | null = null
   let pipes: Promise<void> | null = null
-  const paths = { toContestant: join(io, 'to-contestant'), fromContestant: join(io, 'from-contestant') }
+  const paths = { toContestant: join(folder, 'to-contestant'), fromContestant: join(folder, 'from-contestant') }
 
   return {
     io,
+    newFiles() {
+      runs += 1
+      const named = (name: string) => join(io, `${name}-${runs}`)
+      return { output: named('output'), errors: named('errors'), validatorErrors: named('validator-errors') }
+    },
     feedback,
     main,
     side: () => (side ??= openSlot()),
