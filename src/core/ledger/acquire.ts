@@ -9,12 +9,6 @@ import { opaque, sortedJson } from './refusal.ts'
 const RETURNED = `jobs.job_id, jobs.payload, jobs.priority, jobs.attempt_id, jobs.account_id, jobs.trace_id,
   jobs.max_attempts`
 
-// An acquire without effects promises nothing to anybody, so that its commit does not wait for the disk. If PostgreSQL crashes in
-// that moment the job is pending again, as if nobody had asked. Whoever worked on it meanwhile is not believed: its place in
-// the log is before anything it could hand in, so that a finalize on disk has its acquire on disk, and after the loss the fence
-// has another owner, or the same one, whose first word counts.
-const UNSYNCED = `relaxed as materialized (select set_config('synchronous_commit', 'off', true))`
-
 // In the order of rank, abandoned jobs stand where they stood when they were fresh: at the front. The update goes by row
 // address, because the rows were found and locked a moment ago in this same statement.
 const ACQUIRE_NEXT = `
@@ -36,8 +30,8 @@ const ACQUIRE_NEXT = `
   ), ended as (
     insert into attempts (job_id, attempt_id, owner, started_at, ended_at, outcome)
     select job_id, before, owner_before, started_before, at, 'lease_expired' from taken where abandoned
-  ), ${UNSYNCED}
-  select job_id, payload, priority, attempt_id, account_id, trace_id, max_attempts, abandoned from taken, relaxed`
+  )
+  select job_id, payload, priority, attempt_id, account_id, trace_id, max_attempts, abandoned from taken`
 
 // What the feed names is nearly always fresh: one update. The rest is judged below.
 const ACQUIRE_FRESH = `
@@ -48,9 +42,6 @@ const ACQUIRE_FRESH = `
    where jobs.job_id = asked.job_id
      and ${opaque(`jobs.state = 'pending' and coalesce(jobs.due_at <= clock_timestamp(), true)`)}
   returning ${RETURNED}, jobs.kind, jobs.lease_owner, false as abandoned`
-const ACQUIRE_FRESH_UNSYNCED = `
-  with taken as (${ACQUIRE_FRESH}), ${UNSYNCED}
-  select taken.* from taken, relaxed`
 
 // The row is locked before it is judged: a waiter is told what refused it, not what an older snapshot said.
 const ACQUIRE_JUDGED = `
@@ -110,9 +101,9 @@ export async function acquireNext(
 
 /** Each named job for its owner, or why not. Never the same job twice in one call. */
 export async function acquire(pool: Pool, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
-  if (requests.every(({ effects }) => effects === undefined)) return acquireOn(pool, ACQUIRE_FRESH_UNSYNCED, requests)
+  if (requests.every(({ effects }) => effects === undefined)) return acquireOn(pool, requests)
   return pool.transaction(async (tx) => {
-    const answers = await acquireOn(tx, ACQUIRE_FRESH, requests)
+    const answers = await acquireOn(tx, requests)
     const effects = requests.flatMap((request, index) => {
       const answer = answers[index]
       return answer?.ok === true ? (request.effects?.(answer.job) ?? []) : []
@@ -122,12 +113,8 @@ export async function acquire(pool: Pool, requests: readonly AcquireRequest[]): 
   })
 }
 
-async function acquireOn(
-  on: Queryable,
-  freshSql: string,
-  requests: readonly AcquireRequest[],
-): Promise<AcquireAnswer[]> {
-  const fresh = await on.query<AcquiredRow>(freshSql, [askedJson(requests)])
+async function acquireOn(on: Queryable, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
+  const fresh = await on.query<AcquiredRow>(ACQUIRE_FRESH, [askedJson(requests)])
   const freshOf = new Map(fresh.map((row) => [row.job_id, row]))
   const rest = requests.filter((request) => !freshOf.has(request.jobId))
   const judged = rest.length === 0 ? [] : await on.query<JudgedRow>(ACQUIRE_JUDGED, [askedJson(rest)])
