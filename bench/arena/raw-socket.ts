@@ -112,7 +112,10 @@ export class RawSocket {
 
   #frame(opcode: number, payload: Buffer): void {
     if (opcode === PING) this.send(payload, PONG)
-    else if (opcode === CLOSE) this.#end(`closed with ${payload.length < 2 ? 'no code' : payload.readUInt16BE(0)}`)
+    else if (opcode === CLOSE)
+      this.#end(
+        `closed with ${payload.length < 2 ? 'no code' : `${payload.readUInt16BE(0)} ${payload.toString('utf8', 2)}`}`,
+      )
     else if (opcode !== PONG) this.#options.onMessage(this, payload)
   }
 
