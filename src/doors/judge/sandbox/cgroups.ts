@@ -69,7 +69,8 @@ let slotsMade = 0
 /** Makes the base, sweeps what dead processes have left, and tries. Rejects with the system's error, which names call and path. */
 export async function openCgroups(hierarchy: Hierarchy): Promise<Cgroups> {
   const { version, trees } = hierarchy
-  for (const tree of trees) await makeBase(version, tree)
+  // One that was there may be removed under our hands by another process that ends: then the slot below makes it again.
+  for (const tree of trees) await makeBase(version, tree).catch(ignoreMissing)
   for (const { mount, base } of trees.toReversed()) await sweep(join(mount, base))
 
   const newSlot = () => {
