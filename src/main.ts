@@ -5,7 +5,7 @@
 import type { Logger } from 'pino'
 import { systemClock } from './core/clock.ts'
 import type { AllSettings, Config } from './core/config.ts'
-import type { Deps, Door } from './core/door.ts'
+import type { Deps } from './core/door.ts'
 import { openEngine } from './core/engine.ts'
 import { openFiles } from './core/files/open-files.ts'
 import { echo } from './core/hands/echo.ts'
@@ -14,7 +14,7 @@ import { openWorkshop } from './core/hands/workshop.ts'
 import { openHttp, type Http } from './core/http/server.ts'
 import { openIdentity } from './core/identity/identity.ts'
 import { openMetrics } from './core/metrics.ts'
-import { migrate, type MigrationFolder } from './core/migrate.ts'
+import { migrate } from './core/migrate.ts'
 import { Offers } from './core/offers.ts'
 import { outboxCleaning } from './core/outbox/cleaning.ts'
 import { openDispatcher } from './core/outbox/dispatcher.ts'
@@ -23,6 +23,7 @@ import { StartError } from './core/start-error.ts'
 import { openStorage, type Storage } from './core/storage.ts'
 import { upkeepLoops } from './core/upkeep.ts'
 import { DOORS } from './doors/doors.ts'
+import { migrationFolders } from './doors/outline.ts'
 
 export type Role = 'up' | 'serve' | 'work'
 
@@ -44,11 +45,6 @@ export interface Running {
   /** Stops in order: listeners, work in flight, loops, connections. */
   stop(): Promise<void>
 }
-
-export const migrationFolders = (doors: readonly Door[] = DOORS): MigrationFolder[] => [
-  { owner: 'core', folder: new URL('core/migrations/', import.meta.url) },
-  ...doors.flatMap(({ name, migrations }) => (migrations === null ? [] : [{ owner: name, folder: migrations }])),
-]
 
 /** Starts a process of this role. What it had opened is closed again if a later step fails. */
 export async function start(options: Start): Promise<Running> {

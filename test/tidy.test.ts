@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, test } from 'node:test'
 import { CORE_SETTINGS } from '../src/core/config.ts'
-import { doorSettings } from '../src/doors/doors.ts'
+import { doorSettings } from '../src/doors/outline.ts'
 
 const isCode = (file: string) => file.endsWith('.ts')
 const isTest = (file: string) => /\.test\.ts$|\/setup\.ts$/.test(file)

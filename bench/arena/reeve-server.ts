@@ -4,7 +4,7 @@
 import { Client } from 'pg'
 import { openDatabase } from '../../src/core/database.ts'
 import { migrate } from '../../src/core/migrate.ts'
-import { migrationFolders } from '../../src/main.ts'
+import { migrationFolders } from '../../src/doors/outline.ts'
 import type { PostgresServer } from '../servers/postgres.ts'
 import type { Teardown } from '../teardown.ts'
 import { TICK_MS } from './game.ts'

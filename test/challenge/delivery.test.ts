@@ -4,7 +4,7 @@ import type { OutboundAnswer, OutboundRefusal, OutboundRequest } from '../../src
 import type { Delivered } from '../../src/core/outbox/delivery.ts'
 import type { Refused } from '../../src/core/outcome.ts'
 import { CALLBACK_TOPIC, signedDeliveries } from '../../src/doors/challenge/delivery.ts'
-import { migrationFolders } from '../../src/main.ts'
+import { migrationFolders } from '../../src/doors/outline.ts'
 import { testDatabase } from '../support/database.ts'
 
 type Answer = OutboundAnswer | Refused<OutboundRefusal>

@@ -9,7 +9,7 @@ import { openThreads } from '../../src/doors/challenge/bounded/threads.ts'
 import { CALLBACK_TOPIC } from '../../src/doors/challenge/delivery.ts'
 import { noPlugins } from '../../src/doors/challenge/plugins/plugins.ts'
 import { solveKind } from '../../src/doors/challenge/solve-kind.ts'
-import { migrationFolders } from '../../src/main.ts'
+import { migrationFolders } from '../../src/doors/outline.ts'
 import { setupHands } from '../hands/setup.ts'
 import { atEnd } from '../support/cleanup.ts'
 

@@ -1,7 +1,7 @@
 // What a stranger sends may take long; it may not hold the server.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { migrationFolders } from '../../src/main.ts'
+import { migrationFolders } from '../../src/doors/outline.ts'
 import {
   account,
   CHAL_KEY,

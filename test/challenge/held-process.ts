@@ -4,7 +4,7 @@
 import { openSync, readSync } from 'node:fs'
 import { parseConfig } from '../../src/core/config.ts'
 import { openLog } from '../../src/core/log.ts'
-import { doorSettings } from '../../src/doors/doors.ts'
+import { doorSettings } from '../../src/doors/outline.ts'
 import { start } from '../../src/main.ts'
 import { tell } from '../crash/wiring.ts'
 

@@ -6,7 +6,7 @@ import { openRecording } from '../../src/doors/challenge/callback-store.ts'
 import { openFinding } from '../../src/doors/challenge/challenge-store.ts'
 import { openBurning, openSeeing } from '../../src/doors/challenge/nonces.ts'
 import { openSolveStore } from '../../src/doors/challenge/solve-store.ts'
-import { migrationFolders } from '../../src/main.ts'
+import { migrationFolders } from '../../src/doors/outline.ts'
 import { deafBus, openTestLedger, setupLedger } from '../support/ledger.ts'
 import { recording, scansOf, type Statement } from '../support/plans.ts'
 

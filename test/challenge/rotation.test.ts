@@ -1,7 +1,7 @@
 // Keys are rotated while requests keep coming, in both directions: none is refused.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { migrationFolders } from '../../src/main.ts'
+import { migrationFolders } from '../../src/doors/outline.ts'
 import { account, CHAL_KEY, post, postSigned, solveBody, SOLVER_KEY, startServer } from '../contract/challenge/setup.ts'
 import { freshDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'

@@ -1,6 +1,6 @@
 // A pool server in a process of its own, on a database of its own: as it is run, and without what a test runner costs.
 import type { TestContext } from 'node:test'
-import { migrationFolders } from '../../src/main.ts'
+import { migrationFolders } from '../../src/doors/outline.ts'
 import { ADMIN, urlOf } from '../contract/pool/setup.ts'
 import { freshDatabase } from '../support/database.ts'
 import { freePort } from '../support/servers.ts'

@@ -5,7 +5,7 @@ import { randomInt } from 'node:crypto'
 import { describe, test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { problemWithChain, type Receipt } from '@reeve/sdk/pool'
-import { migrationFolders } from '../../src/main.ts'
+import { migrationFolders } from '../../src/doors/outline.ts'
 import { startReceiver } from '../contract/challenge/setup.ts'
 import {
   connect,

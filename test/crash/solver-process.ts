@@ -5,7 +5,7 @@ import { Client } from 'pg'
 import { parseConfig } from '../../src/core/config.ts'
 import type { Step } from '../../src/core/hands/hands.ts'
 import { openLog } from '../../src/core/log.ts'
-import { doorSettings } from '../../src/doors/doors.ts'
+import { doorSettings } from '../../src/doors/outline.ts'
 import { start } from '../../src/main.ts'
 import { tell } from './wiring.ts'
 

@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { openKeyRing } from '../../src/doors/desk/key-ring.ts'
 import { openSealer, type SealKey } from '../../src/doors/desk/seal.ts'
 import { openTickets } from '../../src/doors/desk/frame/ticket.ts'
-import { migrationFolders } from '../../src/main.ts'
+import { migrationFolders } from '../../src/doors/outline.ts'
 import { testDatabase } from '../support/database.ts'
 import { temporaryFolder } from '../support/servers.ts'
 

@@ -1,7 +1,7 @@
 // Two server processes on one database, and the same request at both, again and again, at the same moment.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { migrationFolders } from '../../src/main.ts'
+import { migrationFolders } from '../../src/doors/outline.ts'
 import {
   ENV,
   feedEnv,

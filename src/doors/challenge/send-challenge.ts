@@ -2,6 +2,7 @@
 // outbox, so that it survives us and is tried again; what came of each attempt is listed with the challenge.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { storableText } from '../../core/database.ts'
 import type { Deps } from '../../core/door.ts'
 import { SECURED } from '../../core/http/docs.ts'
 import { accountOf, requireRole } from '../../core/http/guard.ts'
@@ -113,7 +114,7 @@ function jobIdFrom(body: Buffer): string | null {
   try {
     const answer: unknown = JSON.parse(body.toString())
     const jobId = isObject(answer) ? answer['solver_job_id'] : null
-    return typeof jobId === 'string' ? jobId.slice(0, JOB_ID_CHARS_MAX).toWellFormed().replaceAll('\0', '') : null
+    return typeof jobId === 'string' ? storableText(jobId, JOB_ID_CHARS_MAX) : null
   } catch {
     return null
   }

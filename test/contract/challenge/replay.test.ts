@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Client } from 'pg'
-import { migrationFolders } from '../../../src/main.ts'
+import { migrationFolders } from '../../../src/doors/outline.ts'
 import { cleaningLoop } from '../../../src/doors/challenge/nonces.ts'
 import { atEnd } from '../../support/cleanup.ts'
 import { testDatabase } from '../../support/database.ts'

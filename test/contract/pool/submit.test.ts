@@ -1,7 +1,7 @@
 // POST /jobs/submit: statuses, messages, the order of the checks, and what is kept.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { migrationFolders } from '../../../src/main.ts'
+import { migrationFolders } from '../../../src/doors/outline.ts'
 import { freshDatabase } from '../../support/database.ts'
 import { until } from '../../support/until.ts'
 import {

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 import { Overloaded } from '../../../core/batch.ts'
-import { besideAs, startThread } from './start-thread.ts'
+import { besideAs, startThread } from '../../../core/start-thread.ts'
 import type { Task } from './task.ts'
 import type { Performed } from './worker.ts'
 

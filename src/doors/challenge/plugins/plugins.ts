@@ -5,8 +5,9 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Worker } from 'node:worker_threads'
 import type { Problem } from '@reeve/sdk/solvers'
+import { storableText } from '../../../core/database.ts'
 import { StartError } from '../../../core/start-error.ts'
-import { besideAs, startThread } from '../bounded/start-thread.ts'
+import { besideAs, startThread } from '../../../core/start-thread.ts'
 import { ANSWER_CHARS_MAX, type Solution } from '../solvers/solution.ts'
 import type { Asked, FromThread, ToThread } from './thread.ts'
 
@@ -137,7 +138,7 @@ const failed = (code: string, message: string): Solution => ({
 
 function solutionFrom(answer: Exclude<Answer, string>, type: string): Solution {
   if (!answer.ok) {
-    const message = answer.message.slice(0, MESSAGE_CHARS_MAX).toWellFormed().replaceAll('\0', '')
+    const message = storableText(answer.message, MESSAGE_CHARS_MAX)
     if (answer.code === null) throw new Error(`The plug-in for ${type} failed: ${message}`)
     return failed(CODE.test(answer.code) ? answer.code : 'SOLVER_FAILED', message)
   }

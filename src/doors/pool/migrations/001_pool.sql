@@ -22,8 +22,6 @@ create table pool_workers (
   lost            integer not null default 0,
   canaries_passed integer not null default 0,
   canaries_wrong  integer not null default 0,
-  -- Canaries passed since others last disagreed with it.
-  proven          integer not null default 0,
   agreed          integer not null default 0,
   disagreed       integer not null default 0,
 
