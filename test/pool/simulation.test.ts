@@ -9,7 +9,8 @@ import { setupCoordinator, type SimulatedWorker } from './coordinator.ts'
 const SEED = Number(process.env['REEVE_TEST_SEED'] ?? 5)
 const WORKERS = 60
 const LIARS = WORKERS / 5
-const JOBS = 1200
+// So many that a rate of one in a thousand can be told: two lies that meet in one job before either is known are chance.
+const JOBS = 4000
 const CANARIES = 100
 const OPEN_JOBS = 200
 const ROUNDS_MAX = 2000
