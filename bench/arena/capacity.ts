@@ -2,8 +2,7 @@
 // come less than 20 ms late, ten a second reach every socket, and nobody is disconnected.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Load } from './load-process.ts'
-import type { Measured } from './messages.ts'
+import type { Load, Measured } from './load-process.ts'
 import type { PinnedServer } from './pinned-process.ts'
 
 export const LATE_MS_MAX = 20

@@ -17,6 +17,7 @@ import { startLoad } from './load-process.ts'
 import { OPTIONS_HELP, parseOptions, type Options } from './options.ts'
 import { measurePairing, type PairingTimes } from './pairing.ts'
 import { leaveServerCore, startPinned } from './pinned-process.ts'
+import type { Address } from './players/post.ts'
 import { startReeve } from './reeve-server.ts'
 import { report } from './report.ts'
 
@@ -41,8 +42,8 @@ export const arenaSuite: Suite = {
     const has = (measure: string) => options.measures.includes(measure)
 
     const outcome: Outcome = {
-      colyseus: has('colyseus') ? await runColyseus(options, teardown) : null,
-      reeve: has('reeve') ? await runReeve(postgres, options, teardown) : null,
+      colyseus: has('colyseus') ? await runColyseus(folder, options, teardown) : null,
+      reeve: has('reeve') ? await runReeve(postgres, folder, options, teardown) : null,
       pairing: has('pairing') ? await measurePairing(postgres, options.queued, teardown) : null,
       leaderboard: has('leaderboard') ? await measureLeaderboard(postgres, options.accounts, teardown) : null,
     }
@@ -53,10 +54,15 @@ export const arenaSuite: Suite = {
   },
 }
 
-async function runReeve(postgres: PostgresServer, options: Options, teardown: Teardown): Promise<Capacity> {
+async function runReeve(
+  postgres: PostgresServer,
+  folder: string,
+  options: Options,
+  teardown: Teardown,
+): Promise<Capacity> {
   const players = 2 * Math.max(...options.reeveSteps)
   const server = await startReeve(postgres, { database: 'arena_sessions', players }, teardown)
-  const load = startLoad({ game: 'reeve', ...addressOf(server.url), firstPlayer: 1 }, teardown)
+  const load = await startLoad('reeve', addressOf(server.url), folder, teardown)
   const steps = { steps: options.reeveSteps, measureMs: options.measureMs }
   const capacity = await findCapacity(server, load, steps, (step) => tell('Reeve', step))
   await load.stop()
@@ -64,11 +70,11 @@ async function runReeve(postgres: PostgresServer, options: Options, teardown: Te
   return capacity
 }
 
-async function runColyseus(options: Options, teardown: Teardown): Promise<Capacity> {
+async function runColyseus(folder: string, options: Options, teardown: Teardown): Promise<Capacity> {
   const script = fileURLToPath(new URL('colyseus-server.ts', import.meta.url))
   const command = [process.execPath, '--max-semi-space-size=64', '--import', 'tsx', script, String(await freePort())]
   const server = await startPinned(command, { NODE_ENV: 'production' }, teardown)
-  const load = startLoad({ game: 'colyseus', ...addressOf(server.url), firstPlayer: 1 }, teardown)
+  const load = await startLoad('colyseus', addressOf(server.url), folder, teardown)
   const steps = { steps: options.colyseusSteps, measureMs: options.measureMs }
   const capacity = await findCapacity(server, load, steps, (step) => tell('Colyseus', step))
   await load.stop()
@@ -84,7 +90,7 @@ function tell(who: string, step: Step): void {
   )
 }
 
-function addressOf(url: string): { host: string; port: number } {
+function addressOf(url: string): Address {
   const { hostname, port } = new URL(url)
   return { host: hostname, port: Number(port) }
 }
