@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { openThreads } from '../../src/doors/challenge/bounded/threads.ts'
+import { openThreads, type Bound } from '../../src/doors/challenge/bounded/threads.ts'
 import type { Task } from '../../src/doors/challenge/bounded/task.ts'
 import { atEnd } from '../support/cleanup.ts'
 
-function setup(t: TestContext) {
-  const threads = openThreads()
+function setup(t: TestContext, spentMs?: () => number) {
+  const threads = openThreads(spentMs)
   atEnd(t, () => threads.close())
-  const run = async (task: Task, timeoutMs = 5000) => {
-    const answer = await threads.run(task, timeoutMs)
+  const run = async (task: Task, bound: Bound = { cpuMs: 5000 }) => {
+    const answer = await threads.run(task, bound)
     return answer.ok ? answer.value : answer.code
   }
-  const math = (expression: string, format: 'auto' | 'fraction' | 'decimal' = 'auto', digits = 10, timeoutMs = 5000) =>
-    run({ task: 'math', expression, format: { format, digits } }, timeoutMs)
+  const math = (expression: string, format: 'auto' | 'fraction' | 'decimal' = 'auto', digits = 10, cpuMs = 5000) =>
+    run({ task: 'math', expression, format: { format, digits } }, { cpuMs })
   const text = (operation: string, text: string, more: object = {}) =>
     run({ task: 'text', problem: { type: 'text', operation, text, ...more } })
   return { run, math, text }
@@ -135,14 +135,30 @@ describe('the text solver', () => {
 })
 
 describe('bounded work', () => {
+  /** About half a minute of work for 400,000 characters: no literal in it lets the engine give up early. */
+  const matching = (chars: number): Task => ({
+    task: 'match',
+    pattern: '([ab]{1,100}){10}[cd]',
+    text: 'ab'.repeat(chars / 2),
+  })
+
   test('a task that takes too long is ended, and the next one is done', async (t) => {
     const { run, math } = setup(t)
     await math('1')
 
-    // Half a minute of work: no literal in it lets the engine give up early.
-    const slow = await run({ task: 'match', pattern: '([ab]{1,100}){10}[cd]', text: 'ab'.repeat(200_000) }, 20)
-
-    assert.equal(slow, 'TIMEOUT')
+    assert.equal(await run(matching(400_000), { cpuMs: 20 }), 'TIMEOUT')
     assert.equal(await math('1+1'), '2')
+  })
+
+  test('its time is the processor’s: a machine that is busy with something else makes nothing late', async (t) => {
+    const { run } = setup(t, () => 0) // this process gets nothing of it
+
+    assert.equal(await run(matching(2000), { cpuMs: 1 }), false)
+  })
+
+  test('whoever waits only so long is told so then, whatever the processor did', async (t) => {
+    const { run } = setup(t, () => 0)
+
+    assert.equal(await run(matching(400_000), { cpuMs: 1, wallMs: 50 }), 'TIMEOUT')
   })
 })

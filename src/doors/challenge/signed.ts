@@ -113,7 +113,7 @@ export const isObject = (value: unknown): value is Fields =>
 async function read(body: Buffer, threads: Threads): Promise<Read> {
   if (body.length <= LARGE_BYTES) return readBody(body)
   const bytes = new Uint8Array(body) // of its own: it is given away
-  const answer = await threads.run({ task: 'read', bytes }, READ_MS_MAX)
+  const answer = await threads.run({ task: 'read', bytes }, { cpuMs: READ_MS_MAX })
   if (answer.ok && typeof answer.value === 'object') return answer.value
   if (!answer.ok && answer.code === 'TOO_LARGE') return { ok: false, message: answer.message }
   throw new Overloaded('A large body could not be read in time.')

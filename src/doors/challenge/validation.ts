@@ -50,7 +50,7 @@ function regex({ pattern }: Fields): Rule | string {
 export async function problemWithRule(rule: Rule, answer: string, threads: Threads): Promise<string | null> {
   if (rule.type === 'NumericTolerance' && numberOf(answer) === null) return 'answer must be a number for this rule.'
   if (rule.type !== 'Regex') return null
-  const compiled = await threads.run({ task: 'compile', pattern: rule.pattern }, COMPILE_MS_MAX)
+  const compiled = await threads.run({ task: 'compile', pattern: rule.pattern }, { cpuMs: COMPILE_MS_MAX })
   if (compiled.ok && compiled.value === true) return null
   const isSlow = !compiled.ok && compiled.code === 'TIMEOUT'
   return isSlow ? 'pattern takes too long to compile.' : 'pattern is not a regular expression of RE2.'
@@ -66,7 +66,7 @@ export async function isCorrect(rule: Rule, expected: string, given: string, thr
       return right !== null && answer !== null && Math.abs(right - answer) <= rule.tolerance
     }
     case 'Regex': {
-      const matched = await threads.run({ task: 'match', pattern: rule.pattern, text: given }, MATCH_MS_MAX)
+      const matched = await threads.run({ task: 'match', pattern: rule.pattern, text: given }, { cpuMs: MATCH_MS_MAX })
       return matched.ok && matched.value === true
     }
   }

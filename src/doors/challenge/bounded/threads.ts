@@ -1,5 +1,6 @@
 // Work that a stranger's input could make slow (an expression, a regular expression on megabytes) runs beside the event
-// loop, for a bounded time: a thread that takes longer is ended and replaced, and the task has timed out.
+// loop, for a bounded time: a thread that takes longer is ended and replaced, and the task has timed out. The bound is the
+// processor's time: on a busy machine the sum of two numbers may take seconds, and is still no reason to give up.
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 import { Overloaded } from '../../../core/batch.ts'
@@ -10,12 +11,20 @@ import type { Performed } from './worker.ts'
 const MEMORY_MB_MAX = 256
 const THREADS = 2
 const WAITING_MAX = 10_000
+const WALL_MS_MAX = 60_000 // a thread that is stuck
+const LOOK_AGAIN_MS = 10
 
 export type Answer = Performed | { ok: false; code: 'TIMEOUT'; message: string }
 
+export interface Bound {
+  /** Of the processor, from the moment a thread takes the task. */
+  cpuMs: number
+  /** Of the day, if somebody waits no longer than that. */
+  wallMs?: number
+}
+
 export interface Threads {
-  /** The time counts from the moment a thread takes it. */
-  run(task: Task, timeoutMs: number): Promise<Answer>
+  run(task: Task, bound: Bound): Promise<Answer>
   /** Starts the threads before there is a task: what they need takes a while to load. */
   warm(): void
   close(): Promise<void>
@@ -23,11 +32,12 @@ export interface Threads {
 
 interface Waiting {
   task: Task
-  timeoutMs: number
+  bound: Bound
   done(answer: Answer): void
 }
 
-export function openThreads(): Threads {
+/** `cpuMs`: what this process has had of the processor so far. */
+export function openThreads(cpuMs: () => number = spentByProcess): Threads {
   const waiting: Waiting[] = []
   const idle: Worker[] = []
   /** Each with the moment from which it takes tasks: what it needs has been loaded. */
@@ -63,9 +73,9 @@ export function openThreads(): Threads {
     if (one !== undefined) void give(worker, one)
   }
 
-  const give = async (worker: Worker, { task, timeoutMs, done }: Waiting) => {
+  const give = async (worker: Worker, { task, bound, done }: Waiting) => {
     await all.get(worker)
-    const answer = await performed(worker, task, timeoutMs)
+    const answer = await performed(worker, task, (onOver) => startClock(bound, cpuMs, onOver))
     if (answer === null || answer === 'timeout') {
       all.delete(worker)
       await worker.terminate()
@@ -74,17 +84,18 @@ export function openThreads(): Threads {
       idle.push(worker)
     }
     if (answer === null) done({ ok: false, code: 'TOO_LARGE', message: 'The problem needs too much memory.' })
-    else if (answer === 'timeout') done({ ok: false, code: 'TIMEOUT', message: `Not solved within ${timeoutMs} ms.` })
+    else if (answer === 'timeout')
+      done({ ok: false, code: 'TIMEOUT', message: `Not solved within ${leastOf(bound)} ms.` })
     else done(answer)
     next()
   }
 
   return {
-    run(task, timeoutMs) {
+    run(task, bound) {
       if (waiting.length >= WAITING_MAX || isClosed)
         return Promise.reject(new Overloaded('Too much bounded work waits.'))
       return new Promise((done) => {
-        waiting.push({ task, timeoutMs, done })
+        waiting.push({ task, bound, done })
         next()
       })
     },
@@ -96,17 +107,50 @@ export function openThreads(): Threads {
   }
 }
 
+const leastOf = ({ cpuMs, wallMs = cpuMs }: Bound): number => Math.min(cpuMs, wallMs)
+
 /** Null: the thread died. */
-function performed(worker: Worker, task: Task, timeoutMs: number): Promise<Performed | 'timeout' | null> {
+function performed(
+  worker: Worker,
+  task: Task,
+  limit: (onOver: () => void) => Clock,
+): Promise<Performed | 'timeout' | null> {
   return new Promise((resolve) => {
     const settle = (answer: Performed | 'timeout' | null) => {
-      clearTimeout(timer)
+      clock.stop()
       worker.off('message', settle).off('error', onDeath).off('exit', onDeath)
       resolve(answer)
     }
     const onDeath = () => settle(null)
-    const timer = setTimeout(() => settle('timeout'), timeoutMs)
+    const clock = limit(() => settle('timeout'))
     worker.on('message', settle).on('error', onDeath).on('exit', onDeath)
     worker.postMessage(task, task.task === 'read' ? [task.bytes.buffer] : [])
   })
+}
+
+interface Clock {
+  stop(): void
+}
+
+/** A task computes and waits for nothing, so that it has not had its time before the whole process has. */
+function startClock({ cpuMs, wallMs = WALL_MS_MAX }: Bound, spentMs: () => number, onOver: () => void): Clock {
+  const overAt = spentMs() + cpuMs
+  const look = () => {
+    const leftMs = overAt - spentMs()
+    if (leftMs <= 0) onOver()
+    else cpuTimer = setTimeout(look, Math.max(LOOK_AGAIN_MS, leftMs))
+  }
+  let cpuTimer = setTimeout(look, cpuMs)
+  const wallTimer = setTimeout(onOver, wallMs)
+  return {
+    stop() {
+      clearTimeout(cpuTimer)
+      clearTimeout(wallTimer)
+    },
+  }
+}
+
+function spentByProcess(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }

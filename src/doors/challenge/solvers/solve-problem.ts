@@ -1,7 +1,7 @@
 // One problem, one answer: by its type, within its constraints. Answers are strings.
 import type { Waiting } from '../../../core/hands/kind.ts'
 import type { Acquired } from '../../../core/ledger/job.ts'
-import type { Threads } from '../bounded/threads.ts'
+import type { Bound, Threads } from '../bounded/threads.ts'
 import type { Task } from '../bounded/task.ts'
 import { isObject, type Fields } from '../signed.ts'
 import type { Plugins } from '../plugins/plugins.ts'
@@ -15,6 +15,7 @@ import { deadlinePassed, Unsolvable } from './unsolvable.ts'
 const NOW = `select date_part('epoch', clock_timestamp()) * 1000 as now_ms`
 
 const SOLVE_MS_MAX = 2000
+const WAIT_MS_MAX = 60_000
 const DECIMAL_DIGITS_DEFAULT = 10
 const DECIMAL_DIGITS_MAX = 1000
 
@@ -53,15 +54,16 @@ export async function solveProblem(
       return await context.plugins.solve(asked, { timeoutMs, signal: context.signal })
     }
     const task = taskOf(problem, payload.output_spec, context.plugins.types)
-    return await solveHere(task, await timeLeftMs(constraints, SOLVE_MS_MAX, context), context)
+    const wallMs = await timeLeftMs(constraints, WAIT_MS_MAX, context)
+    return await solveHere(task, { cpuMs: SOLVE_MS_MAX, wallMs }, context)
   } catch (error) {
     if (!(error instanceof Unsolvable)) throw error
     return { status: 'failed', error_code: error.code, error_message: error.message }
   }
 }
 
-async function solveHere(task: Task, timeoutMs: number, { threads }: SolveContext): Promise<Solution> {
-  const answer = await threads.run(task, timeoutMs)
+async function solveHere(task: Task, bound: Bound, { threads }: SolveContext): Promise<Solution> {
+  const answer = await threads.run(task, bound)
   if (answer.ok) return { status: 'success', answer: String(answer.value), metadata: { solver: task.task } }
   if (answer.code === 'INTERNAL') throw new Error(`The ${task.task} solver failed: ${answer.message}`)
   return { status: 'failed', error_code: answer.code, error_message: answer.message }
