@@ -11,7 +11,7 @@ const HOT_PLANS = [
 ]
 const COLD_CONNECTIONS_MAX = 10
 const HOT_CONNECTIONS_MAX = 12
-const CONNECT_TIMEOUT_MS = 10_000
+const CONNECT_TIMEOUT_MS = 30_000 // also for a turn in the pool: a machine that stands still for seconds fails nobody
 const IDLE_IN_TRANSACTION_MS = 60_000
 
 export type Row = Record<string, unknown>
