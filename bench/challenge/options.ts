@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { pick, positive } from '../options.ts'
 import { isVariant, VARIANTS, type Variant } from './variants.ts'
 
 export const MEASURES = ['accept', 'steady', 'end-to-end'] as const
@@ -49,10 +50,10 @@ export function parseOptions(args: string[]): Options {
   })
   const base = values.quick === true ? QUICK : FULL
   const number = (name: 'seconds' | 'rate' | 'connections' | 'challenges' | 'repetitions') =>
-    positive(name, values[name] ?? String(base[name]))
+    positive(`--${name}`, values[name]) ?? base[name]
   return {
-    variants: names(values.only ?? Object.keys(VARIANTS).join(','), isVariant),
-    measures: names(values.measure ?? MEASURES.join(','), isMeasure),
+    variants: pick('--only', values.only, Object.keys(VARIANTS).filter(isVariant)),
+    measures: pick('--measure', values.measure, MEASURES),
     seconds: number('seconds'),
     rate: number('rate'),
     connections: number('connections'),
@@ -60,19 +61,4 @@ export function parseOptions(args: string[]): Options {
     repetitions: number('repetitions'),
     jsonFile: values.json ?? null,
   }
-}
-
-const isMeasure = (name: string): name is Measure => MEASURES.some((measure) => measure === name)
-
-function names<Name extends string>(text: string, isName: (name: string) => name is Name): Name[] {
-  return text.split(',').map((name) => {
-    if (!isName(name)) throw new Error(`"${name}" is not one of those that can be measured`)
-    return name
-  })
-}
-
-function positive(name: string, text: string): number {
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a positive integer, not "${text}"`)
-  return value
 }

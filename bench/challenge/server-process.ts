@@ -2,6 +2,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { stopChild } from '../servers/stop-child.ts'
 import type { Stop, Teardown } from '../teardown.ts'
 import type { Variant } from './variants.ts'
 
@@ -31,14 +32,7 @@ export async function forkServer(order: ServerOrder, teardown: Teardown): Promis
   const child = fork(CHILD, [JSON.stringify(order)], {
     execArgv: process.execArgv.filter((flag) => !flag.startsWith('--max-semi-space-size')),
   })
-  const stop = teardown.add(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    child.kill('SIGTERM')
-    const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
-    await ended
-    clearTimeout(late)
-  })
+  const stop = teardown.add(() => stopChild(child, STOP_MS_MAX))
   const died = once(child, 'exit').then(([code]) => {
     throw new Error(`the server (${order.variant}) ended: ${code}`)
   })

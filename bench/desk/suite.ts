@@ -1,6 +1,7 @@
 // `npm run bench -- desk`: programs wait over HTTP for people to solve; how soon are they told?
 import { parseArgs } from 'node:util'
 import { describeMachine, machineLine } from '../machine.ts'
+import { pick, positive } from '../options.ts'
 import { percentile } from '../statistics.ts'
 import type { Suite } from '../suite.ts'
 import { table } from '../table.ts'
@@ -8,6 +9,7 @@ import { createTeardown, type Teardown } from '../teardown.ts'
 import { openField, type Mode } from './field.ts'
 import { allForOne, eachItsOwn, type Sizes } from './measures.ts'
 
+const MODES: readonly Mode[] = ['PostgreSQL', 'Redis']
 const FULL: Sizes = { waiters: 2000, rate: 100 }
 const QUICK: Sizes = { waiters: 100, rate: 100 }
 const P99_MS_MAX = 50
@@ -59,18 +61,22 @@ async function report(mode: Mode, sizes: Sizes, teardown: Teardown): Promise<voi
   console.log(`\np99 ${p99.toFixed(1)} ms: ${p99 < P99_MS_MAX ? 'under' : 'OVER'} ${P99_MS_MAX} ms`)
 }
 
-function parseOptions(args: string[]): { sizes: Sizes; modes: Mode[] } {
+function parseOptions(args: string[]): { sizes: Sizes; modes: readonly Mode[] } {
   const { values } = parseArgs({
     args,
     options: {
       waiters: { type: 'string' },
       rate: { type: 'string' },
-      mode: { type: 'string', default: 'PostgreSQL,Redis' },
+      mode: { type: 'string' },
       quick: { type: 'boolean', default: false },
     },
   })
   const size = values.quick ? QUICK : FULL
-  const number = (text: string | undefined, or: number) => (text !== undefined && Number(text) > 0 ? Number(text) : or)
-  const modes = (['PostgreSQL', 'Redis'] as const).filter((mode) => values.mode.split(',').includes(mode))
-  return { sizes: { waiters: number(values.waiters, size.waiters), rate: number(values.rate, size.rate) }, modes }
+  return {
+    sizes: {
+      waiters: positive('--waiters', values.waiters) ?? size.waiters,
+      rate: positive('--rate', values.rate) ?? size.rate,
+    },
+    modes: pick('--mode', values.mode, MODES),
+  }
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { pick, positive } from '../options.ts'
 
 const PARTS = ['sandbox', 'submissions'] as const
 
@@ -40,21 +41,12 @@ export function parseOptions(args: string[]): Options {
     },
   })
   const size = values.quick ? QUICK : FULL
-  const wanted = values.part?.split(',') ?? PARTS
-  const unknown = wanted.find((name) => !PARTS.some((part) => part === name))
-  if (unknown !== undefined) throw new Error(`--part: no ${unknown}; there is ${PARTS.join(', ')}`)
   return {
-    parts: PARTS.filter((part) => wanted.includes(part)),
+    parts: pick('--part', values.part, PARTS),
     runs: positive('--runs', values.runs) ?? size.runs,
     submissions: positive('--submissions', values.submissions) ?? size.submissions,
     repetitions: positive('--repetitions', values.repetitions) ?? size.repetitions,
     isolate: values.isolate,
     jsonFile: values.json ?? null,
   }
-}
-
-function positive(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${option}: expected a positive integer, got "${text}"`)
-  return Number(text)
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { pick, positive } from '../options.ts'
 import { CONTESTANTS } from './contestants.ts'
 import { MEASURES, type MeasureName } from './measures.ts'
 
@@ -62,21 +63,6 @@ export function parseOptions(args: string[]): Options {
     measures: pick('--measure', values.measure, namesOf(MEASURES)),
     jsonFile: values.json ?? null,
   }
-}
-
-function positive(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${option}: expected a positive integer, got "${text}"`)
-  return Number(text)
-}
-
-/** In the order of `known`, so that the order of an option never changes the order of the tables. */
-function pick<Name extends string>(option: string, text: string | undefined, known: readonly Name[]): readonly Name[] {
-  if (text === undefined) return known
-  const wanted = new Set(text.split(','))
-  const picked = known.filter((name) => wanted.delete(name))
-  if (wanted.size > 0) throw new Error(`${option}: no ${[...wanted].join(', ')}; there is ${known.join(', ')}`)
-  return picked
 }
 
 function namesOf<Name extends string>(items: readonly { name: Name }[]): readonly Name[] {

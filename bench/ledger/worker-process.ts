@@ -1,9 +1,9 @@
 // The benchmark's end of the worker process.
 
 import { fork, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Check } from 'typebox/value'
+import { stopChild } from '../servers/stop-child.ts'
 import type { Stop, Teardown } from '../teardown.ts'
 import type { Contestant, Servers } from './contestant.ts'
 import { Report, type Handled, type Order } from './messages.ts'
@@ -24,7 +24,9 @@ export async function forkWorker(contestant: Contestant, servers: Servers, teard
   const child = fork(CHILD, [contestant.name, JSON.stringify(servers)], {
     execArgv: [...process.execArgv, '--max-semi-space-size=64'],
   })
-  const stop = teardown.add(() => stopChild(child))
+  const stop = teardown.add(() =>
+    stopChild(child, STOP_MS_MAX, () => child.connected && order(child, { type: 'stop' })),
+  )
   const reports = listen(child, contestant.name)
   await reports.next((report) => report.type === 'loaded')
 
@@ -83,13 +85,4 @@ function listen(child: ChildProcess, name: string): { next(wants: Waiter['wants'
 
 function order(child: ChildProcess, message: Order): void {
   child.send(message)
-}
-
-async function stopChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  if (child.connected) order(child, { type: 'stop' })
-  const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
-  await ended
-  clearTimeout(late)
 }

@@ -1,8 +1,8 @@
 // Reeve as a user runs it, in a process of its own, on the benchmark's PostgreSQL.
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import type { PostgresServer } from '../servers/postgres.ts'
+import { stopChild } from '../servers/stop-child.ts'
 import type { Teardown } from '../teardown.ts'
 import { openHttp, type Http } from './http.ts'
 
@@ -38,14 +38,7 @@ export async function startReeve(postgres: PostgresServer, database: string, tea
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  const stop = teardown.add(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const exited = once(child, 'exit')
-    child.kill('SIGTERM')
-    const late = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX)
-    await exited
-    clearTimeout(late)
-  })
+  const stop = teardown.add(() => stopChild(child, START_MS_MAX))
   const http = openHttp(await addressOf(child.stderr))
   const login = async (username: string): Promise<Account> => {
     const { body } = await http.post<{ access_token: string }>('/auth/login', { username, password: PASSWORD }, {})

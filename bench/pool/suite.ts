@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { describeMachine, machineLine } from '../machine.ts'
+import { pick, positive } from '../options.ts'
 import { startPostgres, type PostgresServer } from '../servers/postgres.ts'
 import type { Suite } from '../suite.ts'
 import { table } from '../table.ts'
@@ -36,25 +37,26 @@ export const poolSuite: Suite = {
     const { values } = parseArgs({
       args,
       options: {
-        measures: { type: 'string', default: MEASURES.join(',') },
-        seconds: { type: 'string', default: '8' },
-        samples: { type: 'string', default: '400' },
-        idle: { type: 'string', default: '5000' },
+        measures: { type: 'string' },
+        seconds: { type: 'string' },
+        samples: { type: 'string' },
+        idle: { type: 'string' },
         json: { type: 'string' },
       },
     })
+    const measures = pick('--measures', values.measures, MEASURES)
+    const has = (measure: (typeof MEASURES)[number]) => measures.includes(measure)
+    const seconds = positive('--seconds', values.seconds) ?? 8
+    const samples = positive('--samples', values.samples) ?? 400
+    const idle = positive('--idle', values.idle) ?? 5000
     const folder = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
     teardown.add(() => rm(folder, { recursive: true, force: true }))
     const postgres = await startPostgres(folder, teardown)
-    const has = (measure: string) => values.measures.split(',').includes(measure)
-    const idle = Number(values.idle)
 
     const results: Results = {
-      cycles: has('cycles') ? await cyclesOf(postgres, teardown, Number(values.seconds)) : [],
+      cycles: has('cycles') ? await cyclesOf(postgres, teardown, seconds) : [],
       dispatch: has('dispatch')
-        ? await withReeve(postgres, teardown, (reeve) =>
-            measureDispatch(reeve, { label: 'one', samples: Number(values.samples) }),
-          )
+        ? await withReeve(postgres, teardown, (reeve) => measureDispatch(reeve, { label: 'one', samples }))
         : null,
       idle: has('idle')
         ? await withReeve(postgres, teardown, (reeve) => measureIdle(reeve, [idle / 5, idle / 2, idle].map(Math.round)))

@@ -1,7 +1,11 @@
 // Where runs are counted on different systems: what is read from /proc/self/mountinfo and /proc/self/cgroup.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { findHierarchy } from '../../src/doors/judge/sandbox/cgroups.ts'
+import { mkdir, open, rm } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { temporaryFolder } from '../support/servers.ts'
+import { findHierarchy, openCgroups } from '../../src/doors/judge/sandbox/cgroups.ts'
 
 const V1 = [
   '31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755',
@@ -77,4 +81,22 @@ describe('the cgroup hierarchy', () => {
   test('none at all is said', () => {
     assert.equal(find(['22 27 0:21 / /proc rw,relatime - proc proc rw'], root), 'no cgroup hierarchy is mounted')
   })
+})
+
+test('a base that another judge removes while this one starts is made again', async (t) => {
+  const { getuid } = process
+  t.after(() => Object.assign(process, { getuid }))
+  Object.assign(process, { getuid: () => 1000 }) // root hands on a file of the kernel's, which a plain folder does not have
+  const mount = await temporaryFolder()
+  const base = join(mount, 'reeve')
+  await mkdir(base)
+  execFileSync('mkfifo', [join(base, 'cgroup.controllers')]) // whoever reads it waits until something is written
+  const controllers = await open(join(base, 'cgroup.controllers'), 'r+')
+
+  const opening = openCgroups({ version: 2, trees: [{ mount, base: 'reeve' }] })
+  await rm(base, { recursive: true })
+  await controllers.write('memory pids')
+  await controllers.close()
+
+  assert.equal((await opening).version, 2)
 })

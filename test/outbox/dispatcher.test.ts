@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
-import { describe, test } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 import { openDatabase } from '../../src/core/database.ts'
+import type { OutboxRow } from '../../src/core/outbox/delivery.ts'
 import { openDispatcher } from '../../src/core/outbox/dispatcher.ts'
 import { runLoop } from '../../src/core/loop.ts'
 import { atEnd } from '../support/cleanup.ts'
+import { until } from '../support/until.ts'
 import { allFail, allOk, deliveryOf, setupOutbox } from './setup.ts'
+
+const FOR_EVER_MS = 1_000_000
 
 describe('a delivery that succeeds', () => {
   test('its rows come in order with their number of the attempt, and are deleted', async (t) => {
@@ -291,4 +295,38 @@ test('what waits and what was tried is counted', async (t) => {
       ['delivered', 2],
     ],
   )
+})
+
+describe('a delivery for which nobody waits', () => {
+  const setup = async (t: TestContext) => {
+    const { database, metrics, write, rows } = await setupOutbox(t)
+    const batches: Record<string, number[]> = { test: [], other: [] }
+    const deliver = (batch: readonly OutboxRow[]) => {
+      batches[batch[0]?.topic ?? '']?.push(batch.length)
+      return allOk(batch)
+    }
+    const gathering = deliveryOf(deliver, { rowsMax: 2, gatherMs: FOR_EVER_MS })
+    const { wake, loops } = openDispatcher(database, [gathering, deliveryOf(deliver, { topic: 'other' })], metrics)
+    return { write, rows, batches, wake, loops }
+  }
+
+  test('after a batch that was not full, what comes is left to gather; a full one is followed at once', async (t) => {
+    const { write, rows, batches, wake, loops } = await setup(t)
+    const stopping = new AbortController()
+    t.after(() => stopping.abort())
+    await write(3)
+    const running = loops.map((loop) => runLoop(loop, stopping.signal, assert.ifError))
+    await until('three are delivered', async () => (await rows()).length === 0)
+
+    await write(2)
+    await write(1, 'other')
+    wake()
+    await until('another topic is delivered', () => batches['other']?.length === 1)
+    const before = [...(batches['test'] ?? [])]
+    stopping.abort()
+    await Promise.all(running) // a stop does not wait for the gathering
+
+    assert.deepEqual(before, [2, 1])
+    assert.equal((await rows()).length, 2)
+  })
 })

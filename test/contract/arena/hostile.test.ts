@@ -1,13 +1,15 @@
 // Clients that mean harm, or are broken: they get an answer or are cut off, and nobody else notices.
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 import { until } from '../../support/until.ts'
 import { rawClient } from './raw-client.ts'
-import { ask, connect, join, matched, player, startServer, type Line } from './setup.ts'
+import { ask, connect, join, matched, player, startServer, type Line, type Player } from './setup.ts'
 
 const metricsOf = async (url: string) => (await fetch(`${url}/metrics`, { headers: { accept: 'text/plain' } })).text()
 
 const FLOOD_MB = 64
+/** No closing was read. */
+const CUT_OFF = 1006
 
 const statesOf = (line: Line) => line.messages.filter(({ event }) => event === 'session.state')
 const ticksOf = (line: Line) => statesOf(line).map(({ p }) => Number(p.tick))
@@ -17,27 +19,12 @@ describe('arena: backpressure', { concurrency: 4 }, () => {
   test('arena backpressure: a queue over its limit is closed with 1008 backpressure_exceeded', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
-    const line = await connect(t, url, ann)
-    await line.event('auth_state')
 
-    line.socket.pause()
-    const text = 'x'.repeat(60_000)
-    let sent = 0
-    const flood = setInterval(() => {
-      for (let n = 0; n < 5 && line.socket.readyState === line.socket.OPEN; n += 1) {
-        line.send('echo', { message: text })
-        sent += 1
-      }
-    }, 10)
-    t.after(() => clearInterval(flood))
-    await until('the server has closed it', async () =>
-      (await metricsOf(url)).includes('closed_total{reason="queue"} 1'),
-    )
-    clearInterval(flood)
-    line.socket.resume()
+    // The server waits a second for the closing to be read. A machine that stands still for longer gets another try.
+    let closed = await floodedBy(t, url, ann)
+    for (let tries = 1; closed.code === CUT_OFF && tries < 5; tries += 1) closed = await floodedBy(t, url, ann)
 
-    assert.deepEqual(await line.closed, { code: 1008, reason: 'backpressure_exceeded' })
-    assert(sent > 8)
+    assert.deepEqual(closed, { code: 1008, reason: 'backpressure_exceeded' })
   })
 
   test('a player who stops reading is closed while the kernel still takes everything, and the match goes on for the other', async (t) => {
@@ -183,3 +170,28 @@ describe('arena: hostile clients', { concurrency: 3 }, () => {
     assert.equal((await ask(url, '/api/health')).status, 200)
   })
 })
+
+/** How a connection ended whose client sends a lot and reads nothing until the server has had enough. */
+async function floodedBy(t: TestContext, url: string, who: Player) {
+  const closedBefore = await closedForQueue(url)
+  const line = await connect(t, url, who)
+  line.socket.pause()
+  const text = 'x'.repeat(60_000)
+  let sent = 0
+  const flood = setInterval(() => {
+    for (let n = 0; n < 5 && line.socket.readyState === line.socket.OPEN; n += 1) {
+      line.send('echo', { message: text })
+      sent += 1
+    }
+  }, 10)
+  t.after(() => clearInterval(flood))
+  await until('the server has closed it', async () => (await closedForQueue(url)) > closedBefore)
+  clearInterval(flood)
+  line.socket.resume()
+
+  assert(sent > 8)
+  return line.closed
+}
+
+const closedForQueue = async (url: string) =>
+  Number(/closed_total\{reason="queue"\} (\d+)/.exec(await metricsOf(url))?.[1] ?? 0)

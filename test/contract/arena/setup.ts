@@ -1,6 +1,6 @@
 // Real servers on a database of their own, spoken to over HTTP and WebSocket only, as the contract's clients do.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import type { TestContext } from 'node:test'
 import { WebSocket } from 'ws'
 import { parseConfig } from '../../../src/core/config.ts'
@@ -91,24 +91,30 @@ export async function login(url: string, username: string): Promise<Player> {
   return { token, userId: user.userId, username }
 }
 
-export const join = (url: string, { token }: { token: string }, body: unknown = { mode: 'normal' }) =>
+/** Longer than a slow machine takes to bring the other one. */
+const PATIENT = { mode: 'normal', timeoutSeconds: 600 }
+
+export const join = (url: string, { token }: { token: string }, body: unknown = PATIENT) =>
   ask(url, '/api/queue/join', { token, body })
 
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Message = { t: string; seq: number; event: string | null; p: any }
+
+/** Only so that a test ends that waits for what never comes. */
+const PATIENCE_MS = 60_000
 
 /** A WebSocket that remembers what it was told. */
 export class Line {
   readonly socket: WebSocket
   readonly messages: Message[] = []
   readonly closed: Promise<{ code: number; reason: string }>
-  #wake: () => void = () => {}
+  readonly #changes = new EventEmitter()
 
   constructor(socket: WebSocket) {
     this.socket = socket
     socket.on('message', (data) => {
       this.messages.push(JSON.parse(String(data)))
-      this.#wake()
+      this.#changes.emit('change')
     })
     socket.on('error', () => {})
     this.closed = new Promise((resolve) => {
@@ -122,16 +128,20 @@ export class Line {
       const index = this.messages.findIndex(fits)
       const [found] = index === -1 ? [] : this.messages.splice(index, 1)
       if (found !== undefined) return found
-      await new Promise<void>((resolve, reject) => {
-        const late = setTimeout(
-          () => reject(new Error(`No such message came. There are: ${JSON.stringify(this.messages.slice(-5))}`)),
-          30_000,
-        )
-        this.#wake = () => {
-          clearTimeout(late)
-          resolve()
-        }
-      })
+      await this.#change()
+    }
+  }
+
+  /** A connection is open before its player is let in, and hears nothing of what happens in between. */
+  async letIn(): Promise<void> {
+    while (!this.messages.some(({ event }) => event === 'auth_state')) await this.#change()
+  }
+
+  async #change(): Promise<void> {
+    try {
+      await once(this.#changes, 'change', { signal: AbortSignal.timeout(PATIENCE_MS) })
+    } catch {
+      assert.fail(`No such message came. There are: ${JSON.stringify(this.messages.slice(-5))}`)
     }
   }
 
@@ -160,6 +170,7 @@ export async function connect(
   t.after(() => socket.terminate())
   const line = new Line(socket)
   await once(socket, 'open')
+  await line.letIn()
   return line
 }
 

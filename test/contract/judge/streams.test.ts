@@ -8,6 +8,8 @@ import { freePort } from '../../support/servers.ts'
 import { metric, redisFor, STREAM, GROUP } from './feeds.ts'
 import { ask, judge, judged, login, openClient, setup, startServer, submit, TWICE } from './setup.ts'
 
+type Redis = Awaited<ReturnType<typeof redisFor>>
+
 const WITHOUT_GRACE = { JOB_LEASE_SEC: '3', JOB_HEARTBEAT_SEC: '1', JOB_RECLAIM_GRACE_SEC: '0' }
 
 describe('judge C1: a submission in the stream', { skip: cannotTest }, () => {
@@ -209,27 +211,17 @@ describe('judge C6: a stream that was trimmed or lost', { skip: cannotTest }, ()
   for (const [what, lose] of [
     ['trimmed to nothing', (redis) => redis.xtrim(STREAM, 'MAXLEN', 0)],
     ['flushed with all of Redis', (redis) => redis.flushall()],
-  ] as const satisfies [string, (redis: Awaited<ReturnType<typeof redisFor>>['redis']) => Promise<unknown>][]) {
+  ] as const satisfies [string, (redis: Redis['redis']) => Promise<unknown>][]) {
     test(`judge C6: submissions whose stream was ${what} are announced again and judged`, async (t) => {
       const { url: redisUrl, redis, entries } = await redisFor(t)
       const env = { REDIS_URL: redisUrl }
       const server = await setup(t, { role: 'serve', env })
-      const { url, ann } = server
-      const submitted = await Promise.all([1, 2, 3].map(() => submit(url, ann, { code: TWICE.accepted })))
-      await until('all are announced', async () => (await entries()).length === 3)
+      const allJudgedOnce = await submitThree(server, entries)
 
       await lose(redis)
       await startServer(t, { on: server.at, folder: server.folder, role: 'work', env })
-      const results = await Promise.all(submitted.map(({ body }) => judged(url, ann, body.job_id)))
 
-      assert.deepEqual(
-        results.map(({ verdict, attempt_id: attempt }) => [verdict, attempt]),
-        [
-          ['AC', 1],
-          ['AC', 1],
-          ['AC', 1],
-        ],
-      )
+      await allJudgedOnce()
     })
   }
 })
@@ -239,24 +231,14 @@ describe('judge C6: a stream that was trimmed while its group exists', { skip: c
     const { url: redisUrl, redis, entries, pending } = await redisFor(t)
     const env = { REDIS_URL: redisUrl, ...WITHOUT_GRACE }
     const server = await setup(t, { role: 'serve', env })
-    const { url, ann } = server
-    const submitted = await Promise.all([1, 2, 3].map(() => submit(url, ann, { code: TWICE.accepted })))
-    await until('all are announced', async () => (await entries()).length === 3)
+    const allJudgedOnce = await submitThree(server, entries)
     await redis.xgroup('CREATE', STREAM, GROUP, '0')
     await redis.call('XREADGROUP', 'GROUP', GROUP, 'dead', 'COUNT', 1, 'STREAMS', STREAM, '>')
 
     assert.equal(await redis.xtrim(STREAM, 'MAXLEN', 0), 3)
     await startServer(t, { on: server.at, folder: server.folder, role: 'work', env })
-    const results = await Promise.all(submitted.map(({ body }) => judged(url, ann, body.job_id)))
 
-    assert.deepEqual(
-      results.map(({ verdict, attempt_id: attempt }) => [verdict, attempt]),
-      [
-        ['AC', 1],
-        ['AC', 1],
-        ['AC', 1],
-      ],
-    )
+    await allJudgedOnce()
     await until('nothing is pending', async () => (await pending()).length === 0)
   })
 })
@@ -311,3 +293,17 @@ describe('judge D1: the outbox', { skip: cannotTest }, () => {
     assert.equal(await metric(url, 'judge_verdict_total{verdict="TLE"}'), 1)
   })
 })
+
+/** Three submissions that are in the stream. What it resolves to waits for their verdicts, each by its first attempt. */
+async function submitThree({ url, ann }: Awaited<ReturnType<typeof setup>>, entries: Redis['entries']) {
+  const submitted = await Promise.all([1, 2, 3].map(() => submit(url, ann, { code: TWICE.accepted })))
+  await until('all are announced', async () => (await entries()).length === 3)
+
+  return async function allJudgedOnce(): Promise<void> {
+    const results = await Promise.all(submitted.map(({ body }) => judged(url, ann, body.job_id)))
+    assert.deepEqual(
+      results.map(({ verdict, attempt_id: attempt }) => [verdict, attempt]),
+      [1, 2, 3].map(() => ['AC', 1]),
+    )
+  }
+}
