@@ -25,6 +25,7 @@ import { openFrame } from './frame/open-frame.ts'
 import { openKeyRing } from './key-ring.ts'
 import { deskKind } from './kind.ts'
 import { openDeskMetrics } from './metrics.ts'
+import { mirrorDelivery } from './mirror-news.ts'
 import { openMirror } from './mirror.ts'
 import { openOffer } from './offer.ts'
 import { openPreviews } from './preview-store.ts'
@@ -85,7 +86,8 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
     deps.offers.provide('captcha', openOffer(desk))
 
     return {
-      kinds: [deskKind(deps.events)],
+      kinds: [deskKind(desk)],
+      deliveries: [mirrorDelivery(desk)],
       loops: [...sweepLoops(desk), ...desk.mirror.loops],
       async close() {
         desk.sessionWaits.close()
