@@ -9,7 +9,18 @@ import { hostsOf } from '../frame/frame-headers.ts'
 export const CONSOLE_PATH = '/console/desk'
 
 const PAGE = 'desk.html'
-const PARTS = ['desk.css', 'desk.js', 'api.js', 'live.js', 'lock.js', 'page.js', 'queue.js', 'solution.js', 'task.js']
+const PARTS = [
+  'desk.css',
+  'desk.js',
+  'api.js',
+  'live.js',
+  'lock.js',
+  'page.js',
+  'queue.js',
+  'solution.js',
+  'task.js',
+  'view.js',
+]
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',

@@ -1,29 +1,11 @@
-// The task in hand: all that is known of it, its page beside the screenshot, and the ways to end it.
-import { get, getBlob, send, TASKS } from './api.js'
+// The task in hand, from the claim until it is out of these hands again: its lock, and the ways to end it.
+import { get, send, TASKS } from './api.js'
 import { watchLock } from './lock.js'
-import { attempt, element, say } from './page.js'
-import { titleOf } from './queue.js'
+import { attempt, say } from './page.js'
 import { openEntry } from './solution.js'
+import { hasPage, openFrame, showFields, showPreview } from './view.js'
 
-/** A question without a page belongs there. */
-const NO_PAGE_DOMAIN = 'question.example'
 const CHANGES = ['task_assigned', 'task_released', 'task_failed', 'task_solved', 'task_unsolvable', 'task_expired']
-
-const FIELDS = [
-  ['Address', 'url'],
-  ['Domain', 'domain'],
-  ['Kind', 'challenge_type'],
-  ['What the program met', 'error_message'],
-  ['Last failure', 'last_error'],
-  ['Request', 'request_id'],
-  ['User agent', 'user_agent'],
-  ['Proxy', 'proxy_url'],
-  ['Priority', 'priority'],
-  ['Asked for again', 'attempts'],
-  ['Created', 'created_at'],
-  ['Further', 'metadata'],
-  ['Task', 'uuid'],
-]
 
 /** Fills `place` until the task is out of these hands; then `onGone` is called with what is to be said about it. */
 export function openTask(place, { task, username, onGone }) {
@@ -50,7 +32,7 @@ export function openTask(place, { task, username, onGone }) {
 
   showFields(parts, task)
   if (task.preview_path !== null) void showPreview(parts, task.preview_path, closing.signal)
-  if (task.domain !== NO_PAGE_DOMAIN) openFrame(parts, path)
+  if (hasPage(task)) openFrame(parts, path)
   handleLock(parts, { path, username, lock, ask, close })
   handleEnds(parts, { path, task, ask, close })
   parts.title.focus()
@@ -70,48 +52,6 @@ export function openTask(place, { task, username, onGone }) {
 function fill(place) {
   place.replaceChildren(document.getElementById('task-template').content.cloneNode(true))
   return Object.fromEntries([...place.querySelectorAll('[data-part]')].map((part) => [part.dataset.part, part]))
-}
-
-function showFields(parts, task) {
-  parts.title.textContent = titleOf(task)
-  parts['session-only'].hidden = task.form !== null
-  for (const [label, name] of FIELDS) {
-    const text = textOf(name, task[name])
-    if (text === null) continue
-    const isLink = name === 'url' && /^https?:\/\//.test(text) && task.domain !== NO_PAGE_DOMAIN
-    const link = { href: text, target: '_blank', rel: 'noopener noreferrer', textContent: text }
-    const shown = isLink ? element('a', link) : text
-    parts.fields.append(element('dt', { textContent: label }), element('dd', {}, shown))
-  }
-}
-
-/** Null: nothing worth a line. */
-function textOf(name, value) {
-  if (value === null || (name === 'attempts' && value === 0)) return null
-  if (name === 'created_at') return new Date(value).toLocaleString()
-  if (typeof value !== 'object') return String(value)
-  return Object.keys(value).length === 0 ? null : JSON.stringify(value, null, 2)
-}
-
-/** Fetched with the token, which an <img> could not send. */
-async function showPreview(parts, path, signal) {
-  const blob = await getBlob(path).catch(() => null)
-  if (blob === null || signal.aborted) return
-  const address = URL.createObjectURL(blob)
-  signal.addEventListener('abort', () => URL.revokeObjectURL(address))
-  parts.picture.src = address
-  parts.preview.hidden = false
-}
-
-/** The page of a stranger, at another host and without an origin. Its address is good for a while only. */
-function openFrame(parts, path) {
-  const load = () =>
-    attempt(parts.reframe, async () => {
-      parts.frame.src = (await send('POST', `${path}/frame`)).url
-    })
-  parts.page.hidden = false
-  parts.reframe.addEventListener('click', load)
-  void load()
 }
 
 function handleLock(parts, { path, username, lock, ask, close }) {
