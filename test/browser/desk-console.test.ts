@@ -114,6 +114,7 @@ describe('the operator’s page', () => {
     await claim(page, uuid)
     await page.reload()
     await page.getByRole('button', { name: /^Open: / }).click() // still mine, and the sign-in as well
+    await page.locator('#task dl').waitFor()
     await admin.post(`${TASKS}/${uuid}/release`)
     await page.getByText('The task is not yours any more: it is pending.').waitFor()
     await assign(uuid, other)

@@ -90,17 +90,17 @@ function openDesk(username) {
       void queue.refresh()
     })
 
-  const queue = openQueue({ username, onClaim })
+  const onMine = (mine) => {
+    if (inHand !== null && !mine.includes(inHand.uuid)) void inHand.doubt()
+  }
+  const queue = openQueue({ username, onClaim, onMine })
   const unfollow = follow(token(), {
     onState(isConnected) {
       live.textContent = isConnected ? 'live' : 'connecting …'
       live.classList.toggle('on', isConnected)
       void queue.refresh() // also where the token is not known any more: a socket cannot tell that
     },
-    onEvent(event) {
-      void queue.refresh()
-      void inHand?.hear(event)
-    },
+    onEvent: () => void queue.refresh(),
   })
   return () => {
     unfollow()

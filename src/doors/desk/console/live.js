@@ -19,7 +19,7 @@ export function follow(token, { onEvent, onState }) {
       waitMs = RETRY_MS.first
       onState(true)
     })
-    on('message', ({ data }) => onEvent(JSON.parse(data)))
+    on('message', onEvent)
     on('close', () => {
       onState(false)
       setTimeout(connect, waitMs)

@@ -9,8 +9,8 @@ const PAUSE_MS = 500
 const heading = document.getElementById('waiting')
 const list = document.getElementById('tasks')
 
-/** `onClaim` gets the task whose button was pressed, and the button. */
-export function openQueue({ username, onClaim }) {
+/** `onClaim` gets the task whose button was pressed, and the button; `onMine` the names of what is mine, whenever it was read. */
+export function openQueue({ username, onClaim, onMine }) {
   let isLoading = false
   let isStale = false
   const closing = new AbortController()
@@ -22,7 +22,10 @@ export function openQueue({ username, onClaim }) {
       mine('in_progress'),
       mine('solving'),
     ])
-    if (!closing.signal.aborted) show([...begun.tasks, ...solving.tasks], waiting)
+    if (closing.signal.aborted) return
+    const held = [...begun.tasks, ...solving.tasks]
+    show(held, waiting)
+    onMine(held.map(({ uuid }) => uuid))
   }
 
   const show = (held, { tasks, total }) => {

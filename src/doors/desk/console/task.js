@@ -5,8 +5,6 @@ import { attempt, say } from './page.js'
 import { openEntry } from './solution.js'
 import { hasPage, openFrame, showFields, showPreview } from './view.js'
 
-const CHANGES = ['task_assigned', 'task_released', 'task_failed', 'task_solved', 'task_unsolvable', 'task_expired']
-
 /** Fills `place` until the task is out of these hands; then `onGone` is called with what is to be said about it. */
 export function openTask(place, { task, username, onGone }) {
   const parts = fill(place)
@@ -23,7 +21,7 @@ export function openTask(place, { task, username, onGone }) {
   const onOver = () => close('Your lock is over, and the task waits again. Claim it to go on.', 'bad')
   const lock = watchLock(parts.lock, { until: Date.parse(task.locked_until), onOver })
   closing.signal.addEventListener('abort', lock.stop)
-  /** Own changes are answered; their events say nothing new. */
+  /** What is asked for here is answered here. */
   const ask = (asked, work) =>
     attempt(asked, async () => {
       isAsking = true
@@ -38,10 +36,11 @@ export function openTask(place, { task, username, onGone }) {
   parts.title.focus()
 
   return {
+    uuid: task.uuid,
     close: () => close(''),
-    /** Somebody else ended it, or took it away? */
-    async hear({ type, payload }) {
-      if (payload.uuid !== task.uuid || !CHANGES.includes(type) || isAsking) return
+    /** It was not among what is mine: has somebody else ended it, or taken it away? */
+    async doubt() {
+      if (isAsking) return
       const seen = await get(path).catch(() => null)
       if (seen === null || isAsking || (seen.assigned_to === username && seen.locked_until !== null)) return
       close(`The task is not yours any more: it is ${seen.status}.`, 'bad')
