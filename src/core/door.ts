@@ -49,6 +49,8 @@ export interface Door<S extends Settings = Settings> {
   name: string
   /** One sentence for the start page. */
   about: string
+  /** Where people work with it in a browser. */
+  page?: string
   settings: S
   /** Paths, or beginnings of paths that end in a slash, whose errors are worded by this door. */
   paths: readonly string[]

@@ -1,12 +1,12 @@
-// The solver frame in a real browser: a page of a stranger beside the console, and nothing passes between them.
+// The solver frame on the operator's page in a real browser: a stranger's page inside ours, and nothing passes between them.
 import assert from 'node:assert/strict'
 import type http from 'node:http'
 import { describe, test, type TestContext } from 'node:test'
 import type { Frame, Page } from 'playwright-core'
-import { staffed } from '../contract/desk/setup.ts'
 import { startSite } from '../contract/desk/site.ts'
-import { NO_BROWSER, openBrowser } from '../support/browser.ts'
+import { NO_BROWSER } from '../support/browser.ts'
 import { until } from '../support/until.ts'
+import { claim, CONSOLE, frameOf, openDeskPage, taskFrame } from './desk-page.ts'
 
 const TASKS = '/api/v1/captcha/tasks'
 const CONSOLE_COOKIE = 'console-secret-1f3a'
@@ -28,6 +28,8 @@ window.done = (async () => {
   await attempt('storage', () => localStorage.setItem('x', '1'))
   await attempt('the console’s document', () => parent.document.title)
   await attempt('the console’s address', () => parent.location.href)
+  await attempt('the console’s token', () => parent.sessionStorage.length)
+  await attempt('the top’s token', () => top.sessionStorage.length)
   await attempt('the API of the console', async () => (await fetch('${console}${TASKS}', { credentials: 'include' })).status)
   await attempt('the API, blindly', async () => (await fetch('${console}${TASKS}', { credentials: 'include', mode: 'no-cors', method: 'POST', body: '{}' })).type)
   await attempt('the API at the frame’s host', async () => (await fetch(location.origin === 'null' ? new URL('${TASKS}', location.href) : '${TASKS}')).status)
@@ -48,11 +50,7 @@ const PNG = Buffer.from(
 )
 
 async function setup(t: TestContext) {
-  const browser = await openBrowser(t)
-  if (browser === null) return null
-  const desk = await staffed(t)
-  const { port } = new URL(desk.url)
-  const console = `http://localhost:${port}`
+  let console = ''
   const answer: http.RequestListener = (request, response) => {
     response.setHeader('set-cookie', `page=${PAGE_COOKIE}; Path=/`)
     if (request.url === '/picture.png') return response.setHeader('content-type', 'image/png').end(PNG)
@@ -62,42 +60,27 @@ async function setup(t: TestContext) {
     if (request.url === '/next' || request.url === '/form') return response.end(`<p>came to ${request.url}</p>`)
     return response.end(HOSTILE(console))
   }
-  const site = await startSite(t, answer)
-  await desk.admin.post('/api/v1/captcha/domains', { domain: site.domain, reason: 'a test' })
-
-  const context = await browser.newContext()
-  await context.addCookies([{ name: 'console', value: CONSOLE_COOKIE, domain: 'localhost', path: '/' }])
-  /** A page of the console that holds the frame, and the frame once it is there. */
-  const show = async (url: string, at = console) => {
-    const page = await context.newPage()
-    const body = `<!doctype html><title>Console</title><iframe id="frame" width=800 height=600 src="${url}"></iframe>`
-    await page.route(`${at}/holder`, (route) => route.fulfill({ contentType: 'text/html', body }))
-    await page.goto(`${at}/holder`)
-    return { page, frame: await frameOf(page) }
+  const world = await openDeskPage(t, answer)
+  if (world === null) return null
+  ;({ console } = world)
+  await world.context.addCookies([{ name: 'console', value: CONSOLE_COOKIE, domain: 'localhost', path: '/' }])
+  /** The operator's page with the site's in its frame. */
+  const show = async () => {
+    const { page } = await world.work({ url: `http://${world.site.domain}/` })
+    const frame = await taskFrame(page)
+    await frame.waitForSelector('h1')
+    return { page, frame }
   }
-  const open = async (more: object) => {
-    const { uuid } = await desk.create(more)
-    await desk.assign(uuid)
-    return (await desk.operator.post(`${TASKS}/${uuid}/frame`)).body.url
-  }
-  return { ...desk, context, console, site, show, open }
-}
-
-async function frameOf(page: Page): Promise<Frame> {
-  const handle = await page.waitForSelector('#frame')
-  const frame = await handle.contentFrame()
-  assert(frame !== null)
-  return frame
+  return { ...world, show }
 }
 
 describe('the solver frame in Chromium', () => {
   test('shows the page with its pictures, links, forms and inner frames', async (t) => {
     const world = await setup(t)
     if (world === null) return t.skip(NO_BROWSER)
-    const { open, show, site } = world
+    const { show, site } = world
 
-    const { page, frame } = await show(await open({ url: `http://${site.domain}/` }))
-    await frame.waitForSelector('h1')
+    const { page, frame } = await show()
     const width = await frame.evaluate(`new Promise((resolve) => {
       const image = document.getElementById('picture')
       if (image.complete) resolve(image.naturalWidth)
@@ -119,10 +102,9 @@ describe('the solver frame in Chromium', () => {
   test('the console’s cookies never reach the page, and the page’s never reach the console', async (t) => {
     const world = await setup(t)
     if (world === null) return t.skip(NO_BROWSER)
-    const { open, show, site, context } = world
+    const { show, site, context } = world
 
-    const { page, frame } = await show(await open({ url: `http://${site.domain}/` }))
-    await frame.waitForSelector('h1')
+    const { page, frame } = await show()
     await frame.evaluate('window.done')
     await frame.click('#next')
     await frame.waitForSelector('text=came to /next')
@@ -142,62 +124,98 @@ describe('the solver frame in Chromium', () => {
   test('a script in it cannot call the console’s API, read it, leave the frame or keep anything', async (t) => {
     const world = await setup(t)
     if (world === null) return t.skip(NO_BROWSER)
-    const { open, show, site, lines, console } = world
+    const { show, lines, console, context } = world
+    const ofConsole: string[] = []
+    const ofFrames: string[] = []
+    context.on('response', (response) => {
+      const isFramed = response.frame().parentFrame() !== null
+      if (response.url().startsWith(`${console}/`)) (isFramed ? ofFrames : ofConsole).push(response.url())
+    })
 
-    const { page, frame } = await show(await open({ url: `http://${site.domain}/` }))
-    await frame.waitForSelector('h1')
+    const { page, frame } = await show()
     assert.equal(await frame.evaluate('window.done'), 'done')
     const tried: Record<string, string> = await frame.evaluate('window.tried')
 
-    assert.equal(Object.keys(tried).length, 12)
+    assert.equal(Object.keys(tried).length, 14)
     for (const [what, came] of Object.entries(tried)) {
       // A beacon says that it was sent before the policy stops it; what matters is that it did not arrive.
       if (what !== 'a beacon') assert(came.startsWith('no: '), `${what}: ${came}`)
     }
-    assert.equal(page.url(), `${console}/holder`)
+    assert.equal(page.url(), `${console}${CONSOLE}`)
     const arrived = lines.filter((line) => line.includes('"msg":"request"') && line.includes('/auth/logout'))
     assert.deepEqual(arrived, [])
-    const answered = lines.filter(
-      (line) => line.includes('"route":"/api/v1/captcha/tasks"') && line.includes('"status":200'),
+    assert.deepEqual(ofFrames, [])
+    const answered = () =>
+      lines.filter((line) => line.includes('"route":"/api/v1/captcha/tasks"') && line.includes('"status":200'))
+    const asked = () => ofConsole.filter((url) => url.includes(`${TASKS}?status=`))
+    await until(
+      'nobody but the operator’s page has been answered',
+      () => asked().length > 0 && answered().length === asked().length,
+      () => ({ asked: asked(), answered: answered() }),
     )
-    assert.deepEqual(answered, [])
     return undefined
   })
 
-  test('stored script in any field of a task is shown as text', async (t) => {
+  test('stored script in any field of a task is shown as text, on the operator’s page and in the frame', async (t) => {
     const world = await setup(t)
     if (world === null) return t.skip(NO_BROWSER)
-    const { open, show } = world
+    const { context, signIn, create, assign, other } = world
     const script = `<script>window.pwned=1</script><img src=x onerror="window.pwned=1">"'><svg onload=window.pwned=1>`
-
-    const { page, frame } = await show(
-      await open({
-        url: `https://shop.example/${encodeURIComponent(script)}`,
-        challenge_type: script.slice(0, 100),
-        error_message: script,
-        request_id: script,
-        user_agent: script,
-        metadata: { [script]: script },
-        form: { question: script },
-      }),
-    )
+    const task = await create({
+      url: `https://shop.example/${encodeURIComponent(script)}`,
+      challenge_type: script.slice(0, 100),
+      error_message: script,
+      request_id: script,
+      user_agent: script,
+      metadata: { [script]: script },
+      form: {
+        question: script,
+        fields: [
+          { type: 'choice', name: 'one', label: script, options: [script, 'other'] },
+          { type: 'text', name: 'two', label: script },
+        ],
+      },
+    })
+    await assign(task.uuid, other)
+    await other.patch(`${TASKS}/${task.uuid}/status`, { status: 'failed', error: script })
+    await other.patch(`${TASKS}/${task.uuid}/status`, { status: 'pending' })
+    const page = await context.newPage()
+    await signIn(page)
+    const listed = (await page.locator('#tasks li').textContent()) ?? ''
+    await claim(page, task.uuid)
+    const frame = await taskFrame(page)
     await frame.waitForSelector('dl')
-    const text = (await frame.textContent('dl')) ?? ''
+    const times = async (where: Frame | Page, selector: string) =>
+      ((await where.textContent(selector)) ?? '').split('<script>window.pwned=1</script>').length - 1
 
     assert.equal(await frame.evaluate('window.pwned'), undefined)
     assert.equal(await page.evaluate('window.pwned'), undefined)
-    assert.equal(text.split('<script>window.pwned=1</script>').length - 1, 7)
+    assert.equal(await times(frame, 'dl'), 7)
     assert.equal(await frame.locator('script, img, svg').count(), 0)
+    assert(listed.includes(script))
+    assert.equal(await times(page, '#task dl'), 7)
+    assert.equal(await times(page, '#task h2'), 1)
+    assert.equal(await times(page, '[data-part=entry]'), 4)
+    assert.equal(await page.locator('body script, svg, img:not([data-part=picture])').count(), 0)
     return undefined
   })
 
   test('no other site can show it', async (t) => {
     const world = await setup(t)
     if (world === null) return t.skip(NO_BROWSER)
-    const { open, show, site } = world
+    const { create, assign, operator, site, context } = world
     const other = await startSite(t, (_request, response) => response.end(''))
+    const { uuid } = await create({ url: `http://${site.domain}/` })
+    await assign(uuid)
+    const { url } = (await operator.post(`${TASKS}/${uuid}/frame`)).body
+    const page = await context.newPage()
+    const body = `<!doctype html><title>Other</title><iframe id="frame" width=800 height=600 src="${url}"></iframe>`
+    await page.route(`http://127.0.0.1:${other.port}/holder`, (route) =>
+      route.fulfill({ contentType: 'text/html', body }),
+    )
 
-    const { page, frame } = await show(await open({ url: `http://${site.domain}/` }), `http://127.0.0.1:${other.port}`)
+    await page.goto(`http://127.0.0.1:${other.port}/holder`)
+    const frame = await frameOf(page, '#frame')
     await page.waitForLoadState('networkidle')
 
     assert.match(frame.url(), /^chrome-error:/)

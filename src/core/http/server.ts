@@ -138,6 +138,7 @@ function doorStates({ doors, built = [] }: HttpDeps): DoorState[] {
     return {
       name,
       about: known?.about ?? '',
+      page: open?.page ?? null,
       state: open !== undefined ? 'open' : known !== undefined ? 'closed' : 'not built yet',
     }
   })

@@ -16,6 +16,8 @@ export interface DoorState {
   name: string
   about: string
   state: 'open' | 'closed' | 'not built yet'
+  /** Where people work with it, if it is open and has such a page. */
+  page: string | null
 }
 
 export interface StartPageDeps {
@@ -102,12 +104,13 @@ const render = (deps: StartPageDeps, counts: readonly JobCount[]): Html =>
 // In one piece: a space more, and the hash in the policy is another.
 const styleElement = new Html(`<style>${STYLE}</style>`)
 
-const doorItem = ({ name, about, state }: DoorState): Html =>
+const doorItem = ({ name, about, state, page }: DoorState): Html =>
   html`<li>
     <div class="row">
       <span class="name">${name}</span><span class="state${state === 'open' ? ' open' : ''}">${state}</span>
     </div>
     <p>${about === '' ? (DOORS_TO_COME[name] ?? '') : about}</p>
+    ${page === null ? '' : html`<p><a href="${page}">Work at the ${name}</a></p>`}
   </li>`
 
 function jobTable(counts: readonly JobCount[]): Html {

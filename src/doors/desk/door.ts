@@ -8,6 +8,7 @@
 //             GET, DELETE /sessions/{domain}; the common solver API: /createTask, /getTaskResult, …
 // Operators:  GET /tasks/pending, POST /tasks/{uuid}/assign, /solve, /mark-unsolvable, /release, /reveal, PATCH /tasks/{uuid}/status,
 //             POST /tasks/{uuid}/frame, GET /tasks/{uuid}/cookies, the frame itself; WebSockets /ws/captcha and /ws/captcha/{domain}.
+// People:     /console/desk, the page at which operators work.
 // Admins:     /domains, GET /audit, GET /operators, DELETE /expired.
 // Loops:      locks that lapse, tasks that expire or are overdue, sessions that expire, solutions that are old, Redis's picture.
 import type { Door } from '../../core/door.ts'
@@ -16,6 +17,7 @@ import { detailBody } from '../../core/http/detail.ts'
 import { StartError } from '../../core/start-error.ts'
 import { ADAPTER_PATHS, adapterRoutes } from './adapter/adapter.ts'
 import { assignRoute } from './assign.ts'
+import { CONSOLE_PATH, consoleRoutes } from './console/console-routes.ts'
 import { createTaskRoute } from './create-task.ts'
 import type { Desk } from './desk.ts'
 import { domainsRoute } from './domains.ts'
@@ -25,6 +27,7 @@ import { openFrame } from './frame/open-frame.ts'
 import { openKeyRing } from './key-ring.ts'
 import { deskKind } from './kind.ts'
 import { openDeskMetrics } from './metrics.ts'
+import { mirrorDelivery } from './mirror-news.ts'
 import { openMirror } from './mirror.ts'
 import { openOffer } from './offer.ts'
 import { openPreviews } from './preview-store.ts'
@@ -47,6 +50,7 @@ const PATHS = ['/api/v1/captcha', '/api/v1/captcha/', '/internal/solver-frame/',
 
 export const deskDoor: Door<typeof DESK_SETTINGS> = {
   name: 'desk',
+  page: CONSOLE_PATH,
   about: 'Work for people: programs ask, operators claim and solve, for domains that the owner may automate.',
   settings: DESK_SETTINGS,
   paths: [...PATHS, ...ADAPTER_PATHS],
@@ -85,7 +89,8 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
     deps.offers.provide('captcha', openOffer(desk))
 
     return {
-      kinds: [deskKind(deps.events)],
+      kinds: [deskKind(desk)],
+      deliveries: [mirrorDelivery(desk)],
       loops: [...sweepLoops(desk), ...desk.mirror.loops],
       async close() {
         desk.sessionWaits.close()
@@ -98,6 +103,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
           api.addHook('onRequest', refuseAtFrameHost(settings.FRAME_HOST))
           for (const route of ROUTES) await api.register(route(desk))
           await api.register(frameRoutes(desk, frame))
+          await api.register(consoleRoutes(desk))
           await api.register(adapterRoutes(desk))
         })
       },

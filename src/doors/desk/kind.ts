@@ -1,11 +1,13 @@
 // The kind of job that a task is. Its hands are people: nothing runs it here. An admin may cancel or replay the job as any
 // other, and the task goes along.
-import type { Events } from '../../core/events/events.ts'
+import type { Effect } from '../../core/ledger/effects.ts'
 import type { Kind } from '../../core/hands/kind.ts'
 import { parseJobId, type Job } from '../../core/ledger/job.ts'
 import { auditEffect } from './audit.ts'
+import { eventEffects, type Desk } from './desk.ts'
 import { endEffect } from './ending.ts'
-import { eventEffect, told } from './events.ts'
+import { told, type DeskEvent } from './events.ts'
+import { mirrorEffects } from './mirror-news.ts'
 import type { TaskRow } from './task.ts'
 
 const REOPEN = `
@@ -25,7 +27,7 @@ export interface DeskPayload {
   domain: string
 }
 
-export const deskKind = (events: Events): Kind => ({
+export const deskKind = (desk: Pick<Desk, 'events' | 'mirror'>): Kind => ({
   name: DESK_KIND,
   effectsOfDeath(job, reason) {
     const task = taskOf(job)
@@ -33,7 +35,7 @@ export const deskKind = (events: Events): Kind => ({
     return [
       auditEffect({ action: 'cancelled', actor: 'admin', uuid: task.uuid, detail: reason }),
       endEffect(job.jobId, { status: 'unsolvable', error: reason }),
-      eventEffect(events, told.unsolvable(task, reason)),
+      ...tellEffects(desk, told.unsolvable(task, reason)),
     ]
   },
   effectsOfReplay(old, newJobId) {
@@ -42,10 +44,16 @@ export const deskKind = (events: Events): Kind => ({
     return [
       auditEffect({ action: 'reopened', actor: 'admin', uuid: task.uuid }),
       { sql: REOPEN, row: { job_id: old.jobId, new_job_id: newJobId } },
-      eventEffect(events, told.released(task, null, 'reopened')),
+      ...tellEffects(desk, told.released(task, null, 'reopened')),
     ]
   },
 })
+
+/** Whoever commits this, nobody is there afterwards to tell Redis. */
+const tellEffects = (desk: Pick<Desk, 'events' | 'mirror'>, event: DeskEvent): Effect[] => [
+  ...eventEffects(desk, [event]),
+  ...mirrorEffects(desk, event),
+]
 
 /** Null: a job of this kind that somebody submitted without a task. */
 function taskOf({ payload, accountId }: Pick<Job, 'payload' | 'accountId'>): Told | null {

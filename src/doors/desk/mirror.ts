@@ -7,7 +7,6 @@ import { isoNow, type Clock } from '../../core/clock.ts'
 import type { Database } from '../../core/database.ts'
 import { openConnection, openOutage } from '../../core/feed/redis-connection.ts'
 import { Wake, type Loop } from '../../core/loop.ts'
-import type { DeskEvent } from './events.ts'
 import { mirrorKeys, scoreOf } from './mirror-keys.ts'
 import { repaint } from './mirror-repaint.ts'
 import type { DeskSettings } from './settings.ts'
@@ -16,8 +15,10 @@ import type { TaskRow } from './task.ts'
 const REPAINT_EVERY_MS = 60_000
 
 export interface Mirror {
+  /** False: there is no Redis, and nothing below does anything. */
+  isThere: boolean
   /** Never waits and never throws: a picture that could not be painted is painted again later. */
-  publish(events: readonly DeskEvent[]): void
+  publish(events: readonly Told[]): void
   waits(task: Pick<TaskRow, 'uuid' | 'priority' | 'created_at' | 'id'>): void
   held(task: Pick<TaskRow, 'uuid' | 'id'>, operator: string, seconds: number): void
   ended(task: Pick<TaskRow, 'uuid' | 'id'>): void
@@ -28,7 +29,10 @@ export interface Mirror {
   close(): void
 }
 
+type Told = Readonly<{ type: string; payload: object }>
+
 const NO_MIRROR: Mirror = {
+  isThere: false,
   publish: () => {},
   waits: () => {},
   held: () => {},
@@ -61,6 +65,7 @@ export function openMirror({ redisUrl, settings, database, clock, log }: MirrorD
   }
 
   return {
+    isThere: true,
     publish(events) {
       const timestamp = isoNow(clock)
       for (const { type, payload } of events) {

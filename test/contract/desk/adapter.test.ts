@@ -88,7 +88,7 @@ test('desk adapter: what libraries send for what is not set is taken as not set'
 test('desk adapter: tokens of a widget, each call new work, on the same list of domains', async (t) => {
   const { call, uuidOf, operator } = await withKey(t)
   const task = (type: string, websiteURL = 'https://shop.example/') => ({
-    task: { type, websiteURL, websiteKey: '6LfI9', proxyPassword: 'hidden', cookies: 'a=b' },
+    task: { type, websiteURL, websiteKey: '6LfI9', proxyPassword: 'hidden', cookies: 'a=b', action: '', data: null },
   })
 
   const [one, two, turnstile] = [
@@ -97,7 +97,11 @@ test('desk adapter: tokens of a widget, each call new work, on the same list of 
     await call('createTask', task('TurnstileTaskProxyless')),
   ]
   for (const [index, { taskId }] of [one, two, turnstile].entries())
-    await operator.post(`${TASKS}/${await uuidOf(taskId)}/solve`, { type: 'token', payload: `token-${index}` })
+    await operator.post(`${TASKS}/${await uuidOf(taskId)}/solve`, {
+      type: 'token',
+      payload: `token-${index}`,
+      ...(index === 2 ? { user_agent: 'Firefox' } : {}),
+    })
   const { body: shown } = await operator.get(`${TASKS}/${await uuidOf(one.taskId)}`)
   const solutions = []
   for (const { taskId } of [one, two, turnstile]) solutions.push((await call('getTaskResult', { taskId })).solution)
@@ -106,7 +110,7 @@ test('desk adapter: tokens of a widget, each call new work, on the same list of 
   assert.deepEqual(solutions, [
     { gRecaptchaResponse: 'token-0' },
     { gRecaptchaResponse: 'token-1' },
-    { token: 'token-2' },
+    { token: 'token-2', userAgent: 'Firefox' },
   ])
   assert.deepEqual(shown.metadata, { adapter_type: 'RecaptchaV2TaskProxyless', website_key: '6LfI9' })
   assert.deepEqual(await call('reportCorrectRecaptcha', { taskId: one.taskId }), { errorId: 0, status: 'success' })

@@ -1,12 +1,15 @@
 // With Redis the contract's keys, channel and times to live are there too. They are a picture: whatever becomes of Redis,
 // nothing is lost.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
 import { Redis } from 'ioredis'
 import { atEnd } from '../../support/cleanup.ts'
+import { REEVE, ROOT } from '../../support/program.ts'
 import { startRedis, temporaryFolder } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
-import { staffed } from './setup.ts'
+import { staffed, urlOf } from './setup.ts'
 
 const TASKS = '/api/v1/captcha/tasks'
 const PLAIN = { CAPTCHA_REDIS_PREFIX: '' }
@@ -81,6 +84,51 @@ test('desk Redis: deleted and released, the keys go too', async (t) => {
   await until('the lock is gone', async () => (await redis.exists(`captcha:task:${task.id}:lock`)) === 0)
   await until('it waits again', async () => (await redis.zscore('captcha:queue:pending', task.uuid)) !== null)
   await until('the session is gone', async () => (await redis.exists('captcha:session:two.example')) === 0)
+})
+
+test('desk Redis: an admin’s cancel and replay are told and painted too, through the API and a command', async (t) => {
+  const { redis, server, create, assign, admin, operator, listen, at, dataDir } = await withRedis(t)
+  const subscriber = new Redis(server.at)
+  atEnd(t, () => subscriber.disconnect())
+  const heard: { type: string; payload: Record<string, unknown> }[] = []
+  subscriber.on('message', (_channel, message) => heard.push(JSON.parse(message)))
+  await subscriber.subscribe('captcha:events')
+  const socket = await listen(operator)
+  const { uuid, id } = await create()
+  const waits = async () => (await redis.zscore('captcha:queue:pending', uuid)) !== null
+  const isLocked = async () => (await redis.exists(`captcha:task:${id}:lock`)) === 1
+  const untilHeard = (type: string, count: number) =>
+    until(`${count} × ${type}`, () => heard.filter((event) => event.type === type).length === count)
+  await assign(uuid)
+  await until('the lock is there', isLocked)
+
+  await admin.post(`/admin/jobs/${uuid}/cancel`, { reason: 'not needed' })
+  await untilHeard('task_unsolvable', 1)
+  await until('the lock is gone', async () => !(await isLocked()))
+  const { body } = await admin.post(`/admin/jobs/${uuid}/replay`)
+  await untilHeard('task_released', 1)
+  await until('it waits', waits)
+  await admin.post(`/admin/jobs/${body.job_id}/cancel`, {})
+  await until('it waits no more', async () => !(await waits()))
+  const { PATH = '', HOME = '' } = process.env
+  const env = { PATH, HOME, DATABASE_URL: urlOf(at), REEVE_DATA_DIR: dataDir, REDIS_URL: server.at }
+  const command = spawn(process.execPath, [...REEVE, 'job', 'replay', body.job_id], { cwd: ROOT, env })
+  const [code] = await once(command, 'exit')
+  await untilHeard('task_released', 2)
+  await until('it waits again', waits)
+
+  assert.equal(code, 0)
+  const told = ['task_created', 'task_assigned', 'task_unsolvable', 'task_released', 'task_unsolvable', 'task_released']
+  assert.deepEqual(
+    heard.map(({ type }) => type),
+    told,
+  )
+  await socket.untilType('task_released', 2)
+  assert.deepEqual(socket.types(), told)
+  assert.deepEqual(
+    heard.map(({ payload }) => payload),
+    socket.events.map(({ payload }) => payload),
+  )
 })
 
 test('desk Redis: killed and emptied in the middle of it, nothing is lost and the picture comes back', async (t) => {

@@ -52,7 +52,7 @@ export function adaptTask(task: Fields): AdaptedTask {
   if (known === undefined) throw new AdapterError('ERROR_TASK_NOT_SUPPORTED')
   const page = pageOf(task) ?? missing('websiteURL')
   const widget = textOf(task, 'websiteKey') ?? textOf(task, 'websitePublicKey') ?? missing('websiteKey')
-  const shown = SHOWN.flatMap((name) => (task[name] === undefined ? [] : [[name, task[name]] as const]))
+  const shown = SHOWN.flatMap((name) => (isGiven(task[name]) ? [[name, task[name]] as const] : []))
   const metadata = { ...Object.fromEntries(shown), adapter_type: type, website_key: widget }
   if (JSON.stringify(metadata).length > METADATA_CHARS_MAX) throw bad('The task is too large.')
   const userAgent = textOf(task, 'userAgent')
@@ -60,10 +60,10 @@ export function adaptTask(task: Fields): AdaptedTask {
   return { page, challengeType: known[0], userAgent, metadata, question: null }
 }
 
-/** The solution in the words of the task's type. */
-export function adaptSolution(type: unknown, payload: unknown): Record<string, unknown> {
+/** The solution in the words of the task's type. A token may be good only with the user agent that it was made with. */
+export function adaptSolution(type: unknown, payload: unknown, userAgent: string | null): Record<string, unknown> {
   const field = TOKEN_TASKS.get(baseOf(String(type)))?.[1]
-  if (field !== undefined) return { [field]: payload }
+  if (field !== undefined) return { [field]: payload, ...(userAgent === null ? {} : { userAgent }) }
   const text = typeof payload === 'object' && payload !== null && 'answer' in payload ? payload.answer : payload
   return { text }
 }
@@ -118,6 +118,9 @@ function lengthOf(task: Fields, name: string): number {
     throw bad(`${name} is not a length.`)
   return value
 }
+
+/** Libraries send everything, and null or an empty text for what there is not. */
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== ''
 
 /** Libraries say 0, false or nothing for what is not set. */
 const isSet = (value: unknown): boolean => value === true || value === 1

@@ -121,7 +121,7 @@ function resultOf(desk: Desk, task: WholeTaskRow): object {
   return {
     errorId: 0,
     status: 'ready',
-    solution: adaptSolution(task.metadata['adapter_type'], solution.payload),
+    solution: adaptSolution(task.metadata['adapter_type'], solution.payload, solution.user_agent ?? task.user_agent),
     cost: '0.00000',
     ip: '127.0.0.1',
     createTime: Math.floor(task.created_at.getTime() / 1000),
