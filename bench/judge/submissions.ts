@@ -59,6 +59,8 @@ export async function measureSubmissions(
       const single = performance.now()
       await judgeOne(reeve, way, (number += 1))
       alone.get(way)?.push(performance.now() - single)
+      const rate = rates.get(way)?.at(-1)?.toFixed(1)
+      console.error(`${repetition + 1}/${options.repetitions}  ${way.name}  ${rate} submissions/s`)
     }
   }
   const figures = WAYS.map((way) => ({

@@ -124,7 +124,7 @@ export class Remotes {
   /** The node that was thought to run it does not. */
   onUnknown(sessionId: string): void {
     const remote = this.#remotes.get(sessionId)
-    if (remote !== undefined) remote.heardMs = 0
+    if (remote !== undefined) remote.heardMs = -Infinity
   }
 
   #open(sessionId: string, node: string): RemoteSession {

@@ -10,6 +10,7 @@ import type { Mode } from '../match.ts'
 /** Of one player: what a client keeps between two connections is one. The oldest go. */
 const TOKENS_PER_PLAYER_MAX = 8
 
+// An array and a lateral: as a join, PostgreSQL may walk all tokens for each batch, if it believes that there are few.
 const ARRIVE = `
   with asked as materialized (
     select user_id, decode(token_hash, 'hex') as token_hash
@@ -17,11 +18,10 @@ const ARRIVE = `
   ), present as (
     insert into presences (user_id, node) select user_id, $2 from asked order by user_id on conflict do nothing
   ), forgotten as (
-    delete from resume_tokens where token_hash in (
-      select token_hash from (
-        select t.token_hash, row_number() over (partition by t.user_id order by t.created_at desc) as age
-          from asked join resume_tokens t on t.user_id = asked.user_id) as aged
-       where age >= ${TOKENS_PER_PLAYER_MAX})
+    delete from resume_tokens where token_hash = any (array(
+      select old.token_hash from asked cross join lateral (
+        select token_hash from resume_tokens t where t.user_id = asked.user_id
+         order by created_at desc offset ${TOKENS_PER_PLAYER_MAX - 1}) as old))
   )
   insert into resume_tokens (token_hash, user_id, version, expires_at)
   select token_hash, user_id, 1, clock_timestamp() + $3 * interval '1 second' from asked`
