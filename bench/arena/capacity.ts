@@ -8,6 +8,8 @@ import type { PinnedServer } from './pinned-process.ts'
 export const LATE_MS_MAX = 20
 const STATES_MIN = 9.8
 const SETTLE_MS = 2000
+/** The machine has other work as well, now and then: the best try counts, for all alike. */
+export const TRIES_MAX = 3
 
 export interface Step extends Measured {
   sessions: number
@@ -37,7 +39,11 @@ export async function findCapacity(
     await load.add(wanted - sessions)
     sessions = wanted
     await sleep(SETTLE_MS)
-    const step = await takeStep(server, load, sessions, measureMs)
+    let step = await takeStep(server, load, sessions, measureMs)
+    for (let tries = 1; !step.isHeld && tries < TRIES_MAX; tries += 1) {
+      const again = await takeStep(server, load, sessions, measureMs)
+      if (again.p99 < step.p99) step = again
+    }
     done.push(step)
     onStep(step)
     if (!step.isHeld) break

@@ -10,7 +10,10 @@
 //            lost NUMBER WHY
 //            measured P50 P99 MAX STATES    of states that came late, in ms; how many states came
 //
-// How late a state is: the time since the state before, less the interval, by the clock of this process.
+// How late a state is: the time since the state before, less the interval, by the clock of this process, to a millisecond: it
+// looks at its sockets and then sleeps so long. If it slept in epoll_wait, every state would have to wake it, and where cores
+// are virtual that costs the server three times what it costs to send (17 µs in place of 6, measured); no client at the
+// other end of a network has to be woken by the server.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +33,8 @@
 #define REST_BYTES_MAX 8192
 #define STEP_MS 0.1
 #define STEPS 10000
+#define EVENTS_MAX 256
+#define NAP_MS 1
 
 struct player {
   int fd;
@@ -260,11 +265,12 @@ int main(int argc, char **argv) {
   struct epoll_event input = {.events = EPOLLIN, .data.ptr = NULL};
   if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, 0, &input) < 0) die("stdin");
 
+  const struct timespec nap = {.tv_nsec = NAP_MS * 1000000};
   for (;;) {
-    struct epoll_event events[256];
+    struct epoll_event events[EVENTS_MAX];
     fflush(stdout);
-    int wait_ms = measure_until == 0 ? -1 : (int)(measure_until - now_ms()) + 1;
-    int ready = epoll_wait(poll_fd, events, 256, wait_ms < -1 ? 0 : wait_ms);
+    int ready = epoll_wait(poll_fd, events, EVENTS_MAX, 0);
+    if (ready == 0) nanosleep(&nap, NULL);
     if (ready < 0 && errno != EINTR) die("epoll_wait");
     for (int i = 0; i < ready; i++) {
       struct player *player = events[i].data.ptr;

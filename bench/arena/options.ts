@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-export const MEASURES = ['colyseus', 'reeve', 'pairing', 'leaderboard'] as const
+export const MEASURES = ['colyseus', 'bare', 'reeve', 'pairing', 'leaderboard'] as const
 
 export interface Options {
   measures: readonly string[]
@@ -16,8 +16,8 @@ export interface Options {
 }
 
 const FULL = {
-  reeve: '1000,2000,2500,3000,3500,4000',
-  colyseus: '250,500,750,1000,1250',
+  reeve: '500,750,1000,1250,1500,2000,2500,3000,3500,4000',
+  colyseus: '125,250,375,500,750,1000,1250',
   seconds: '8',
   queued: '10000',
   accounts: '1000000',
@@ -26,7 +26,7 @@ const QUICK = { reeve: '20,50', colyseus: '20,50', seconds: '2', queued: '200', 
 
 export const OPTIONS_HELP = `\
   --measure a,b      measures (${MEASURES.join(', ')})
-  --sessions a,b     sessions of Reeve, step by step (${FULL.reeve})
+  --sessions a,b     sessions of Reeve and of the bare server, step by step (${FULL.reeve})
   --peer-sessions    sessions of Colyseus, step by step (${FULL.colyseus})
   --seconds N        how long each step is measured (${FULL.seconds})
   --queued N         players who wait when pairing begins (${FULL.queued})

@@ -1,6 +1,6 @@
 import { machineLine, type Machine } from '../machine.ts'
 import { table } from '../table.ts'
-import { LATE_MS_MAX, type Capacity, type Step } from './capacity.ts'
+import { LATE_MS_MAX, TRIES_MAX, type Capacity, type Step } from './capacity.ts'
 import type { Options } from './options.ts'
 import type { Outcome } from './suite.ts'
 
@@ -8,10 +8,11 @@ export function report(machine: Machine, options: Options, outcome: Outcome): { 
   return { text: textOf(machine, options, outcome), json: { machine, options, outcome } }
 }
 
-function textOf(machine: Machine, options: Options, { reeve, colyseus, pairing, leaderboard }: Outcome): string {
+function textOf(machine: Machine, options: Options, { reeve, colyseus, bare, pairing, leaderboard }: Outcome): string {
   const sides = [
     { title: 'Reeve', capacity: reeve },
     { title: 'Colyseus', capacity: colyseus },
+    { title: 'Bare ws', capacity: bare },
   ].flatMap(({ title, capacity }) => (capacity === null ? [] : [{ title, capacity }]))
   const parts = [
     `Machine: ${machineLine(machine)}.`,
@@ -19,10 +20,11 @@ function textOf(machine: Machine, options: Options, { reeve, colyseus, pairing, 
       ? ''
       : `One server process on one core, the load and PostgreSQL on another. Two players a session, 10 states a second, 5 inputs a ` +
         `second from each player.\nHeld: 99 of 100 states less than ${LATE_MS_MAX} ms late as the clients see it, for ${options.measureMs / 1000} s, ` +
-        `nobody disconnected.`,
+        `nobody disconnected; the best of ${TRIES_MAX} tries.`,
     ...sides.map(({ title, capacity }) => stepsTable(title, capacity.steps)),
     sides.length === 0 ? '' : heldTable(sides),
-    ratioLine(reeve, colyseus),
+    ratioLine('Colyseus', reeve, colyseus),
+    ratioLine('the bare server', reeve, bare),
     pairing === null
       ? ''
       : `Pairing: ${pairing.players.toLocaleString('en')} queued players in ${pairing.pairedMs.toFixed(0)} ms; all matches running after ` +
@@ -73,10 +75,10 @@ function heldTable(sides: readonly { title: string; capacity: Capacity }[]): str
   )
 }
 
-function ratioLine(reeve: Capacity | null, colyseus: Capacity | null): string {
+function ratioLine(name: string, reeve: Capacity | null, other: Capacity | null): string {
   const ours = reeve?.held?.sessions
-  const theirs = colyseus?.held?.sessions
+  const theirs = other?.held?.sessions
   return ours === undefined || theirs === undefined
     ? ''
-    : `Sessions held, Reeve / Colyseus: ${(ours / theirs).toFixed(1)}×.`
+    : `Sessions held, Reeve / ${name}: ${(ours / theirs).toFixed(1)}×.`
 }

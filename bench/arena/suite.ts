@@ -1,5 +1,5 @@
-// The arena: how many sessions one core holds at ten ticks a second, beside Colyseus with the same game in the same run; how
-// fast a crowd is paired; how long a page of the leaderboard takes.
+// The arena: how many sessions one core holds at ten ticks a second, beside Colyseus with the same game in the same run, and
+// beside the least that could be written; how fast a crowd is paired; how long a page of the leaderboard takes.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -24,6 +24,7 @@ import { report } from './report.ts'
 export interface Outcome {
   reeve: Capacity | null
   colyseus: Capacity | null
+  bare: Capacity | null
   pairing: PairingTimes | null
   leaderboard: PageTimes | null
 }
@@ -39,10 +40,14 @@ export const arenaSuite: Suite = {
     const folder = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
     teardown.add(() => rm(folder, { recursive: true, force: true }))
     const postgres = await startPostgres(folder, teardown)
+    const { measureMs } = options
+    const ownOptions = { steps: options.reeveSteps, measureMs }
+    const peerOptions = { steps: options.colyseusSteps, measureMs }
     const has = (measure: string) => options.measures.includes(measure)
 
     const outcome: Outcome = {
-      colyseus: has('colyseus') ? await runColyseus(folder, options, teardown) : null,
+      colyseus: has('colyseus') ? await runPeer(PEERS.colyseus, folder, peerOptions, teardown) : null,
+      bare: has('bare') ? await runPeer(PEERS.bare, folder, ownOptions, teardown) : null,
       reeve: has('reeve') ? await runReeve(postgres, folder, options, teardown) : null,
       pairing: has('pairing') ? await measurePairing(postgres, options.queued, teardown) : null,
       leaderboard: has('leaderboard') ? await measureLeaderboard(postgres, options.accounts, teardown) : null,
@@ -70,13 +75,22 @@ async function runReeve(
   return capacity
 }
 
-async function runColyseus(folder: string, options: Options, teardown: Teardown): Promise<Capacity> {
-  const script = fileURLToPath(new URL('colyseus-server.ts', import.meta.url))
+const PEERS = {
+  colyseus: { title: 'Colyseus', game: 'colyseus', script: 'colyseus-server.ts' },
+  bare: { title: 'Bare ws', game: 'reeve', script: 'bare-server.ts' },
+} as const
+
+async function runPeer(
+  peer: (typeof PEERS)[keyof typeof PEERS],
+  folder: string,
+  { steps, measureMs }: { steps: readonly number[]; measureMs: number },
+  teardown: Teardown,
+): Promise<Capacity> {
+  const script = fileURLToPath(new URL(peer.script, import.meta.url))
   const command = [process.execPath, '--max-semi-space-size=64', '--import', 'tsx', script, String(await freePort())]
   const server = await startPinned(command, { NODE_ENV: 'production' }, teardown)
-  const load = await startLoad('colyseus', addressOf(server.url), folder, teardown)
-  const steps = { steps: options.colyseusSteps, measureMs: options.measureMs }
-  const capacity = await findCapacity(server, load, steps, (step) => tell('Colyseus', step))
+  const load = await startLoad(peer.game, addressOf(server.url), folder, teardown)
+  const capacity = await findCapacity(server, load, { steps, measureMs }, (step) => tell(peer.title, step))
   await load.stop()
   await server.stop()
   return capacity
