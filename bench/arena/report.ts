@@ -31,8 +31,8 @@ function textOf(machine: Machine, options: Options, { reeve, colyseus, bare, pai
         `${pairing.runningMs.toFixed(0)} ms.`,
     leaderboard === null
       ? ''
-      : `Leaderboard of ${leaderboard.accounts.toLocaleString('en')} accounts, pages of 50 from the first to the last, over HTTP: p50 ` +
-        `${leaderboard.p50.toFixed(1)} ms, p99 ${leaderboard.p99.toFixed(1)} ms, slowest ${leaderboard.max.toFixed(1)} ms.`,
+      : `Leaderboard of ${leaderboard.accounts.toLocaleString('en')} accounts, pages of 50 from the first to the last, over HTTP (each the median of three): p50 ` +
+        `${leaderboard.p50.toFixed(1)} ms, p99 ${leaderboard.p99.toFixed(1)} ms, slowest page ${leaderboard.max.toFixed(1)} ms.`,
   ]
   return `\n${parts.filter((part) => part !== '').join('\n\n')}\n`
 }

@@ -3,7 +3,7 @@
 //
 //   1. rank_places: how many have each shown rating (a few thousand rows): which one holds the first of the page?
 //   2. rank_blocks: how many of those are in each block of 2,048 user ids (a few hundred rows): which block?
-//   3. the index (place, user_id): from the beginning of that block, less than a block further.
+//   3. the index (place, user_id), and nothing but it: from the beginning of that block, less than a block further.
 //
 // All three see one snapshot, in one statement, so that the ranks are exact.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -31,12 +31,13 @@ const SELECT_PAGE = `
     from (select 1) as always
     left join first on true
     left join lateral (
-      select user_id, place, wins, losses, games from players
+      select place, user_id from players
        where (players.place, players.user_id) >= (first.place, first.user_id)
        order by players.place, players.user_id offset first.skipped limit $2
-    ) as p on true
-    left join accounts a on a.account_id = p.user_id
-   order by p.place, p.user_id`
+    ) as listed on true
+    left join players p on p.user_id = listed.user_id
+    left join accounts a on a.account_id = listed.user_id
+   order by listed.place, listed.user_id`
 
 const SIZE_DEFAULT = 10
 const SIZE_MAX = 50
