@@ -10,7 +10,7 @@ import { openField, type Mode } from './field.ts'
 import { allForOne, eachItsOwn, type Sizes } from './measures.ts'
 
 const MODES: readonly Mode[] = ['PostgreSQL', 'Redis']
-const FULL: Sizes = { waiters: 2000, rate: 100 }
+const FULL: Sizes = { waiters: 2000, rate: 50 } // two thousand people who take 40 s each
 const QUICK: Sizes = { waiters: 100, rate: 100 }
 const P99_MS_MAX = 50
 
