@@ -2,6 +2,7 @@
 // the one row that a player can have, so that of all that happen at the same moment one wins and the others are told.
 import { batched } from '../../../core/batch.ts'
 import type { Pool } from '../../../core/database.ts'
+import { opaque } from '../../../core/ledger/refusal.ts'
 import type { Idempotency } from '../../../core/ledger/submit.ts'
 import type { Mode } from '../match.ts'
 
@@ -30,7 +31,7 @@ const TAKE = `
 const GIVE_BACK = `
   delete from seats
    using json_to_recordset($1) as r (user_id bigint)
-   where seats.user_id = r.user_id and seats.match_id is null and seats.expires_at > clock_timestamp()
+   where seats.user_id = r.user_id and ${opaque('seats.match_id is null and seats.expires_at > clock_timestamp()')}
   returning seats.user_id`
 
 const EXPIRE = `
