@@ -10,7 +10,7 @@ const SEED = Number(process.env['REEVE_TEST_SEED'] ?? 5)
 const WORKERS = 60
 const LIARS = WORKERS / 5
 // So many that a rate of one in a thousand can be told: two lies that meet in one job before either is known are chance.
-const JOBS = 4000
+const JOBS = 2500
 const CANARIES = 100
 const OPEN_JOBS = 200
 const ROUNDS_MAX = 2000
