@@ -18,8 +18,11 @@ export interface Server<T> {
   stop(): Promise<void>
 }
 
-/** Nobody's data: what is not synced to disk is not missed. Tests of durability start a server of their own. */
-const FAST_SETTINGS = { fsync: 'off', full_page_writes: 'off', shared_buffers: '128MB' }
+/**
+ * Nobody's data: what is not synced to disk is not missed. Tests of durability start a server of their own. A run makes
+ * hundreds of databases, and to look into each of them for something to vacuum every few seconds takes a tenth of a core.
+ */
+const FAST_SETTINGS = { fsync: 'off', full_page_writes: 'off', shared_buffers: '128MB', autovacuum_naptime: '10min' }
 
 export async function startPostgres(settings: Record<string, string> = FAST_SETTINGS): Promise<Server<PgConnection>> {
   const folder = await temporaryFolder()
