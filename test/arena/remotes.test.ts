@@ -9,7 +9,6 @@ import { Wheel } from '../../src/doors/arena/engine/wheel.ts'
 import { openMatchStore } from '../../src/doors/arena/matches/match-store.ts'
 import { openPresence } from '../../src/doors/arena/players/presence.ts'
 import { Players } from '../../src/doors/arena/sockets/players.ts'
-import { until } from '../support/until.ts'
 import { heldMatch, setup as setupNode } from './setup.ts'
 
 const SESSION = '01a1e1c4-f6c7-70b5-9a08-3c39fa5206f3'
@@ -91,11 +90,9 @@ test('those who watch find a session again although no player is here to lead th
 
   await remotes.moved(session)
   remotes.onUnknown(match.matchId) // what this node answers to itself
-  await until('it is asked for where it runs', async () => {
-    await remotes.loop.runOnce(new AbortController().signal)
-    return posted.includes(`node 1: attach ${match.matchId} here 0`)
-  })
+  await remotes.loop.runOnce(new AbortController().signal)
   remotes.onEvent(match.matchId, 'state')
 
+  assert(posted.includes(`node 1: attach ${match.matchId} here 0`))
   assert.deepEqual(eve.heard, ['state'])
 })
