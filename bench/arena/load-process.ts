@@ -2,11 +2,11 @@
 // into their sessions is asked for from here.
 
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { stopChild } from '../servers/stop-child.ts'
 import type { Stop, Teardown } from '../teardown.ts'
 import { STATES_PER_INPUT, TICK_MS } from './game.ts'
 import { colyseusSessions } from './players/colyseus.ts'
@@ -18,6 +18,7 @@ const SESSIONS = { reeve: reeveSessions, colyseus: colyseusSessions }
 /** Sessions that begin at a time: a crowd at the door is not what is measured. */
 const JOINING_MAX = 50
 const PATIENCE_MS = 120_000
+const STOP_MS_MAX = 1000
 
 export interface Measured {
   /** Of states that came late, by the players' clock. */
@@ -51,7 +52,7 @@ export async function startLoad(
   const rules = [`-DTICK_MS=${TICK_MS}`, `-DSTATES_PER_INPUT=${STATES_PER_INPUT}`]
   await promisify(execFile)('cc', ['-O2', '-D_GNU_SOURCE', ...rules, '-o', program, SOURCE])
   const child = spawn(program, [address.host, String(address.port), game], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const stop = teardown.add(() => stopChild(child))
+  const stop = teardown.add(() => stopChild(child, STOP_MS_MAX))
   const players = new Listening(child)
   const addSession = SESSIONS[game](players, address)
   return {
@@ -130,11 +131,4 @@ class Listening implements Crowd {
       clearTimeout(timer)
     }
   }
-}
-
-async function stopChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill('SIGKILL')
-  await ended
 }

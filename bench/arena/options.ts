@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util'
+import { pick, positive } from '../options.ts'
 
 export const MEASURES = ['colyseus', 'bare', 'reeve', 'pairing', 'leaderboard'] as const
 
 export interface Options {
-  measures: readonly string[]
+  measures: readonly (typeof MEASURES)[number][]
   /** Numbers of sessions, rising: each step adds to the one before. */
   reeveSteps: readonly number[]
   colyseusSteps: readonly number[]
@@ -16,13 +17,13 @@ export interface Options {
 }
 
 const FULL = {
-  reeve: '500,750,1000,1250,1500,2000,2500,3000,3500,4000',
-  colyseus: '125,250,375,500,750,1000,1250',
-  seconds: '8',
-  queued: '10000',
-  accounts: '1000000',
+  reeve: [500, 750, 1000, 1250, 1500, 2000, 2500, 3000, 3500, 4000],
+  colyseus: [125, 250, 375, 500, 750, 1000, 1250],
+  seconds: 8,
+  queued: 10_000,
+  accounts: 1_000_000,
 }
-const QUICK = { reeve: '20,50', colyseus: '20,50', seconds: '2', queued: '200', accounts: '5000' }
+const QUICK = { reeve: [20, 50], colyseus: [20, 50], seconds: 2, queued: 200, accounts: 5000 }
 
 export const OPTIONS_HELP = `\
   --measure a,b      measures (${MEASURES.join(', ')})
@@ -50,19 +51,15 @@ export function parseOptions(args: string[]): Options {
   })
   const size = values.quick ? QUICK : FULL
   return {
-    measures: values.measure?.split(',') ?? MEASURES,
-    reeveSteps: numbers('--sessions', values.sessions ?? size.reeve),
-    colyseusSteps: numbers('--peer-sessions', values['peer-sessions'] ?? size.colyseus),
-    measureMs: number('--seconds', values.seconds ?? size.seconds) * 1000,
-    queued: number('--queued', values.queued ?? size.queued),
-    accounts: number('--accounts', values.accounts ?? size.accounts),
+    measures: pick('--measure', values.measure, MEASURES),
+    reeveSteps: positives('--sessions', values.sessions) ?? size.reeve,
+    colyseusSteps: positives('--peer-sessions', values['peer-sessions']) ?? size.colyseus,
+    measureMs: (positive('--seconds', values.seconds) ?? size.seconds) * 1000,
+    queued: positive('--queued', values.queued) ?? size.queued,
+    accounts: positive('--accounts', values.accounts) ?? size.accounts,
     jsonFile: values.json ?? null,
   }
 }
 
-const numbers = (option: string, text: string): number[] => text.split(',').map((part) => number(option, part))
-
-function number(option: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${option}: expected a positive integer, got "${text}"`)
-  return Number(text)
-}
+const positives = (option: string, text: string | undefined): number[] | undefined =>
+  text?.split(',').flatMap((part) => positive(option, part) ?? [])

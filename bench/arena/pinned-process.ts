@@ -1,9 +1,9 @@
 // A server that is measured runs on one core; everything else (the load, PostgreSQL, this benchmark) on the others.
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { stopChild } from '../servers/stop-child.ts'
 import type { Stop, Teardown } from '../teardown.ts'
 
 const SERVER_CORE = 0
@@ -33,7 +33,7 @@ export async function startPinned(
   const [file = '', ...args] = [...(canPin ? ['taskset', '-c', String(SERVER_CORE)] : []), ...command]
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(file, args, { env: { PATH, HOME, ...env }, stdio: ['ignore', 'ignore', 'pipe'] })
-  const stop = teardown.add(() => stopChild(child))
+  const stop = teardown.add(() => stopChild(child, STOP_MS_MAX))
   const url = await ready(child)
   const { pid } = child
   if (pid === undefined) throw new Error('The server did not start.')
@@ -59,13 +59,4 @@ function usageOf(pid: number): { cpuMs: number; rssBytes: number } {
   const cpuMs = ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND
   const rssBytes = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES
   return { cpuMs, rssBytes }
-}
-
-async function stopChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill('SIGTERM')
-  const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
-  await ended
-  clearTimeout(late)
 }

@@ -2,12 +2,11 @@
 // beside the least that could be written; how fast a crowd is paired; how long a page of the leaderboard takes.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describeMachine } from '../machine.ts'
+import { freePort } from '../servers/free-port.ts'
 import { startPostgres, type PostgresServer } from '../servers/postgres.ts'
 import type { Suite } from '../suite.ts'
 import type { Teardown } from '../teardown.ts'
@@ -43,7 +42,7 @@ export const arenaSuite: Suite = {
     const { measureMs } = options
     const ownOptions = { steps: options.reeveSteps, measureMs }
     const peerOptions = { steps: options.colyseusSteps, measureMs }
-    const has = (measure: string) => options.measures.includes(measure)
+    const has = (measure: Options['measures'][number]) => options.measures.includes(measure)
 
     const outcome: Outcome = {
       colyseus: has('colyseus') ? await runPeer(PEERS.colyseus, folder, peerOptions, teardown) : null,
@@ -87,7 +86,14 @@ async function runPeer(
   teardown: Teardown,
 ): Promise<Capacity> {
   const script = fileURLToPath(new URL(peer.script, import.meta.url))
-  const command = [process.execPath, '--max-semi-space-size=64', '--import', 'tsx', script, String(await freePort())]
+  const command = [
+    process.execPath,
+    '--max-semi-space-size=64',
+    '--import',
+    'tsx',
+    script,
+    String(await freePort('127.0.0.1')),
+  ]
   const server = await startPinned(command, { NODE_ENV: 'production' }, teardown)
   const load = await startLoad(peer.game, addressOf(server.url), folder, teardown)
   const capacity = await findCapacity(server, load, { steps, measureMs }, (step) => tell(peer.title, step))
@@ -107,14 +113,4 @@ function tell(who: string, step: Step): void {
 function addressOf(url: string): Address {
   const { hostname, port } = new URL(url)
   return { host: hostname, port: Number(port) }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  await once(probe, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no free port')
-  return address.port
 }
