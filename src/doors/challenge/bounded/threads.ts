@@ -11,7 +11,8 @@ import type { Performed } from './worker.ts'
 const MEMORY_MB_MAX = 256
 const THREADS = 2
 const WAITING_MAX = 10_000
-const WALL_MS_MAX = 60_000 // a thread that is stuck
+/** Nobody waits longer for a thread: it is stuck. */
+export const WALL_MS_MAX = 60_000
 const LOOK_AGAIN_MS = 10
 
 export type Answer = Performed | { ok: false; code: 'TIMEOUT'; message: string }

@@ -1,7 +1,7 @@
 // One problem, one answer: by its type, within its constraints. Answers are strings.
 import type { Waiting } from '../../../core/hands/kind.ts'
 import type { Acquired } from '../../../core/ledger/job.ts'
-import type { Bound, Threads } from '../bounded/threads.ts'
+import { WALL_MS_MAX, type Bound, type Threads } from '../bounded/threads.ts'
 import type { Task } from '../bounded/task.ts'
 import { isObject, type Fields } from '../signed.ts'
 import type { Plugins } from '../plugins/plugins.ts'
@@ -15,7 +15,6 @@ import { deadlinePassed, Unsolvable } from './unsolvable.ts'
 const NOW = `select date_part('epoch', clock_timestamp()) * 1000 as now_ms`
 
 const SOLVE_MS_MAX = 2000
-const WAIT_MS_MAX = 60_000
 const DECIMAL_DIGITS_DEFAULT = 10
 const DECIMAL_DIGITS_MAX = 1000
 
@@ -54,7 +53,7 @@ export async function solveProblem(
       return await context.plugins.solve(asked, { timeoutMs, signal: context.signal })
     }
     const task = taskOf(problem, payload.output_spec, context.plugins.types)
-    const wallMs = await timeLeftMs(constraints, WAIT_MS_MAX, context)
+    const wallMs = await timeLeftMs(constraints, WALL_MS_MAX, context)
     return await solveHere(task, { cpuMs: SOLVE_MS_MAX, wallMs }, context)
   } catch (error) {
     if (!(error instanceof Unsolvable)) throw error
