@@ -13,9 +13,9 @@ const READY_WAIT_MS = 1000
 
 const ACKNOWLEDGE = script(`
 local ids, jobs = {}, {}
-for i = 3, #ARGV, 2 do
-  ids[#ids + 1] = ARGV[i]
-  jobs[#jobs + 1] = ARGV[i + 1]
+for id, job in string.gmatch(ARGV[3], '(%S+) (%S*)\\n') do
+  ids[#ids + 1] = id
+  jobs[#jobs + 1] = job
 end
 redis.call('XACK', KEYS[1], ARGV[1], unpack(ids))
 local known, over = redis.call('HMGET', KEYS[2], unpack(jobs)), {}
@@ -39,8 +39,8 @@ export function openAcknowledge(redis: Redis, { streams: { group }, log, metrics
       [...together].map(async ([key, some]) => {
         const [first] = some
         if (first === undefined) return
-        const pairs = some.flatMap(({ entry }) => [entry.id, entry.jobId ?? ''])
-        await evaluate(redis, ACKNOWLEDGE, [key, first.streams.places], [group, first.entry.level, ...pairs])
+        const pairs = some.map(({ entry }) => `${entry.id} ${entry.jobId ?? ''}\n`).join('')
+        await evaluate(redis, ACKNOWLEDGE, [key, first.streams.places], [group, first.entry.level, pairs])
       }),
     )
   }

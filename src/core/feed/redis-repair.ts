@@ -42,7 +42,8 @@ end
 local reply = redis.call('HSCAN', KEYS[4], cursor, 'COUNT', count)
 for i = 1, #reply[2], 2 do
   local level, id = string.match(reply[2][i + 1], '^(%d) (.+)$')
-  if #redis.call('XRANGE', KEYS[tonumber(level)], id, id) == 0 then redis.call('HDEL', KEYS[4], reply[2][i]) end
+  local exists = level == nil or #redis.call('XRANGE', KEYS[tonumber(level)], id, id) == 1
+  if not exists then redis.call('HDEL', KEYS[4], reply[2][i]) end
 end
 return reply[1]`)
 
