@@ -1,6 +1,7 @@
-// Two pools on one database. The cold one serves ordinary queries and transactions of a door. The hot one serves the
+// Three pools on one database. The cold one serves ordinary queries and transactions of a door. The hot one serves the
 // ledger's batched statements: their plans must not change with what the planner believes of the tables, because a
-// statement prepared on an empty table and kept for a day would scan a million rows.
+// statement prepared on an empty table and kept for a day would scan a million rows. The hasty one is like it, but its
+// commits do not wait for the disk: for what may be forgotten when the database crashes.
 import { Client, DatabaseError, Pool as PgPool, type PoolClient } from 'pg'
 
 const HOT_PLANS = [
@@ -11,6 +12,7 @@ const HOT_PLANS = [
 ]
 const COLD_CONNECTIONS_MAX = 10
 const HOT_CONNECTIONS_MAX = 12
+const HASTY_CONNECTIONS_MAX = 2
 const CONNECT_TIMEOUT_MS = 30_000 // also for a turn in the pool: a machine that stands still for seconds fails nobody
 const IDLE_IN_TRANSACTION_MS = 60_000
 
@@ -36,6 +38,7 @@ export interface Pool extends Queryable {
 
 export interface Database extends Pool {
   readonly hot: Pool
+  readonly hasty: Pool
   /** A connection outside the pools, for LISTEN. The caller ends it. */
   connect(): Promise<Client>
   close(): Promise<void>
@@ -57,19 +60,26 @@ export function openDatabase(connection: Connection, onError: (error: Error) => 
     ...pooled,
     application_name: 'reeve hot',
     max: HOT_CONNECTIONS_MAX,
-    options: HOT_PLANS.map((setting) => `-c ${setting}`).join(' '),
+    options: optionsOf(HOT_PLANS),
   })
+  const hasty = new PgPool({
+    ...pooled,
+    application_name: 'reeve hasty',
+    max: HASTY_CONNECTIONS_MAX,
+    options: optionsOf([...HOT_PLANS, 'synchronous_commit=off']),
+  })
+  const pools = [cold, hot, hasty]
   let closing = false
   const onBroken = (error: Error) => {
     Reflect.deleteProperty(error, 'client') // which the pool hangs on it: kilobytes of internals in a line of the log
     if (!closing) onError(error)
   }
-  cold.on('error', onBroken) // an idle connection that breaks: the next query opens another
-  hot.on('error', onBroken)
+  for (const pool of pools) pool.on('error', onBroken) // an idle connection that breaks: the next query opens another
 
   return {
     ...poolOf(cold),
     hot: poolOf(hot),
+    hasty: poolOf(hasty),
     async connect() {
       const client = new Client({ ...common, application_name: 'reeve listen' })
       client.on('error', onBroken)
@@ -78,10 +88,12 @@ export function openDatabase(connection: Connection, onError: (error: Error) => 
     },
     async close() {
       closing = true
-      await Promise.all([cold.end(), hot.end()])
+      await Promise.all(pools.map((pool) => pool.end()))
     },
   }
 }
+
+const optionsOf = (settings: readonly string[]): string => settings.map((setting) => `-c ${setting}`).join(' ')
 
 function poolOf(pool: PgPool): Pool {
   return {

@@ -9,7 +9,7 @@ import { openPostgresBus } from './events/postgres-bus.ts'
 import { openRedisBus } from './events/redis-bus.ts'
 import type { Feed } from './feed/feed.ts'
 import { openPostgresFeed } from './feed/postgres-feed.ts'
-import { openRedisFeed } from './feed/redis-feed.ts'
+import { openRedisFeed, type RedisFeed } from './feed/redis-feed.ts'
 import { buryJob, Kinds } from './hands/endings.ts'
 import { openHandsMetrics, type HandsMetrics } from './hands/metrics.ts'
 import { openLedger, type Ledger } from './ledger/ledger.ts'
@@ -18,9 +18,6 @@ import type { Metrics } from './metrics.ts'
 import type { Delivery } from './outbox/delivery.ts'
 import { takeAway } from './outbox/dispatcher.ts'
 import { StartError } from './start-error.ts'
-
-// So long the outbox leaves a new job to the process that submitted it, which announces it within milliseconds.
-const OUTBOX_GRACE_MS = 5000
 
 export interface Engine {
   ledger: Ledger
@@ -64,13 +61,13 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
     maxAttempts: config.JOB_MAX_ATTEMPTS,
     ageingSec: config.JOB_AGEING_SEC,
     announceByOutbox: redis !== null,
-    outboxGraceMs: OUTBOX_GRACE_MS,
-    onReady: (kinds, jobs) => feed.hint(kinds, jobs),
+    announcesFresh: () => redisFeed?.announcesFresh() ?? false,
+    onReady: (kinds, fresh) => feed.hint(kinds, fresh),
     hintWithin: (kinds) => feed.hintWithin?.(kinds) ?? null,
     onEffects: () => wakeDispatcher(),
   })
   const common = { ledger: () => ledger, owner, leaseMs: config.JOB_LEASE_SEC * 1000 }
-  const redisFeed =
+  const redisFeed: RedisFeed | null =
     redis === null
       ? null
       : openRedisFeed({
@@ -80,7 +77,7 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
           metrics: handsMetrics,
           log,
           wakeDispatcher: () => wakeDispatcher(),
-          onAnnounced: (jobIds) => takeAway(database.hot, 'feed', jobIds),
+          onAnnounced: (rows) => takeAway(database.hot, rows),
           announces: (kind) => kinds.get(kind)?.run !== undefined || kinds.get(kind) === undefined,
           bury: (jobId, reason) => buryJob(ledger, kinds, jobId, reason),
         })
@@ -96,7 +93,7 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
     owner,
     about: redis === null ? 'PostgreSQL (LISTEN/NOTIFY)' : `Redis Streams at ${new URL(redis).host}`,
     handsMetrics,
-    deliveries: redisFeed === null ? [events.delivery] : [events.delivery, redisFeed.delivery],
+    deliveries: [events.delivery, ...(redisFeed?.deliveries ?? [])],
     wakeOutbox: () => wakeDispatcher(),
     onOutbox: (wake) => {
       wakeDispatcher = wake

@@ -75,7 +75,7 @@ async function reach(step: KillStep, jobId: string | null): Promise<void> {
 }
 
 function tellOfAcquiring(ledger: Ledger): void {
-  const { acquire, acquireNext } = ledger
+  const { acquire, acquireMany, acquireNextFrom } = ledger
   const telling = async <Answer>(jobId: string | null, ask: () => Promise<Answer>): Promise<Answer> => {
     await reach('acquiring', jobId)
     const answer = await ask()
@@ -83,7 +83,8 @@ function tellOfAcquiring(ledger: Ledger): void {
     return answer
   }
   ledger.acquire = (request) => telling(request.jobId, () => acquire(request))
-  ledger.acquireNext = (request) => telling(null, () => acquireNext(request))
+  ledger.acquireMany = (requests) => telling(requests[0]?.jobId ?? null, () => acquireMany(requests))
+  ledger.acquireNextFrom = (rank, request) => telling(null, () => acquireNextFrom(rank, request))
 }
 
 function msOf(payload: unknown): number {

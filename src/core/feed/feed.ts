@@ -3,12 +3,12 @@
 import type { WithCommit } from '../events/bus.ts'
 import type { Acquired } from '../ledger/job.ts'
 import type { Announced } from '../ledger/repair.ts'
-import type { PreparedJob } from '../ledger/submit.ts'
+import type { Fresh } from '../ledger/ledger.ts'
 import type { Loop } from '../loop.ts'
 
 export interface Feed {
-  /** Called after a commit that made jobs of these kinds ready. `jobs`: just submitted here. Never waits, never throws. */
-  hint(kinds: readonly string[], jobs?: readonly PreparedJob[]): void
+  /** Called after a commit that made jobs of these kinds ready. `fresh`: just submitted here. Never waits, never throws. */
+  hint(kinds: readonly string[], fresh?: Fresh): void
   /** The same hint, carried by the commit itself; null if it is to be given afterwards. */
   hintWithin?(kinds: readonly string[]): WithCommit | null
   /** Says again that these jobs are ready. */

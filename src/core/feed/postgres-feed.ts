@@ -3,13 +3,21 @@
 // which nobody announces.
 import type { Bus } from '../events/bus.ts'
 import type { HandsMetrics } from '../hands/metrics.ts'
+import { FIRST_RANK } from '../ledger/acquire.ts'
+import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { Wake } from '../loop.ts'
-import type { Feed, Taken } from './feed.ts'
+import type { Feed, Taken, TakeRequest } from './feed.ts'
 
 const CHANNEL = 'reeve:ready'
 const LOOK_AGAIN_MS = 1000
 const TAKEN = { status: 'ok', reason: '' }
+
+// Until the next vacuum the index of live jobs begins with those that have ended, and a look from the first walks past all of
+// them. So busy hands look from a little before the last job they got, and from the first only so often: for what is urgent,
+// was given back, or was abandoned.
+const LOOK_FROM_FIRST_MS = 250
+const STEP_BACK_US = 250_000 // of rank: jobs become visible in the order of their commits, not of their ranks
 
 export interface PostgresFeedOptions {
   ledger: () => Ledger
@@ -19,7 +27,8 @@ export interface PostgresFeedOptions {
   metrics: HandsMetrics
 }
 
-export function openPostgresFeed({ ledger, bus, owner, leaseMs, metrics }: PostgresFeedOptions): Feed {
+export function openPostgresFeed(options: PostgresFeedOptions): Feed {
+  const { bus, metrics } = options
   const wakes = new Map<string, Wake>()
   const wakeOf = (kind: string) => {
     const wake = wakes.get(kind) ?? new Wake()
@@ -36,20 +45,50 @@ export function openPostgresFeed({ ledger, bus, owner, leaseMs, metrics }: Postg
   )
   const words = (kinds: Iterable<string>) => [...new Set(kinds)].join(',')
   const tell = (kinds: Iterable<string>) => bus.publish(CHANNEL, words(kinds))
+  const next = openNext(options)
 
   return {
     hint: (kinds) => tell(kinds),
     hintWithin: (kinds) => bus.within?.(CHANNEL, words(kinds)) ?? null,
     announce: async (jobs) => tell(jobs.map((job) => job.kind)),
-    async take({ kind, limit, signal }) {
-      const wake = wakeOf(kind)
-      const jobs = await ledger().acquireNext({ kind, limit, owner, leaseMs })
-      for (const { wasAbandoned } of jobs) (wasAbandoned ? metrics.reclaims : metrics.claims).inc(TAKEN)
-      if (jobs.length === 0) await wake.wait(LOOK_AGAIN_MS, signal)
-      return jobs.map((job): Taken => ({ job, acknowledge: async () => {} }))
+    async take(request) {
+      const wake = wakeOf(request.kind)
+      const jobs = await next(request)
+      const reclaims = jobs.filter(({ wasAbandoned }) => wasAbandoned).length
+      metrics.reclaims.inc(TAKEN, reclaims)
+      metrics.claims.inc(TAKEN, jobs.length - reclaims)
+      if (jobs.length === 0) await wake.wait(LOOK_AGAIN_MS, request.signal)
+      return jobs.map((job): Taken => ({ job, acknowledge: nothingToDo }))
     },
     loops: () => [],
     check: async () => {},
     close: async () => unsubscribe(),
+  }
+}
+
+const nothingToDo = async () => {}
+
+/** The next jobs of a kind. Before it says that there are none, it has looked from the first. */
+function openNext({ ledger, owner, leaseMs }: PostgresFeedOptions): (request: TakeRequest) => Promise<Acquired[]> {
+  interface Place {
+    lastRank: number
+    lookedFromFirst: number
+  }
+  const places = new Map<string, Place>()
+
+  return async ({ kind, limit }) => {
+    const place = places.get(kind)
+    if (place !== undefined && performance.now() - place.lookedFromFirst < LOOK_FROM_FIRST_MS) {
+      const from = place.lastRank - STEP_BACK_US
+      const { jobs, lastRank } = await ledger().acquireNextFrom(from, { kind, limit, owner, leaseMs })
+      if (lastRank !== null) {
+        place.lastRank = Math.max(place.lastRank, lastRank)
+        return jobs
+      }
+    }
+    const lookedFromFirst = performance.now()
+    const { jobs, lastRank } = await ledger().acquireNextFrom(FIRST_RANK, { kind, limit, owner, leaseMs })
+    if (lastRank !== null) places.set(kind, { lastRank, lookedFromFirst })
+    return jobs
   }
 }

@@ -8,6 +8,7 @@
 //                                    the one when it is due and buries the other
 //   a field is missing             → the job ends, unless somebody works on it; the entry goes with it
 //   the database failed            → kept in this process, and asked again before anything else is read
+import type { AcquireAnswer } from '../ledger/acquire.ts'
 import type { Acquired } from '../ledger/job.ts'
 import { assertNever } from '../outcome.ts'
 import type { Taken } from './feed.ts'
@@ -22,17 +23,24 @@ export interface AcquireDeps {
   acknowledge(entry: Entry): Promise<void>
 }
 
-/** Each on its own: an entry that fails must not cost the others their leases. */
+/** All that can be read in one statement; then each on its own: an entry that fails must not cost the others their leases. */
 export async function acquireEntries(
   deps: AcquireDeps,
   entries: readonly Entry[],
 ): Promise<{ taken: Taken[]; failed: Entry[]; error: unknown }> {
   const failed: Entry[] = []
   let error: unknown
-  const answers = await Promise.all(
+  const answerOf = await ask(deps, entries).catch((problem: unknown) => {
+    error = problem
+    return null
+  })
+  const taken = await Promise.all(
     entries.map(async (entry) => {
       try {
-        return await acquireEntry(deps, entry)
+        const answer = answerOf?.get(entry)
+        if (!isReadable(entry)) return await endBroken(deps, entry)
+        if (answer === undefined) throw error
+        return await settle(deps, entry, answer)
       } catch (problem) {
         count(deps, entry, 'error', 'db_error')
         failed.push(entry)
@@ -41,18 +49,24 @@ export async function acquireEntries(
       }
     }),
   )
-  return { taken: answers.filter((answer) => answer !== null), failed, error }
+  return { taken: taken.filter((one) => one !== null), failed, error }
 }
 
-/** Null: nothing to be done for this entry. Throws when the database fails. */
-async function acquireEntry(deps: AcquireDeps, entry: Entry): Promise<Taken | null> {
-  const { options, kind, acknowledge } = deps
+type Readable = Entry & { jobId: string }
+
+const isReadable = (entry: Entry): entry is Readable => entry.jobId !== null && !entry.broken
+
+async function ask({ options }: AcquireDeps, entries: readonly Entry[]): Promise<Map<Entry, AcquireAnswer>> {
   const { ledger, owner, leaseMs } = options
-  if (entry.jobId === null || entry.broken) {
-    await endBroken(deps, entry)
-    return null
-  }
-  const answer = await ledger().acquire({ jobId: entry.jobId, owner, leaseMs })
+  const readable = entries.filter(isReadable)
+  if (readable.length === 0) return new Map()
+  const answers = await ledger().acquireMany(readable.map(({ jobId }) => ({ jobId, owner, leaseMs })))
+  return new Map(answers.flatMap((answer, index) => (readable[index] === undefined ? [] : [[readable[index], answer]])))
+}
+
+/** Null: nothing to be done for this entry. */
+async function settle(deps: AcquireDeps, entry: Entry, answer: AcquireAnswer): Promise<Taken | null> {
+  const { kind, acknowledge } = deps
   count(deps, entry, answer.ok ? 'ok' : 'rejected', answer.ok ? '' : answer.code)
   if (answer.ok) {
     if (answer.job.kind === kind) return { job: answer.job, acknowledge: () => acknowledge(entry) }
@@ -80,17 +94,21 @@ function count({ options: { metrics } }: AcquireDeps, entry: Entry, status: Clai
   counter.inc({ status, reason })
 }
 
-async function endBroken(deps: AcquireDeps, entry: Entry): Promise<void> {
+async function endBroken(deps: AcquireDeps, entry: Entry): Promise<null> {
   const { ledger, bury, log } = deps.options
   const { jobId, id } = entry
   const reason = 'missing_field'
   if (jobId !== null) {
     const answer = await (bury === undefined ? ledger().bury({ jobId, reason }) : bury(jobId, reason))
-    if (!answer.ok && answer.code === 'lease_still_valid') return count(deps, entry, 'rejected', answer.code)
+    if (!answer.ok && answer.code === 'lease_still_valid') {
+      count(deps, entry, 'rejected', answer.code)
+      return null
+    }
   }
   count(deps, entry, 'rejected', reason)
   log.warn({ job_id: jobId, entry_id: id, reason }, 'unreadable entry')
   await deps.acknowledge(entry)
+  return null
 }
 
 /** Another kind's job, in this stream by somebody's mistake: these hands cannot do it. */

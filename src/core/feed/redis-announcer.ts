@@ -2,7 +2,10 @@
 // They know only ids: the payload is read from the ledger here, and what needs no hands any more is left out. Whoever has
 // just submitted a job still has it in memory, and announces that.
 import type { Redis } from 'ioredis'
+import { Type } from 'typebox'
+import { Check } from 'typebox/value'
 import { systemClock } from '../clock.ts'
+import { BATCH_TOPIC } from '../ledger/insert-jobs.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { JobBrief } from '../ledger/read.ts'
 import type { Announced } from '../ledger/repair.ts'
@@ -18,15 +21,17 @@ const ROWS_MAX = 1000
 const RETRY = { baseMs: 250, maxMs: 5000 }
 const READY_WAIT_MS = 1000
 const CLAIM_MS = 5000
+const DELIVERY = { keeps: false, claimMs: CLAIM_MS, retry: RETRY, attemptsMax: null }
+const JobIds = Type.Array(Type.String())
 
 export interface Announcer {
   /** Throws unless every job that has not ended was announced. */
   announce(jobs: readonly (Announced & { level?: Level })[]): Promise<void>
   /** Announces what its submitter still has in memory. Resolves to the ids of those that are in a stream now. */
-  announceNew(jobs: readonly JobBrief[]): Promise<string[]>
+  announceNew(jobs: readonly JobBrief[]): Promise<ReadonlySet<string>>
   /** Whether the kind's streams can take more without trimming what nobody has read. */
   hasRoom(kind: string): Promise<boolean>
-  delivery: Delivery
+  deliveries: readonly Delivery[]
 }
 
 export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
@@ -35,9 +40,9 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
   const room = openRoom(options, streams.judgeKey)
   const streamsFor = (kind: string) => streamsOf(kind, streams.judgeKey)
 
-  const announceKind = async (kind: string, announcements: readonly Announcement[]) => {
+  const announceKind = async (kind: string, announcements: readonly Announcement[], areNew = false) => {
     room.use(kind, announcements.length)
-    return announceJobs(options, streamsFor(kind), announcements)
+    return announceJobs(options, streamsFor(kind), announcements, areNew)
   }
 
   /** What is wrong with one kind's streams is no reason to hold back the others. */
@@ -51,16 +56,32 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
     }
   }
 
-  const deliver = async (rows: readonly OutboxRow[], signal: AbortSignal): Promise<Delivered[]> => {
+  /** What became of each job. Of one that needs no announcement, nothing. */
+  const deliverJobs = async (jobIds: readonly string[], signal: AbortSignal): Promise<Map<string, Delivered>> => {
     await whenReady(redis, READY_WAIT_MS)
-    const named = rows.flatMap(({ jobId }) => (jobId === null ? [] : [{ jobId }]))
+    const named = jobIds.map((jobId) => ({ jobId }))
     const kinds = await read(ledger(), named, (job) => job.state === 'pending' && announces(job.kind))
     const answerOf = new Map<string, Delivered>()
     for (const [kind, announcements] of kinds) {
       const answers = await deliverKind(kind, announcements, signal)
       announcements.forEach(({ job }, index) => answerOf.set(job.jobId, answers[index] ?? NO_ANSWER))
     }
+    return answerOf
+  }
+
+  const deliver = async (rows: readonly OutboxRow[], signal: AbortSignal): Promise<Delivered[]> => {
+    const answerOf = await deliverJobs(
+      rows.flatMap(({ jobId }) => jobId ?? []),
+      signal,
+    )
     return rows.map(({ jobId }) => (jobId === null ? NO_JOB : (answerOf.get(jobId) ?? NOTHING_TO_SAY)))
+  }
+
+  /** All of a row's jobs, or the row stays: those that are in a stream by then are not announced twice. */
+  const deliverBatch = async ({ payload }: OutboxRow, signal: AbortSignal): Promise<Delivered> => {
+    if (!Check(JobIds, payload)) return NO_JOB
+    const answers = await deliverJobs(payload, signal)
+    return [...answers.values()].find((answer) => !answer.ok) ?? NOTHING_TO_SAY
   }
 
   return {
@@ -79,23 +100,23 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
     },
     async announceNew(jobs) {
       const wanted = jobs.filter((job) => announces(job.kind)).map((job): Announcement => ({ job }))
-      const announced: string[] = []
+      const announced = new Set<string>()
       for (const [kind, announcements] of groupBy(wanted, ({ job }) => job.kind)) {
         if (!(await room.has(kind))) continue
-        const answers = await announceKind(kind, announcements)
-        announced.push(...announcements.filter((_, index) => answers[index]?.ok === true).map(({ job }) => job.jobId))
+        const answers = await announceKind(kind, announcements, true)
+        announcements.forEach(({ job }, index) => answers[index]?.ok === true && announced.add(job.jobId))
       }
       return announced
     },
-    delivery: {
-      topic: 'feed',
-      keeps: false,
-      rowsMax: ROWS_MAX,
-      claimMs: CLAIM_MS,
-      retry: RETRY,
-      attemptsMax: null,
-      deliver,
-    },
+    deliveries: [
+      { ...DELIVERY, topic: 'feed', rowsMax: ROWS_MAX, deliver },
+      {
+        ...DELIVERY,
+        topic: BATCH_TOPIC,
+        rowsMax: 1, // a row is a batch already
+        deliver: async (rows, signal) => Promise.all(rows.map((row) => deliverBatch(row, signal))),
+      },
+    ],
   }
 }
 

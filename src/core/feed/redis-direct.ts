@@ -1,8 +1,11 @@
-// The short way: whoever submits announces at once, from memory, and then takes the outbox's row away. The row is there for
-// when this fails or the process dies in between: its time comes a few seconds later, and the dispatcher takes the long way.
+// The short way: whoever submits announces at once, from memory, and then takes the outbox's rows away. They are there for
+// when this fails or the process dies in between: their time comes a few seconds later, and the dispatcher takes the long way.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { BATCH_TOPIC } from '../ledger/insert-jobs.ts'
+import type { Fresh } from '../ledger/ledger.ts'
 import type { JobBrief } from '../ledger/read.ts'
 import type { PreparedJob } from '../ledger/submit.ts'
+import type { RowKey } from '../outbox/delivery.ts'
 import type { Announcer } from './redis-announcer.ts'
 import type { RedisFeedOptions } from './redis-options.ts'
 
@@ -11,27 +14,40 @@ const TIDY_EVERY_MS = 50
 const WAITING_MAX = 20_000 // more than that, and the outbox is the better queue
 
 export interface Direct {
-  add(jobs: readonly PreparedJob[]): void
+  /** Asked before the commit, so that the outbox is told to look at once if there is none. */
+  hasRoom(): boolean
+  add(fresh: Fresh): void
   /** What is being announced is announced. */
   close(): Promise<void>
 }
 
 export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeedOptions): Direct {
-  let waiting: PreparedJob[] = []
+  let waiting: Fresh[] = []
+  let jobsWaiting = 0
   let running: Promise<void> | null = null
-  const announced: string[] = []
+  const served: RowKey[] = []
   let tidying: Promise<void> | null = null
   const closing = new AbortController()
 
+  const nextRound = (): Fresh[] => {
+    let jobs = 0
+    const end = waiting.findIndex((fresh) => (jobs += fresh.jobs.length) >= JOBS_PER_ROUND)
+    const round = end === -1 ? waiting.splice(0) : waiting.splice(0, end + 1)
+    jobsWaiting -= jobs
+    return round
+  }
+
   const run = async () => {
     while (waiting.length > 0) {
-      const jobs = waiting.splice(0, JOBS_PER_ROUND)
+      const round = nextRound()
       try {
-        announced.push(...(await announcer.announceNew(jobs.map(briefOf))))
-        if (announced.length > 0) tidying ??= tidy()
+        const announced = await announcer.announceNew(round.flatMap(({ jobs }) => jobs.map(briefOf)))
+        served.push(...round.flatMap((fresh) => rowsServed(fresh, announced)))
+        if (served.length > 0) tidying ??= tidy()
       } catch (error) {
-        log.debug({ err: error, jobs: jobs.length }, 'left to the outbox')
+        log.debug({ err: error, calls: round.length }, 'left to the outbox')
         waiting = [] // it would fail for them as well
+        jobsWaiting = 0
       }
     }
     running = null
@@ -39,18 +55,18 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
 
   /** There is time: until the outbox looks at a row, hundreds of them have gathered, and go with one commit. */
   const tidy = async () => {
-    while (announced.length > 0) {
+    while (served.length > 0) {
       await sleep(TIDY_EVERY_MS, undefined, { signal: closing.signal }).catch(() => {}) // only rejects on abort
-      const jobIds = announced.splice(0)
-      await onAnnounced?.(jobIds).catch((error: unknown) => log.debug({ err: error }, 'left to the outbox'))
+      await onAnnounced?.(served.splice(0)).catch((error: unknown) => log.debug({ err: error }, 'left to the outbox'))
     }
     tidying = null
   }
 
   return {
-    add(jobs) {
-      if (waiting.length >= WAITING_MAX) return
-      waiting.push(...jobs)
+    hasRoom: () => jobsWaiting < WAITING_MAX,
+    add(fresh) {
+      waiting.push(fresh)
+      jobsWaiting += fresh.jobs.length
       running ??= run()
     },
     async close() {
@@ -59,6 +75,14 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
       await tidying
     },
   }
+}
+
+/** A row that stands for several jobs has served when all of them are in a stream. */
+function rowsServed({ jobs, together }: Fresh, announced: ReadonlySet<string>): RowKey[] {
+  if (!together) return jobs.flatMap(({ jobId }) => (announced.has(jobId) ? [{ topic: 'feed', jobId }] : []))
+  const [first] = jobs
+  if (first === undefined || !jobs.every(({ jobId }) => announced.has(jobId))) return []
+  return [{ topic: BATCH_TOPIC, jobId: first.jobId }]
 }
 
 const briefOf = ({ jobId, kind, priority, payload, accountId, traceId }: PreparedJob): JobBrief => ({

@@ -24,8 +24,10 @@ import { openTaker, type Taker } from './redis-take.ts'
 const CHECK_TIMEOUT_MS = 3000
 
 export interface RedisFeed extends Feed {
-  /** The outbox's rows of topic `feed`. */
-  delivery: Delivery
+  /** Whether it will announce what is submitted now by itself, or leaves it to the outbox. */
+  announcesFresh(): boolean
+  /** The outbox's rows that announce jobs. */
+  deliveries: readonly Delivery[]
 }
 
 export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
@@ -69,14 +71,15 @@ export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
   })
 
   return {
-    hint(_, jobs) {
-      if (jobs === undefined || options.onAnnounced === undefined) options.wakeDispatcher()
-      else direct.add(jobs)
+    hint(_, fresh) {
+      if (fresh === undefined) options.wakeDispatcher()
+      else direct.add(fresh)
     },
+    announcesFresh: () => options.onAnnounced !== undefined && direct.hasRoom(),
     announce: announcer.announce,
     take: (request) => takerOf(request.kind).take(request),
     loops: (kinds) => (kinds.length === 0 ? [] : [reclaim(kinds), repair.loop(kinds)]),
-    delivery: announcer.delivery,
+    deliveries: announcer.deliveries,
 
     async check() {
       try {

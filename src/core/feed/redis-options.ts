@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { HandsMetrics } from '../hands/metrics.ts'
 import type { EndAnswer } from '../ledger/end.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { RowKey } from '../outbox/delivery.ts'
 
 export interface RedisFeedOptions {
   url: string
@@ -40,8 +41,8 @@ export interface RedisFeedOptions {
   clock?: Clock
   /** Announcing is the outbox's work: this makes it look at once. */
   wakeDispatcher(): void
-  /** These jobs of this process are in a stream: their outbox rows have served. */
-  onAnnounced?: (jobIds: readonly string[]) => Promise<void>
+  /** What these rows of the outbox announce is in a stream: they have served. */
+  onAnnounced?: (rows: readonly RowKey[]) => Promise<void>
   /** False for kinds whose hands never read a stream: nothing is announced for them. */
   announces?: (kind: string) => boolean
   /** Ends a job that an unreadable entry names, with what its door commits with a death. */

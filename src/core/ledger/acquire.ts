@@ -1,10 +1,11 @@
 // acquire: pending, or processing whose lease has expired → processing, with the next attempt_id. One transition for fresh
 // and for abandoned work: whoever holds a stale copy of the job is fenced out by the number.
+import { numbersParam, textsParam } from '../array-param.ts'
 import { refused, type Refused } from '../outcome.ts'
 import type { Pool, Queryable } from '../database.ts'
 import { inOrder, sendEffects, type Effect } from './effects.ts'
 import type { Acquired, JobState } from './job.ts'
-import { opaque, sortedJson } from './refusal.ts'
+import { opaque, sorted } from './refusal.ts'
 
 const RETURNED = `jobs.job_id, jobs.payload, jobs.priority, jobs.attempt_id, jobs.account_id, jobs.trace_id,
   jobs.max_attempts`
@@ -13,9 +14,9 @@ const RETURNED = `jobs.job_id, jobs.payload, jobs.priority, jobs.attempt_id, job
 // address, because the rows were found and locked a moment ago in this same statement.
 const ACQUIRE_NEXT = `
   with picked as materialized (
-    select ctid as address, job_id, state, attempt_id, lease_owner, started_at, clock_timestamp() as at
+    select ctid as address, rank, job_id, state, attempt_id, lease_owner, started_at, clock_timestamp() as at
       from jobs
-     where kind = $1 and finished_at is null and due_at is null
+     where kind = $1 and finished_at is null and due_at is null and rank >= $5
        and case when state = 'pending' then true
                 else lease_until <= clock_timestamp() and coalesce(attempt_id - releases < max_attempts, true) end
      order by rank, job_id limit $2
@@ -25,20 +26,22 @@ const ACQUIRE_NEXT = `
        set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = picked.at,
            lease_owner = $3, lease_until = clock_timestamp() + $4 * interval '1 ms'
       from picked where jobs.ctid = picked.address
-    returning ${RETURNED}, picked.state = 'processing' as abandoned, picked.attempt_id as before,
+    returning ${RETURNED}, jobs.rank, picked.state = 'processing' as abandoned, picked.attempt_id as before,
               picked.lease_owner as owner_before, picked.started_at as started_before, picked.at
   ), ended as (
     insert into attempts (job_id, attempt_id, owner, started_at, ended_at, outcome)
     select job_id, before, owner_before, started_before, at, 'lease_expired' from taken where abandoned
   )
-  select job_id, payload, priority, attempt_id, account_id, trace_id, max_attempts, abandoned from taken`
+  select job_id, payload, priority, attempt_id, account_id, trace_id, max_attempts, abandoned, rank from taken`
+
+const ASKED = `unnest($1::uuid[], $2::text[], $3::integer[]) as asked (job_id, owner, lease_ms)`
 
 // What the feed names is nearly always fresh: one update. The rest is judged below.
 const ACQUIRE_FRESH = `
   update jobs
      set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = clock_timestamp(), due_at = null,
          lease_owner = asked.owner, lease_until = clock_timestamp() + asked.lease_ms * interval '1 ms'
-    from json_to_recordset($1) as asked (job_id uuid, owner text, lease_ms integer)
+    from ${ASKED}
    where jobs.job_id = asked.job_id
      and ${opaque(`jobs.state = 'pending' and coalesce(jobs.due_at <= clock_timestamp(), true)`)}
   returning ${RETURNED}, jobs.kind, jobs.lease_owner, false as abandoned`
@@ -49,7 +52,7 @@ const ACQUIRE_JUDGED = `
     select asked.owner, asked.lease_ms, j.job_id, j.kind, j.payload, j.priority, j.attempt_id, j.account_id, j.trace_id,
            j.max_attempts, j.started_at, j.state, j.due_at, j.lease_owner, j.lease_until,
            coalesce(j.attempt_id - j.releases >= j.max_attempts, false) as exhausted
-      from json_to_recordset($1) as asked (job_id uuid, owner text, lease_ms integer)
+      from ${ASKED}
       join jobs j on j.job_id = asked.job_id
      order by j.job_id for update of j
   ), judged as materialized (
@@ -90,13 +93,23 @@ export interface AcquireNextRequest {
   leaseMs: number
 }
 
-/** The best jobs of one kind, fresh or abandoned, at most `limit`. */
-export async function acquireNext(
+export interface AcquiredNext {
+  jobs: Acquired[]
+  /** The highest among them. Null: nothing was acquired. */
+  lastRank: number | null
+}
+
+export const FIRST_RANK = Number.MIN_SAFE_INTEGER
+
+/** The best jobs of one kind, fresh or abandoned, at most `limit`, from this rank on. */
+export async function acquireNextFrom(
   on: Queryable,
+  fromRank: number,
   { kind, limit, owner, leaseMs }: AcquireNextRequest,
-): Promise<Acquired[]> {
-  const rows = await on.query<NextRow>(ACQUIRE_NEXT, [kind, limit, owner, leaseMs])
-  return rows.map((row) => acquiredFrom({ ...row, kind, lease_owner: owner }))
+): Promise<AcquiredNext> {
+  const rows = await on.query<NextRow & { rank: string }>(ACQUIRE_NEXT, [kind, limit, owner, leaseMs, fromRank])
+  const lastRank = rows.reduce((last, { rank }) => Math.max(last, Number(rank)), -Infinity)
+  return { jobs: rows.map((row) => acquiredFrom(row, kind, owner)), lastRank: rows.length === 0 ? null : lastRank }
 }
 
 /** Each named job for its owner, or why not. Never the same job twice in one call. */
@@ -114,19 +127,25 @@ export async function acquire(pool: Pool, requests: readonly AcquireRequest[]): 
 }
 
 async function acquireOn(on: Queryable, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
-  const fresh = await on.query<AcquiredRow>(ACQUIRE_FRESH, [askedJson(requests)])
+  const fresh = await on.query<AcquiredRow>(ACQUIRE_FRESH, askedColumns(requests))
   const freshOf = new Map(fresh.map((row) => [row.job_id, row]))
   const rest = requests.filter((request) => !freshOf.has(request.jobId))
-  const judged = rest.length === 0 ? [] : await on.query<JudgedRow>(ACQUIRE_JUDGED, [askedJson(rest)])
+  const judged = rest.length === 0 ? [] : await on.query<JudgedRow>(ACQUIRE_JUDGED, askedColumns(rest))
 
   return inOrder(requests, judged, (request, row) => {
     const taken = freshOf.get(request.jobId)
-    return taken === undefined ? explain(row) : { ok: true, job: acquiredFrom(taken) }
+    return taken === undefined ? explain(row) : { ok: true, job: acquiredFrom(taken, taken.kind, taken.lease_owner) }
   })
 }
 
-const askedJson = (requests: readonly AcquireRequest[]): string =>
-  sortedJson(requests.map(({ jobId, owner, leaseMs }) => ({ job_id: jobId, owner, lease_ms: leaseMs })))
+function askedColumns(requests: readonly AcquireRequest[]) {
+  const asked = sorted(requests)
+  return [
+    textsParam(asked.map(({ jobId }) => jobId)),
+    textsParam(asked.map(({ owner }) => owner)),
+    numbersParam(asked.map(({ leaseMs }) => leaseMs)),
+  ]
+}
 
 interface NextRow {
   job_id: string
@@ -153,19 +172,19 @@ interface JudgedRow extends AcquiredRow {
 
 function explain(row: JudgedRow | undefined): AcquireAnswer {
   if (row === undefined) return refused('unknown_job')
-  if (row.ready || (row.abandoned && !row.exhausted)) return { ok: true, job: acquiredFrom(row) }
+  if (row.ready || (row.abandoned && !row.exhausted)) return { ok: true, job: acquiredFrom(row, row.kind, row.lease_owner) }
   if (row.state === 'done' || row.state === 'dead') return refused('already_finished')
   if (row.state === 'pending') return refused('not_due')
   return refused(row.abandoned ? 'exhausted' : 'lease_still_valid')
 }
 
-const acquiredFrom = (row: AcquiredRow): Acquired => ({
+const acquiredFrom = (row: NextRow, kind: string, owner: string): Acquired => ({
   jobId: row.job_id,
-  kind: row.kind,
+  kind,
   payload: row.payload,
   priority: row.priority,
   attemptId: row.attempt_id,
-  owner: row.lease_owner,
+  owner,
   accountId: row.account_id === null ? null : Number(row.account_id),
   traceId: row.trace_id,
   maxAttempts: row.max_attempts,

@@ -4,7 +4,7 @@ import { storableText, type Pool, type Queryable } from '../database.ts'
 import type { Refused } from '../outcome.ts'
 import { transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
-import { explainHeld, FENCE, HELD_COLUMNS, heldRow, sortedJson, type HeldRefusal } from './refusal.ts'
+import { explainHeld, FENCE, HELD_ARRAYS, HELD_COLUMNS, heldColumns, sorted, type HeldRefusal } from './refusal.ts'
 
 const DIES = `asked.retry_ms is null or coalesce(jobs.attempt_id - jobs.releases >= jobs.max_attempts, false)`
 
@@ -16,9 +16,9 @@ const FAIL = `
            finished_at = case when ${DIES} then clock_timestamp() end,
            due_at = case when not (${DIES}) then clock_timestamp() + asked.retry_ms * interval '1 ms' end,
            rank = (date_part('epoch', clock_timestamp()) * 1e6)::bigint + coalesce(asked.retry_ms, 0) * 1000
-                  - jobs.priority * $2::bigint * 1000000,
+                  - jobs.priority * $6::bigint * 1000000,
            lease_until = null
-      from json_to_recordset($1) as asked (${HELD_COLUMNS}, error text, retry_ms bigint)
+      from unnest(${HELD_ARRAYS}, $4::text[], $5::bigint[]) as asked (${HELD_COLUMNS}, error, retry_ms)
      where ${FENCE}
     returning jobs.job_id, jobs.attempt_id, jobs.lease_owner, jobs.started_at, jobs.finished_at, jobs.state,
               asked.error
@@ -48,12 +48,11 @@ export const fail = (pool: Pool, requests: readonly FailRequest[], ageingSec: nu
   )
 
 async function statement(on: Queryable, requests: readonly FailRequest[], ageingSec: number): Promise<FailAnswer[]> {
-  const asked = requests.map((request) => ({
-    ...heldRow(request),
-    error: storableText(request.error, ERROR_CHARS_MAX),
-    retry_ms: request.retryMs,
-  }))
-  const moved = await on.query<{ job_id: string; dead: boolean }>(FAIL, [sortedJson(asked), ageingSec])
+  const asked = sorted(requests)
+  const errors = asked.map(({ error }) => storableText(error, ERROR_CHARS_MAX))
+  const waits = asked.map(({ retryMs }) => retryMs)
+  const params = [...heldColumns(asked), errors, waits, ageingSec]
+  const moved = await on.query<{ job_id: string; dead: boolean }>(FAIL, params)
   const answers = await explainHeld(on, requests, new Map(moved.map((row) => [row.job_id, row])))
   return answers.map((answer) => ('applied' in answer ? { ok: true, dead: answer.applied.dead } : answer))
 }

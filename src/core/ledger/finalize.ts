@@ -4,12 +4,12 @@ import type { Pool, Queryable, Tx } from '../database.ts'
 import type { Ok, Refused } from '../outcome.ts'
 import { effectsIfOk, transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
-import { FENCE, HELD_COLUMNS, heldRow, okOrRefused, sortedJson, type HeldRefusal } from './refusal.ts'
+import { FENCE, HELD_ARRAYS, HELD_COLUMNS, heldColumns, okOrRefused, sorted, type HeldRefusal } from './refusal.ts'
 
 const FINALIZE = `
   update jobs
      set state = 'done', result = asked.result, finished_at = clock_timestamp(), lease_until = null
-    from json_to_recordset($1) as asked (${HELD_COLUMNS}, result json)
+    from rows from (unnest(${HELD_ARRAYS}), json_array_elements($4)) as asked (${HELD_COLUMNS}, result)
    where ${FENCE}
   returning jobs.job_id`
 
@@ -30,6 +30,7 @@ export async function finalizeIn(tx: Tx, held: Held, result: unknown): Promise<F
 }
 
 async function statement(on: Queryable, requests: readonly FinalizeRequest[]): Promise<FinalizeAnswer[]> {
-  const asked = requests.map((request) => ({ ...heldRow(request), result: request.result ?? null }))
-  return okOrRefused(on, requests, await on.query<{ job_id: string }>(FINALIZE, [sortedJson(asked)]))
+  const asked = sorted(requests)
+  const results = JSON.stringify(asked.map(({ result }) => result ?? null))
+  return okOrRefused(on, requests, await on.query<{ job_id: string }>(FINALIZE, [...heldColumns(asked), results]))
 }

@@ -13,7 +13,15 @@ import { batched } from '../batch.ts'
 import type { Database, Pool, Tx } from '../database.ts'
 import type { Bus, WithCommit } from '../events/bus.ts'
 import type { Loop } from '../loop.ts'
-import { acquire, acquireNext, type AcquireAnswer, type AcquireNextRequest, type AcquireRequest } from './acquire.ts'
+import {
+  acquire,
+  acquireNextFrom,
+  FIRST_RANK,
+  type AcquireAnswer,
+  type AcquiredNext,
+  type AcquireNextRequest,
+  type AcquireRequest,
+} from './acquire.ts'
 import type { WithEffects } from './effects.ts'
 import { bury, cancel, type EndAnswer, type EndRequest } from './end.ts'
 import { openEnded, type Ended } from './ended.ts'
@@ -37,6 +45,7 @@ import { replay, type EffectsOfReplay, type ReplayAnswer } from './replay.ts'
 import * as repair from './repair.ts'
 import {
   idempotencyName,
+  areTogether,
   isAloneAndPlain,
   isFresh,
   nameIn,
@@ -49,6 +58,9 @@ import {
   type Submitted,
 } from './submit.ts'
 import { openGuarded, type Guard, type Guarded } from './submit-guarded.ts'
+
+// So long the outbox leaves a new job to the process that submitted it, which announces it within milliseconds.
+const OUTBOX_GRACE_MS = 5000
 
 export interface Ledger {
   submit(job: NewJob): Promise<Submitted>
@@ -63,7 +75,14 @@ export interface Ledger {
   announce(kinds: readonly string[]): void
 
   acquire(request: AcquireRequest): Promise<AcquireAnswer>
+  /**
+   * For hands. A crash of the database may forget it, and another's attempt gets the same number: this one's result is refused
+   * then, for want of the lease, and the work is done again.
+   */
+  acquireMany(requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]>
+  /** The same for the next jobs of a kind. */
   acquireNext(request: AcquireNextRequest): Promise<Acquired[]>
+  acquireNextFrom(rank: number, request: AcquireNextRequest): Promise<AcquiredNext>
   renew(request: RenewRequest): Promise<RenewAnswer>
   finalize(request: FinalizeRequest): Promise<FinalizeAnswer>
   /** Within a transaction of the door's own. The caller calls `announceEnded` after its commit. */
@@ -94,6 +113,13 @@ export interface Ledger {
   close(): void
 }
 
+/** Jobs that are ready, and still in the memory of the process that submitted them. */
+export interface Fresh {
+  jobs: readonly PreparedJob[]
+  /** One row of the outbox stands for all of them. */
+  together: boolean
+}
+
 export interface LedgerOptions {
   database: Database
   bus: Bus
@@ -101,9 +127,10 @@ export interface LedgerOptions {
   ageingSec: number
   /** The announcement of a job is a row of the outbox (Redis feed), not the job's own row (PostgreSQL feed). */
   announceByOutbox: boolean
-  outboxGraceMs?: number
-  /** Called after a commit that made jobs of these kinds ready; `jobs` are those that were submitted just now. */
-  onReady(kinds: readonly string[], jobs?: readonly PreparedJob[]): void
+  /** Whether `onReady` announces what is submitted now by itself. The outbox then holds it back for a while. */
+  announcesFresh?: () => boolean
+  /** Called after a commit that made jobs of these kinds ready; `fresh` are those that were submitted just now. */
+  onReady(kinds: readonly string[], fresh?: Fresh): void
   /** Asked before the commit of one job by itself: a hint that can travel with it, in place of `onReady` after it. */
   hintWithin?(kinds: readonly string[]): WithCommit | null
   /** Called after a commit that had effects: one of them may have written to the outbox. */
@@ -136,17 +163,18 @@ export function openLedger(options: LedgerOptions): Ledger {
 function submitting(options: LedgerOptions) {
   const { database, onReady } = options
   const prepared = (job: NewJob) => prepare(job, options.maxAttempts)
-  const announced = (jobs: readonly PreparedJob[], answers: readonly Submitted[]) => {
+  const announce = (jobs: readonly PreparedJob[], answers: readonly Submitted[], asFresh: boolean) => {
     const ready = jobs.filter((job, index) => isFresh(answers[index]) && job.delayMs === 0)
-    if (ready.length > 0) onReady([...new Set(ready.map((job) => job.kind))], ready)
+    const fresh = asFresh ? { jobs: ready, together: areTogether(jobs) } : undefined
+    if (ready.length > 0) onReady([...new Set(ready.map((job) => job.kind))], fresh)
     if (jobs.some((job) => job.effects.length > 0)) options.onEffects()
-    return answers
   }
   const submitAll = async (jobs: readonly PreparedJob[]) => {
     const hint = isAloneAndPlain(jobs) ? (options.hintWithin?.([jobs[0].kind]) ?? null) : null
-    const answers = await submit(database.hot, jobs, { ...options, hint })
-    if (hint === null) return [...announced(jobs, answers)]
-    hint.said()
+    const asFresh = options.announcesFresh?.() ?? false
+    const answers = await submit(database.hot, jobs, { ...options, hint, outboxGraceMs: asFresh ? OUTBOX_GRACE_MS : 0 })
+    if (hint === null) announce(jobs, answers, asFresh)
+    else hint.said()
     return answers
   }
   const submitOne = batched<PreparedJob, Submitted>({
@@ -157,7 +185,7 @@ function submitting(options: LedgerOptions) {
     submit: (job: NewJob) => submitOne(prepared(job)),
     submitMany: (jobs: readonly NewJob[]) => submitAll(jobs.map(prepared)),
     openGuarded<Answer extends object>(guard: Guard) {
-      const submitGuarded = openGuarded<Answer>(guard, { ...options, outboxGraceMs: 0 })
+      const submitGuarded = openGuarded<Answer>(guard, options)
       return async (asked: readonly Guarded<NewJob>[]) => {
         const jobs = asked.map(({ job, more }) => ({ job: prepared(job), more }))
         const answers = await submitGuarded(database.hot, jobs)
@@ -166,12 +194,12 @@ function submitting(options: LedgerOptions) {
         return answers
       }
     },
-    submitIn: (tx: Tx, jobs: readonly NewJob[]) => submitIn(tx, jobs.map(prepared), { ...options, outboxGraceMs: 0 }),
+    submitIn: (tx: Tx, jobs: readonly NewJob[]) => submitIn(tx, jobs.map(prepared), options),
     nameIn,
     announce: (kinds: readonly string[]) => onReady(kinds),
     async replay(jobId: string, effectsOf?: EffectsOfReplay) {
       const { answer, kind } = await database.transaction((tx) =>
-        replay(tx, jobId, { ...options, outboxGraceMs: 0, effectsOf }),
+        replay(tx, jobId, { ...options, effectsOf }),
       )
       if (kind !== null) onReady([kind])
       if (effectsOf !== undefined) options.onEffects()
@@ -181,18 +209,24 @@ function submitting(options: LedgerOptions) {
 }
 
 /** What the holder of an attempt does. */
-function holding({ database: { hot }, ageingSec, onEffects }: LedgerOptions, ended: Ended) {
+function holding({ database: { hot, hasty }, ageingSec, onEffects }: LedgerOptions, ended: Ended) {
   const told = tellingAfter(ended, onEffects)
+  const acquireOne = batched({
+    keyOf: jobIdOf,
+    run: async (requests: AcquireRequest[]) => {
+      const answers = await acquire(hot, requests)
+      if (requests.some(({ effects }) => effects !== undefined)) onEffects()
+      return answers
+    },
+  })
   return {
-    acquire: batched({
-      keyOf: jobIdOf,
-      run: async (requests: AcquireRequest[]) => {
-        const answers = await acquire(hot, requests)
-        if (requests.some(({ effects }) => effects !== undefined)) onEffects()
-        return answers
-      },
-    }),
-    acquireNext: (request: AcquireNextRequest) => acquireNext(hot, request),
+    acquire: acquireOne,
+    acquireMany(requests: readonly AcquireRequest[]) {
+      const areDifferent = new Set(requests.map(jobIdOf)).size === requests.length
+      return areDifferent ? acquire(hasty, requests) : Promise.all(requests.map(acquireOne))
+    },
+    acquireNext: async (request: AcquireNextRequest) => (await acquireNextFrom(hasty, FIRST_RANK, request)).jobs,
+    acquireNextFrom: (rank: number, request: AcquireNextRequest) => acquireNextFrom(hasty, rank, request),
     renew: batched({
       keyOf: jobIdOf,
       run: async (requests: RenewRequest[]) => told(requests, await renew(hot, requests), () => false),

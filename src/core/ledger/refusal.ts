@@ -4,6 +4,7 @@
 // condition that refused each is named. The two steps cannot disagree: attempts only rise, a finished job stays finished
 // and a lease that has expired cannot be renewed, so that what refused the update still refuses afterwards. (Explaining
 // from the update's own snapshot does not work: a row that another transaction was changing is judged as it was before.)
+import { numbersParam, textsParam } from '../array-param.ts'
 import type { Queryable } from '../database.ts'
 import { ok, refused, type Ok, type Refused } from '../outcome.ts'
 import type { Held, JobState } from './job.ts'
@@ -27,9 +28,14 @@ export const FENCE = `jobs.job_id = asked.job_id and ${opaque(`jobs.state = 'pro
        and jobs.attempt_id = asked.held_attempt and jobs.lease_owner = asked.owner
        and jobs.lease_until > clock_timestamp()`)}`
 
-/** What every request of a held job sends. A transition adds its own columns to both. */
-export const HELD_COLUMNS = 'job_id uuid, held_attempt integer, owner text'
-export const heldRow = (held: Held) => ({ job_id: held.jobId, held_attempt: held.attemptId, owner: held.owner })
+/** What every request of a held job sends, a parameter per column. A transition adds its own columns to all three. */
+export const HELD_ARRAYS = '$1::uuid[], $2::integer[], $3::text[]'
+export const HELD_COLUMNS = 'job_id, held_attempt, owner'
+export const heldColumns = (requests: readonly Held[]) => [
+  textsParam(requests.map(({ jobId }) => jobId)),
+  numbersParam(requests.map(({ attemptId }) => attemptId)),
+  textsParam(requests.map(({ owner }) => owner)),
+]
 
 const LOCK_SEEN = `
   select job_id, state, attempt_id from jobs where job_id = any($1::uuid[]) order by job_id for share`
@@ -75,6 +81,6 @@ export async function okOrRefused<Request extends Held>(
   return answers.map((answer) => ('applied' in answer ? ok : answer))
 }
 
-/** Rows in the order of their ids: two statements that lock the same rows lock them in the same order. */
-export const sortedJson = (rows: readonly { job_id: string }[]): string =>
-  JSON.stringify(rows.toSorted((a, b) => (a.job_id < b.job_id ? -1 : 1)))
+/** In the order of their ids: two statements that lock the same rows lock them in the same order. */
+export const sorted = <Request extends { jobId: string }>(requests: readonly Request[]): readonly Request[] =>
+  requests.length === 1 ? requests : requests.toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1))

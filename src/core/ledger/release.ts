@@ -5,14 +5,14 @@ import { storableText, type Pool, type Queryable } from '../database.ts'
 import type { Ok, Refused } from '../outcome.ts'
 import { effectsIfOk, transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
-import { FENCE, HELD_COLUMNS, heldRow, okOrRefused, sortedJson, type HeldRefusal } from './refusal.ts'
+import { FENCE, HELD_ARRAYS, HELD_COLUMNS, heldColumns, okOrRefused, sorted, type HeldRefusal } from './refusal.ts'
 
 const RELEASE = `
   with moved as (
     update jobs
        set state = 'pending', lease_until = null, releases = jobs.releases + 1,
            due_at = case when asked.delay_ms > 0 then clock_timestamp() + asked.delay_ms * interval '1 ms' end
-      from json_to_recordset($1) as asked (${HELD_COLUMNS}, delay_ms bigint, note text)
+      from unnest(${HELD_ARRAYS}, $4::bigint[], $5::text[]) as asked (${HELD_COLUMNS}, delay_ms, note)
      where ${FENCE}
     returning jobs.job_id, jobs.attempt_id, jobs.lease_owner, jobs.started_at, asked.note
   ), ended as (
@@ -36,10 +36,9 @@ export const release = (pool: Pool, requests: readonly ReleaseRequest[]): Promis
   transit(pool, requests, (on) => statement(on, requests), effectsIfOk)
 
 async function statement(on: Queryable, requests: readonly ReleaseRequest[]): Promise<ReleaseAnswer[]> {
-  const asked = requests.map((request) => ({
-    ...heldRow(request),
-    delay_ms: request.delayMs ?? 0,
-    note: request.note === undefined ? null : storableText(request.note, NOTE_CHARS_MAX),
-  }))
-  return okOrRefused(on, requests, await on.query<{ job_id: string }>(RELEASE, [sortedJson(asked)]))
+  const asked = sorted(requests)
+  const delays = asked.map(({ delayMs = 0 }) => delayMs)
+  const notes = asked.map(({ note }) => (note === undefined ? null : storableText(note, NOTE_CHARS_MAX)))
+  const moved = await on.query<{ job_id: string }>(RELEASE, [...heldColumns(asked), delays, notes])
+  return okOrRefused(on, requests, moved)
 }

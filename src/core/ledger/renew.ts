@@ -3,11 +3,11 @@ import type { Pool, Queryable } from '../database.ts'
 import type { Ok, Refused } from '../outcome.ts'
 import { effectsIfOk, transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
-import { FENCE, HELD_COLUMNS, heldRow, okOrRefused, sortedJson, type HeldRefusal } from './refusal.ts'
+import { FENCE, HELD_ARRAYS, HELD_COLUMNS, heldColumns, okOrRefused, sorted, type HeldRefusal } from './refusal.ts'
 
 const RENEW = `
   update jobs set lease_until = clock_timestamp() + asked.lease_ms * interval '1 ms'
-    from json_to_recordset($1) as asked (${HELD_COLUMNS}, lease_ms integer)
+    from unnest(${HELD_ARRAYS}, $4::integer[]) as asked (${HELD_COLUMNS}, lease_ms)
    where ${FENCE}
   returning jobs.job_id`
 
@@ -21,6 +21,7 @@ export const renew = (pool: Pool, requests: readonly RenewRequest[]): Promise<Re
   transit(pool, requests, (on) => renewOn(on, requests), effectsIfOk)
 
 async function renewOn(on: Queryable, requests: readonly RenewRequest[]): Promise<RenewAnswer[]> {
-  const asked = requests.map((request) => ({ ...heldRow(request), lease_ms: request.leaseMs }))
-  return okOrRefused(on, requests, await on.query<{ job_id: string }>(RENEW, [sortedJson(asked)]))
+  const asked = sorted(requests)
+  const leases = asked.map(({ leaseMs }) => leaseMs)
+  return okOrRefused(on, requests, await on.query<{ job_id: string }>(RENEW, [...heldColumns(asked), leases]))
 }

@@ -5,7 +5,8 @@ import { refused, type Refused } from '../outcome.ts'
 import type { Effect } from './effects.ts'
 import type { Job } from './job.ts'
 import { jobFrom, type JobRow } from './read.ts'
-import { prepare, submitIn, type SubmitOptions } from './submit.ts'
+import type { InsertOptions } from './insert-jobs.ts'
+import { prepare, submitIn } from './submit.ts'
 
 const LOCK_DEAD = `select * from jobs where job_id = $1 for update`
 const FIND_REPLAY = `select job_id from jobs where replay_of = $1`
@@ -21,7 +22,7 @@ export type EffectsOfReplay = (old: Job, newJobId: string) => readonly Effect[]
 export async function replay(
   tx: Tx,
   jobId: string,
-  options: SubmitOptions & { maxAttempts: number; effectsOf?: EffectsOfReplay | undefined },
+  options: InsertOptions & { maxAttempts: number; effectsOf?: EffectsOfReplay | undefined },
 ): Promise<{ answer: ReplayAnswer; kind: string | null }> {
   const [row] = await tx.query<JobRow>(LOCK_DEAD, [jobId])
   if (row === undefined) return { answer: refused('unknown_job'), kind: null }

@@ -2,7 +2,8 @@
 // transaction would cost a round trip for each of its statements, on the way of every request.
 import type { Queryable } from '../database.ts'
 import { jsonParam } from '../json-param.ts'
-import { ANNOUNCED, INSERT_ANNOUNCEMENTS, INSERT_JOBS, jobRow, type PreparedJob, type SubmitOptions } from './submit.ts'
+import { ANNOUNCED, INSERT_JOB_ROWS, insertAnnouncements, jobRow, type InsertOptions } from './insert-jobs.ts'
+import type { PreparedJob } from './submit.ts'
 
 export interface Guard {
   /** Common table expressions over the rows `$1`. One of them is `accepted`, with no column but job_id. */
@@ -20,14 +21,14 @@ export interface Guarded<Job> {
 /** Makes the jobs that the guard accepts, and returns what it answers. */
 export function openGuarded<Answer extends object>(
   { tables, answer }: Guard,
-  { ageingSec, announceByOutbox, outboxGraceMs = 0 }: SubmitOptions,
+  { ageingSec, announceByOutbox }: InsertOptions,
 ): (on: Queryable, asked: readonly Guarded<PreparedJob>[]) => Promise<Answer[]> {
-  const insert = `${INSERT_JOBS} join accepted using (job_id)`
+  const insert = `${INSERT_JOB_ROWS} join accepted using (job_id)`
   const inserts = announceByOutbox
-    ? `job as (${insert} returning ${ANNOUNCED}), announced as (${INSERT_ANNOUNCEMENTS})`
+    ? `job as (${insert} returning ${ANNOUNCED}), announced as (${insertAnnouncements('$3')})`
     : `job as (${insert})`
   const sql = `with ${tables}, ${inserts} ${answer}`
-  const further = announceByOutbox ? [ageingSec, outboxGraceMs] : [ageingSec]
+  const further = announceByOutbox ? [ageingSec, 0] : [ageingSec]
   return async (on, asked) => {
     const rows = await jsonParam(asked.map(({ job, more }) => ({ ...jobRow(job), ...more })))
     return on.query<Answer>(sql, [rows, ...further])

@@ -1,33 +1,9 @@
 // submit: nothing → pending. The caller is answered after the commit: accepted means on disk.
 import { newJobId } from '../random.ts'
 import { refused, type Refused } from '../outcome.ts'
-import type { WithCommit } from '../events/bus.ts'
-import type { Pool, Queryable, Tx } from '../database.ts'
+import type { Pool, Tx } from '../database.ts'
 import { sendEffects, type Effect } from './effects.ts'
-
-// `rank` puts priority and age in one order: a level of priority is worth `ageing` seconds of waiting.
-export const INSERT_JOBS = `
-  insert into jobs (job_id, kind, priority, rank, due_at, payload, max_attempts, account_id, trace_id, replay_of)
-  select job_id, kind, priority,
-         (date_part('epoch', clock_timestamp()) * 1e6)::bigint + delay_ms * 1000 - priority * $2::bigint * 1000000,
-         case when delay_ms > 0 then clock_timestamp() + delay_ms * interval '1 ms' end,
-         coalesce(payload, 'null'::json), max_attempts, account_id, trace_id, replay_of
-    from json_to_recordset($1) as r (job_id uuid, kind text, priority integer, delay_ms bigint, payload json,
-         max_attempts integer, account_id bigint, trace_id text, replay_of uuid)`
-
-// With Redis as the feed, the announcement is a row of the outbox and commits with the job. With PostgreSQL as the feed
-// the pending row itself is what the hands look for, and a second row would only be written to be deleted.
-export const ANNOUNCED = 'job_id, kind, priority, due_at'
-export const INSERT_ANNOUNCEMENTS = `
-  insert into outbox_events (job_id, topic, payload, next_attempt_at)
-  select job_id, 'feed', json_build_object('kind', kind, 'priority', priority),
-         coalesce(due_at, clock_timestamp() + $3 * interval '1 ms')
-    from job`
-const INSERT_JOBS_AND_OUTBOX = `with job as (${INSERT_JOBS} returning ${ANNOUNCED}) ${INSERT_ANNOUNCEMENTS}`
-
-const INSERT_JOBS_AND_HINT = `
-  with job as (${INSERT_JOBS} returning job_id)
-  select pg_notify($3, $4) from (select count(*) from job) as inserted`
+import { insert, type InsertOptions } from './insert-jobs.ts'
 
 // An update that changes nothing, because only an update returns the row that was there before.
 const CLAIM_KEYS = `
@@ -71,15 +47,6 @@ export type PreparedJob = Required<NewJob>
 
 export type Submitted = { ok: true; jobId: string; duplicate: boolean } | Refused<'idempotency_conflict'>
 
-export interface SubmitOptions {
-  ageingSec: number
-  announceByOutbox: boolean
-  /** How long the outbox holds back: so long has whoever submits to announce the job itself, and take the row away. */
-  outboxGraceMs?: number
-  /** Said with the commit. Only for `isAloneAndPlain`. */
-  hint?: WithCommit | null
-}
-
 export const PRIORITY_DEFAULT = 5
 const ROWS_MAX = 2000 // in one statement
 
@@ -99,16 +66,16 @@ export function prepare(job: NewJob, maxAttempts: number): PreparedJob {
 }
 
 /** Inserts all of them, each with its own answer: the first job of its key, or a refusal where the body differs. */
-export async function submit(pool: Pool, jobs: readonly PreparedJob[], options: SubmitOptions): Promise<Submitted[]> {
+export async function submit(pool: Pool, jobs: readonly PreparedJob[], options: InsertOptions): Promise<Submitted[]> {
   if (jobs.length <= ROWS_MAX && jobs.every(isPlain)) {
-    await insert(pool, jobs, options)
+    await insert(pool, jobs, { ...options, together: areTogether(jobs) })
     return jobs.map(accepted)
   }
   return pool.transaction((tx) => submitIn(tx, jobs, options))
 }
 
 /** The same inside the caller's transaction. */
-export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: SubmitOptions): Promise<Submitted[]> {
+export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: InsertOptions): Promise<Submitted[]> {
   const answers = await claimKeys(tx, jobs)
   const fresh = jobs.filter((_, index) => isFresh(answers[index]))
   for (let start = 0; start < fresh.length; start += ROWS_MAX) {
@@ -122,10 +89,15 @@ export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: Su
 }
 
 const isPlain = (job: PreparedJob): boolean => job.idempotency === null && job.effects.length === 0
+const isPlainAndReady = (job: PreparedJob): boolean => isPlain(job) && job.delayMs === 0
 
 /** One job, ready at once, that one statement inserts. */
 export const isAloneAndPlain = (jobs: readonly PreparedJob[]): jobs is readonly [PreparedJob] =>
-  jobs.length === 1 && jobs.every((job) => isPlain(job) && job.delayMs === 0)
+  jobs.length === 1 && jobs.every(isPlainAndReady)
+
+/** Several such jobs: one row of the outbox stands for all of them. */
+export const areTogether = (jobs: readonly PreparedJob[]): boolean =>
+  jobs.length > 1 && jobs.length <= ROWS_MAX && jobs.every(isPlainAndReady)
 
 const accepted = (job: PreparedJob): Submitted => ({ ok: true, jobId: job.jobId, duplicate: false })
 
@@ -164,25 +136,3 @@ async function claimKeys(tx: Tx, jobs: readonly PreparedJob[]): Promise<Submitte
 
 /** One string per key. The scope is ours and holds no newline. */
 export const idempotencyName = ({ scope, key }: { scope: string; key: string }): string => `${scope}\n${key}`
-
-async function insert(on: Queryable, jobs: readonly PreparedJob[], options: SubmitOptions): Promise<void> {
-  if (jobs.length === 0) return
-  const params = [JSON.stringify(jobs.map(jobRow)), options.ageingSec]
-  const { hint = null } = options
-  if (options.announceByOutbox) await on.query(INSERT_JOBS_AND_OUTBOX, [...params, options.outboxGraceMs ?? 0])
-  else if (hint === null) await on.query(INSERT_JOBS, params)
-  else await on.query(INSERT_JOBS_AND_HINT, [...params, hint.channel, hint.message])
-}
-
-/** What INSERT_JOBS reads of each. What is null is left out: PostgreSQL reads the same, and nothing has to be parsed. */
-export const jobRow = (job: PreparedJob) => ({
-  job_id: job.jobId,
-  kind: job.kind,
-  priority: job.priority,
-  delay_ms: job.delayMs,
-  payload: job.payload ?? undefined,
-  max_attempts: job.maxAttempts ?? undefined,
-  account_id: job.accountId ?? undefined,
-  trace_id: job.traceId ?? undefined,
-  replay_of: job.replayOf ?? undefined,
-})

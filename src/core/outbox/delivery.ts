@@ -26,6 +26,12 @@ export interface OutboxRow {
   attempts: number
 }
 
+/** A row, by what its writer knows of it. */
+export interface RowKey {
+  topic: string
+  jobId: string
+}
+
 export type Delivered =
   | { ok: true; entryId?: string }
   /** `final`: trying again would not help. `retryMs`: what the other side asked for. */

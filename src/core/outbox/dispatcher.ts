@@ -7,10 +7,11 @@
 // Claiming skips what others hold (`for update skip locked`), so that any number of dispatchers may run.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { storableText, type Database, type Queryable } from '../database.ts'
+import { groupBy } from '../group-by.ts'
 import { retryWaitMs } from '../hands/retry.ts'
 import { opaque } from '../ledger/refusal.ts'
 import { Wake, type Loop } from '../loop.ts'
-import type { Delivered, Delivery, OutboxRow } from './delivery.ts'
+import type { Delivered, Delivery, OutboxRow, RowKey } from './delivery.ts'
 import type { OutboxMetrics } from './metrics.ts'
 
 // Up to statement_timestamp(): an index cannot be read up to a clock that changes within the statement.
@@ -29,10 +30,7 @@ const CLAIM = `
 
 const DELETE_DELIVERED = `delete from outbox_events where outbox_id = any($1)`
 
-const DELETE_OF_JOBS = `
-  delete from outbox_events
-   using unnest($2::uuid[]) as gone (job_id)
-   where outbox_events.job_id = gone.job_id and topic = $1`
+const DELETE_OF_JOBS = `delete from outbox_events where job_id = any($2::uuid[]) and topic = $1`
 
 const SETTLE = `
   update outbox_events
@@ -96,9 +94,11 @@ export async function dispatchOnce(
   return claimed.length === delivery.rowsMax
 }
 
-/** Whoever wrote these jobs' rows has delivered them by itself. */
-export async function takeAway(on: Queryable, topic: string, jobIds: readonly string[]): Promise<void> {
-  await on.query(DELETE_OF_JOBS, [topic, jobIds])
+/** Whoever wrote these rows has delivered them by itself. */
+export async function takeAway(on: Queryable, rows: readonly RowKey[]): Promise<void> {
+  for (const [topic, same] of groupBy(rows, (row) => row.topic)) {
+    await on.query(DELETE_OF_JOBS, [topic, same.map(({ jobId }) => jobId)])
+  }
 }
 
 const DELIVERED = { status: 'delivered', reason: '' }

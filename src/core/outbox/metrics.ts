@@ -1,8 +1,11 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Database } from '../database.ts'
+import { BATCH_TOPIC } from '../ledger/insert-jobs.ts'
 import type { Metrics } from '../metrics.ts'
 
-const COUNT_PENDING = `select count(*)::integer as count from outbox_events where status = 'pending'`
+const COUNT_PENDING = `
+  select coalesce(sum(case when topic = '${BATCH_TOPIC}' then json_array_length(payload) else 1 end), 0)::integer as count
+    from outbox_events where status = 'pending'`
 
 export type OutboxMetrics = ReturnType<typeof openOutboxMetrics>
 
@@ -24,7 +27,7 @@ export function openOutboxMetrics(registry: Metrics, database: Database) {
     }),
     pending: new Gauge({
       name: 'api_outbox_pending',
-      help: 'Rows that wait for their delivery.',
+      help: 'Deliveries that wait: rows, and where a row announces several jobs, those.',
       registers,
       async collect() {
         const [row] = await database.query<{ count: number }>(COUNT_PENDING)
