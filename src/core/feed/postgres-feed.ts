@@ -3,7 +3,6 @@
 // which nobody announces.
 import type { Bus } from '../events/bus.ts'
 import type { HandsMetrics } from '../hands/metrics.ts'
-import { FIRST_RANK } from '../ledger/acquire.ts'
 import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { Wake } from '../loop.ts'
@@ -68,27 +67,34 @@ export function openPostgresFeed(options: PostgresFeedOptions): Feed {
 
 const nothingToDo = async () => {}
 
+interface Place {
+  lastRank: number
+  lookedFromFirst: number
+  /** That look found nothing: what has come since is new. */
+  foundNothing: boolean
+}
+
 /** The next jobs of a kind. Before it says that there are none, it has looked from the first. */
 function openNext({ ledger, owner, leaseMs }: PostgresFeedOptions): (request: TakeRequest) => Promise<Acquired[]> {
-  interface Place {
-    lastRank: number
-    lookedFromFirst: number
-  }
   const places = new Map<string, Place>()
+  const isEnough = ({ foundNothing, lookedFromFirst }: Place) =>
+    foundNothing || performance.now() - lookedFromFirst < LOOK_FROM_FIRST_MS
 
   return async ({ kind, limit }) => {
+    const request = { kind, limit, owner, leaseMs }
     const place = places.get(kind)
-    if (place !== undefined && performance.now() - place.lookedFromFirst < LOOK_FROM_FIRST_MS) {
-      const from = place.lastRank - STEP_BACK_US
-      const { jobs, lastRank } = await ledger().acquireNextFrom(from, { kind, limit, owner, leaseMs })
+    if (place !== undefined && isEnough(place)) {
+      place.foundNothing = false
+      const { jobs, lastRank } = await ledger().acquireNextFrom(place.lastRank - STEP_BACK_US, request)
       if (lastRank !== null) {
         place.lastRank = Math.max(place.lastRank, lastRank)
         return jobs
       }
     }
     const lookedFromFirst = performance.now()
-    const { jobs, lastRank } = await ledger().acquireNextFrom(FIRST_RANK, { kind, limit, owner, leaseMs })
-    if (lastRank !== null) places.set(kind, { lastRank, lookedFromFirst })
+    const { jobs, lastRank } = await ledger().acquireNextFrom(null, request)
+    const known = lastRank ?? place?.lastRank
+    if (known !== undefined) places.set(kind, { lastRank: known, lookedFromFirst, foundNothing: lastRank === null })
     return jobs
   }
 }

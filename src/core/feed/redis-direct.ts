@@ -10,6 +10,7 @@ import type { Announcer } from './redis-announcer.ts'
 import type { RedisFeedOptions } from './redis-options.ts'
 
 const JOBS_PER_ROUND = 1000
+const LANES = 2 // while Redis works on one round, the next is on its way
 const TIDY_EVERY_MS = 50
 const WAITING_MAX = 20_000 // more than that, and the outbox is the better queue
 
@@ -24,7 +25,7 @@ export interface Direct {
 export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeedOptions): Direct {
   let waiting: Fresh[] = []
   let jobsWaiting = 0
-  let running: Promise<void> | null = null
+  const running = new Set<Promise<void>>()
   const served: RowKey[] = []
   let tidying: Promise<void> | null = null
   const closing = new AbortController()
@@ -50,7 +51,6 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
         jobsWaiting = 0
       }
     }
-    running = null
   }
 
   /** There is time: until the outbox looks at a row, hundreds of them have gathered, and go with one commit. */
@@ -67,10 +67,12 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
     add(fresh) {
       waiting.push(fresh)
       jobsWaiting += fresh.jobs.length
-      running ??= run()
+      if (running.size >= LANES) return
+      const lane = run().finally(() => running.delete(lane))
+      running.add(lane)
     },
     async close() {
-      await running
+      await Promise.all(running)
       closing.abort()
       await tidying
     },

@@ -16,7 +16,7 @@ const ACQUIRE_NEXT = `
   with picked as materialized (
     select ctid as address, rank, job_id, state, attempt_id, lease_owner, started_at, clock_timestamp() as at
       from jobs
-     where kind = $1 and finished_at is null and due_at is null and rank >= $5
+     where kind = $1 and finished_at is null and due_at is null
        and case when state = 'pending' then true
                 else lease_until <= clock_timestamp() and coalesce(attempt_id - releases < max_attempts, true) end
      order by rank, job_id limit $2
@@ -33,6 +33,20 @@ const ACQUIRE_NEXT = `
     select job_id, before, owner_before, started_before, at, 'lease_expired' from taken where abandoned
   )
   select job_id, payload, priority, attempt_id, account_id, trace_id, max_attempts, abandoned, rank from taken`
+
+// Only fresh ones, and only from a rank on: what hands need who were here a moment ago.
+const ACQUIRE_NEXT_FROM = `
+  update jobs
+     set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = clock_timestamp(),
+         lease_owner = $3, lease_until = clock_timestamp() + $4 * interval '1 ms'
+    from (
+      select ctid as address from jobs
+       where kind = $1 and finished_at is null and due_at is null and rank >= $5 and ${opaque(`state = 'pending'`)}
+       order by rank, job_id limit $2
+         for update skip locked
+    ) as picked
+   where jobs.ctid = picked.address
+  returning ${RETURNED}, jobs.rank, false as abandoned`
 
 const ASKED = `unnest($1::uuid[], $2::text[], $3::integer[]) as asked (job_id, owner, lease_ms)`
 
@@ -99,15 +113,17 @@ export interface AcquiredNext {
   lastRank: number | null
 }
 
-export const FIRST_RANK = Number.MIN_SAFE_INTEGER
 
-/** The best jobs of one kind, fresh or abandoned, at most `limit`, from this rank on. */
+/** The best jobs of one kind, at most `limit`: fresh or abandoned ones, or from a rank on fresh ones only. */
 export async function acquireNextFrom(
   on: Queryable,
-  fromRank: number,
+  rank: number | null,
   { kind, limit, owner, leaseMs }: AcquireNextRequest,
 ): Promise<AcquiredNext> {
-  const rows = await on.query<NextRow & { rank: string }>(ACQUIRE_NEXT, [kind, limit, owner, leaseMs, fromRank])
+  const params = [kind, limit, owner, leaseMs]
+  const rows = await (rank === null
+    ? on.query<RankedRow>(ACQUIRE_NEXT, params)
+    : on.query<RankedRow>(ACQUIRE_NEXT_FROM, [...params, rank]))
   const lastRank = rows.reduce((last, { rank }) => Math.max(last, Number(rank)), -Infinity)
   return { jobs: rows.map((row) => acquiredFrom(row, kind, owner)), lastRank: rows.length === 0 ? null : lastRank }
 }
@@ -158,6 +174,8 @@ interface NextRow {
   /** Somebody had it before, and let the lease run out. */
   abandoned: boolean
 }
+
+type RankedRow = NextRow & { rank: string }
 
 interface AcquiredRow extends NextRow {
   kind: string

@@ -11,7 +11,7 @@ const DIES = `asked.retry_ms is null or coalesce(jobs.attempt_id - jobs.releases
 const FAIL = `
   with moved as (
     update jobs
-       set state = case when ${DIES} then 'dead' else 'pending' end,
+       set state = case when ${DIES} then 'dead'::job_state else 'pending' end,
            reason = case when ${DIES} then asked.error end,
            finished_at = case when ${DIES} then clock_timestamp() end,
            due_at = case when not (${DIES}) then clock_timestamp() + asked.retry_ms * interval '1 ms' end,

@@ -43,9 +43,12 @@ const INSERT_JOBS_AND_BATCH = `
   insert into outbox_events (job_id, topic, payload, next_attempt_at)
   values (($3::uuid[])[1], '${BATCH_TOPIC}', to_json($3::uuid[]), clock_timestamp() + $11 * interval '1 ms')`
 
-const INSERT_JOBS_AND_HINT = `
-  with job as (${INSERT_JOBS} returning job_id)
-  select pg_notify($11, $12) from (select count(*) from job) as inserted`
+// Of one job that is ready at once, in the shortest way: when a server is idle, this is what the caller waits for.
+const INSERT_ONE_AND_HINT = `
+  insert into jobs (payload, rank, job_id, kind, priority, max_attempts, account_id, trace_id, replay_of)
+  values ($1, (date_part('epoch', clock_timestamp()) * 1e6)::bigint - $5::integer * $2::bigint * 1000000, $3, $4, $5, $6,
+          $7, $8, $9)
+  returning pg_notify($10, $11)`
 
 export interface InsertOptions {
   ageingSec: number
@@ -54,18 +57,22 @@ export interface InsertOptions {
   outboxGraceMs?: number
   /** Only for jobs that are ready at once: one row of the outbox for all of them. */
   together?: boolean
-  /** Said with the commit. Only for `isAloneAndPlain`. */
-  hint?: WithCommit | null
 }
 
 export async function insert(on: Queryable, jobs: readonly PreparedJob[], options: InsertOptions): Promise<void> {
   if (jobs.length === 0) return
-  const { ageingSec, announceByOutbox, outboxGraceMs = 0, together = false, hint = null } = options
+  const { ageingSec, announceByOutbox, outboxGraceMs = 0, together = false } = options
   const params = [JSON.stringify(jobs.map(({ payload }) => payload ?? null)), ageingSec, ...columnsOf(jobs)]
-  if (announceByOutbox)
-    await on.query(together ? INSERT_JOBS_AND_BATCH : INSERT_JOBS_AND_OUTBOX, [...params, outboxGraceMs])
-  else if (hint === null) await on.query(INSERT_JOBS, params)
-  else await on.query(INSERT_JOBS_AND_HINT, [...params, hint.channel, hint.message])
+  if (!announceByOutbox) await on.query(INSERT_JOBS, params)
+  else await on.query(together ? INSERT_JOBS_AND_BATCH : INSERT_JOBS_AND_OUTBOX, [...params, outboxGraceMs])
+}
+
+/** One job that is ready at once, and a hint that is said with the commit. */
+export async function insertOne(on: Queryable, job: PreparedJob, ageingSec: number, hint: WithCommit): Promise<void> {
+  const { payload, jobId, kind, priority, maxAttempts, accountId, traceId, replayOf } = job
+  const columns = [jobId, kind, priority, maxAttempts, accountId, traceId, replayOf]
+  const params = [JSON.stringify(payload ?? null), ageingSec, ...columns, hint.channel, hint.message]
+  await on.query(INSERT_ONE_AND_HINT, params)
 }
 
 const columnsOf = (jobs: readonly PreparedJob[]) => [

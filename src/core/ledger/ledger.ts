@@ -16,7 +16,6 @@ import type { Loop } from '../loop.ts'
 import {
   acquire,
   acquireNextFrom,
-  FIRST_RANK,
   type AcquireAnswer,
   type AcquiredNext,
   type AcquireNextRequest,
@@ -52,6 +51,7 @@ import {
   prepare,
   submit,
   submitIn,
+  submitWithHint,
   type Idempotency,
   type NewJob,
   type PreparedJob,
@@ -82,7 +82,8 @@ export interface Ledger {
   acquireMany(requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]>
   /** The same for the next jobs of a kind. */
   acquireNext(request: AcquireNextRequest): Promise<Acquired[]>
-  acquireNextFrom(rank: number, request: AcquireNextRequest): Promise<AcquiredNext>
+  /** From a rank on, only fresh ones; from null on, the next of all. */
+  acquireNextFrom(rank: number | null, request: AcquireNextRequest): Promise<AcquiredNext>
   renew(request: RenewRequest): Promise<RenewAnswer>
   finalize(request: FinalizeRequest): Promise<FinalizeAnswer>
   /** Within a transaction of the door's own. The caller calls `announceEnded` after its commit. */
@@ -170,11 +171,13 @@ function submitting(options: LedgerOptions) {
     if (jobs.some((job) => job.effects.length > 0)) options.onEffects()
   }
   const submitAll = async (jobs: readonly PreparedJob[]) => {
-    const hint = isAloneAndPlain(jobs) ? (options.hintWithin?.([jobs[0].kind]) ?? null) : null
+    if (isAloneAndPlain(jobs)) {
+      const hint = options.hintWithin?.([jobs[0].kind]) ?? null
+      if (hint !== null) return [await submitWithHint(database.hot, jobs[0], options.ageingSec, hint)]
+    }
     const asFresh = options.announcesFresh?.() ?? false
-    const answers = await submit(database.hot, jobs, { ...options, hint, outboxGraceMs: asFresh ? OUTBOX_GRACE_MS : 0 })
-    if (hint === null) announce(jobs, answers, asFresh)
-    else hint.said()
+    const answers = await submit(database.hot, jobs, { ...options, outboxGraceMs: asFresh ? OUTBOX_GRACE_MS : 0 })
+    announce(jobs, answers, asFresh)
     return answers
   }
   const submitOne = batched<PreparedJob, Submitted>({
@@ -225,8 +228,8 @@ function holding({ database: { hot, hasty }, ageingSec, onEffects }: LedgerOptio
       const areDifferent = new Set(requests.map(jobIdOf)).size === requests.length
       return areDifferent ? acquire(hasty, requests) : Promise.all(requests.map(acquireOne))
     },
-    acquireNext: async (request: AcquireNextRequest) => (await acquireNextFrom(hasty, FIRST_RANK, request)).jobs,
-    acquireNextFrom: (rank: number, request: AcquireNextRequest) => acquireNextFrom(hasty, rank, request),
+    acquireNext: async (request: AcquireNextRequest) => (await acquireNextFrom(hasty, null, request)).jobs,
+    acquireNextFrom: (rank: number | null, request: AcquireNextRequest) => acquireNextFrom(hasty, rank, request),
     renew: batched({
       keyOf: jobIdOf,
       run: async (requests: RenewRequest[]) => told(requests, await renew(hot, requests), () => false),

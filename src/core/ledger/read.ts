@@ -18,7 +18,7 @@ const SELECT_ENDED = `
 // Newest first: a job's id begins with its time.
 const LIST_JOBS = `
   select ${COLUMNS} from jobs
-   where ($1::text is null or kind = $1) and ($2::text is null or state = $2)
+   where ($1::text is null or kind = $1) and ($2::job_state is null or state = $2)
      and ($3::uuid is null or job_id < $3) and ($4::bigint is null or account_id = $4)
    order by job_id desc limit $5`
 

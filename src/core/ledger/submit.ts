@@ -2,8 +2,9 @@
 import { newJobId } from '../random.ts'
 import { refused, type Refused } from '../outcome.ts'
 import type { Pool, Tx } from '../database.ts'
+import type { WithCommit } from '../events/bus.ts'
 import { sendEffects, type Effect } from './effects.ts'
-import { insert, type InsertOptions } from './insert-jobs.ts'
+import { insert, insertOne, type InsertOptions } from './insert-jobs.ts'
 
 // An update that changes nothing, because only an update returns the row that was there before.
 const CLAIM_KEYS = `
@@ -72,6 +73,18 @@ export async function submit(pool: Pool, jobs: readonly PreparedJob[], options: 
     return jobs.map(accepted)
   }
   return pool.transaction((tx) => submitIn(tx, jobs, options))
+}
+
+/** One job by itself, `isAloneAndPlain`, whose hint travels with the commit. */
+export async function submitWithHint(
+  pool: Pool,
+  job: PreparedJob,
+  ageingSec: number,
+  hint: WithCommit,
+): Promise<Submitted> {
+  await insertOne(pool, job, ageingSec, hint)
+  hint.said()
+  return accepted(job)
 }
 
 /** The same inside the caller's transaction. */
