@@ -3,6 +3,7 @@
 // statement prepared on an empty table and kept for a day would scan a million rows. The hasty one is like it, but its
 // commits do not wait for the disk: for what may be forgotten when the database crashes.
 import { Client, DatabaseError, Pool as PgPool, type PoolClient } from 'pg'
+import { Unstorable } from './json-param.ts'
 
 const HOT_PLANS = [
   'plan_cache_mode=force_generic_plan',
@@ -166,8 +167,11 @@ async function run<R extends object>(client: PgPool | PoolClient, sql: string, p
 export const sqlState = (error: unknown): string | null =>
   error instanceof DatabaseError && error.code !== undefined ? error.code : null
 
-/** The statement's own data is at fault (a value out of range, a broken constraint): the same data will fail again. */
-export const isDataError = (error: unknown): error is DatabaseError => /^(22|23)/.test(sqlState(error) ?? '')
+/** PostgreSQL refused a value (out of range, a broken constraint). */
+export const isRefusedValue = (error: unknown): error is DatabaseError => /^(22|23)/.test(sqlState(error) ?? '')
+
+/** The statement's own data is at fault: the same data will fail again. */
+export const isDataError = (error: unknown): boolean => isRefusedValue(error) || error instanceof Unstorable
 
 /** Another transaction was in the way: the same statement may work the next time. */
 export const isConflict = (error: unknown): boolean => /^(40001|40P01|55P03)$/.test(sqlState(error) ?? '')

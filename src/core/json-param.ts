@@ -2,6 +2,22 @@
 // the event loop: as text, as bytes, and then `pg` has only to copy them.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
+/** JSON that no column can hold: U+0000, or half of a character. */
+export class Unstorable extends Error {
+  override name = 'Unstorable'
+}
+
+// The only escapes that JSON.stringify writes for them; an even number of backslashes before the u is a text about backslashes.
+const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
+
+/** PostgreSQL would take such a text as JSON, and choke on it whenever it is asked to look into it. */
+export function storableJson(value: unknown): string {
+  const text = JSON.stringify(value)
+  if (text.includes('\\u') && UNSTORABLE.test(text))
+    throw new Unstorable('The value holds a character that cannot be stored.')
+  return text
+}
+
 /** From here on, what is done with a text or its bytes takes milliseconds. */
 export const LARGE_BYTES = 256 * 1024
 

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import type { DatabaseError } from 'pg'
 import pino, { type Logger } from 'pino'
 import type { Config } from './config.ts'
-import { isDataError } from './database.ts'
+import { isRefusedValue } from './database.ts'
 
 // Whatever is logged by mistake under these names is masked.
 const SECRET_PATHS = ['authorization', 'cookie', 'password', 'token', 'secret', 'solution', 'x-api-key']
@@ -23,7 +23,7 @@ export function openLog(config: Pick<Config, 'LOG_LEVEL'>, destination?: pino.De
 /** Only what explains it. A library may hang its whole connection on an error, password included. */
 function plainError(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) }
-  if (isDataError(error)) return dataError(error)
+  if (isRefusedValue(error)) return dataError(error)
   const code = 'code' in error ? { code: String(error.code) } : {}
   return { type: error.name, message: error.message, ...code, stack: error.stack }
 }

@@ -1,4 +1,50 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
 import { feedConformance } from './conformance.ts'
-import { postgresRig } from './rig.ts'
+import { postgresRig, type Rig } from './rig.ts'
+import { takeNow, takeOne } from './taking.ts'
 
 feedConformance('PostgreSQL', postgresRig)
+
+const LONG_ENOUGH_MS = 20_000
+
+/** Takes one by one while there is always a new job behind the last, until it is this one's turn. */
+async function takeUntil(rig: Rig, jobId: string): Promise<void> {
+  const started = performance.now()
+  while ((await takeOne(rig.feed, rig.kind)).job.jobId !== jobId) {
+    assert(performance.now() - started < LONG_ENOUGH_MS, 'hands that are never idle passed it over')
+    await rig.submit()
+  }
+}
+
+describe('hands that are never idle', () => {
+  test('come to what is more urgent than all they have', async (t) => {
+    const rig = await postgresRig(t)
+    for (let n = 0; n < 3; n += 1) await rig.submit()
+    await takeOne(rig.feed, rig.kind)
+
+    await takeUntil(rig, await rig.submit({ priority: 9 }))
+  })
+
+  test('come to what somebody abandoned', async (t) => {
+    const rig = await postgresRig(t)
+    const abandoned = await rig.submit()
+    await rig.submit()
+    const other = await rig.another('w2')
+    assert.equal((await takeOne(other, rig.kind)).job.jobId, abandoned)
+    await takeOne(rig.feed, rig.kind)
+    await rig.submit()
+
+    await rig.abandon(abandoned)
+
+    await takeUntil(rig, abandoned)
+  })
+
+  test('find out that there is nothing', async (t) => {
+    const rig = await postgresRig(t)
+    await rig.submit()
+    await takeOne(rig.feed, rig.kind)
+
+    assert.deepEqual(await takeNow(rig.feed, rig.kind), [])
+  })
+})

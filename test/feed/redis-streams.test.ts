@@ -242,13 +242,13 @@ describe('judge C2: reading', () => {
   })
 
   test('judge C2: when the database fails nothing is acknowledged, and the same entries are asked for again', async (t) => {
-    let fails = 2
+    let fails = 1
     const rig = await judgeRig(t, {
       wrapLedger: (ledger) => ({
         ...ledger,
-        acquire: async (request) => {
+        acquireMany: async (requests) => {
           if (fails-- > 0) throw new Error('connection lost')
-          return ledger.acquire(request)
+          return ledger.acquireMany(requests)
         },
       }),
     })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { AcquireAnswer } from '../../src/core/ledger/acquire.ts'
 import { setupLedger } from '../support/ledger.ts'
 import { dump, note, notes, UNKNOWN_JOB } from './dump.ts'
 
@@ -282,4 +283,51 @@ describe('acquire next', () => {
     })
     assert.deepEqual(await world.ledger.finalize({ ...job, result: 1 }), { ok: true })
   })
+
+  test('from a rank on only what is fresh is taken, and how far it came is said', async (t) => {
+    const world = await setupLedger(t)
+    const { jobId: abandoned } = await world.acquire(await world.submit(), 'w0')
+    const early = await world.submit()
+    const late = await world.submit()
+    await world.expireLease(abandoned)
+    const ranks = await world.database.query<{ rank: string }>('select rank from jobs order by job_id')
+    const [, , last] = ranks.map(({ rank }) => Number(rank))
+    const request = { kind: 'echo', limit: 10, owner: 'w1', leaseMs: 60_000 }
+
+    const ahead = await world.ledger.acquireNextFrom(last ?? 0, request)
+    const behind = await world.ledger.acquireNextFrom(0, request)
+
+    assert.deepEqual([ahead.jobs.map(({ jobId }) => jobId), ahead.lastRank], [[late], last])
+    assert.deepEqual(
+      behind.jobs.map(({ jobId }) => jobId),
+      [early],
+    )
+    assert.deepEqual(await world.ledger.acquireNextFrom(0, request), { jobs: [], lastRank: null })
+    assert.deepEqual(await next(world), [abandoned])
+  })
 })
+
+describe('acquireMany', () => {
+  test('each has its own answer, in their order', async (t) => {
+    const world = await setupLedger(t)
+    const held = await world.acquire(await world.submit())
+    const free = await world.submit()
+    const requests = [held.jobId, UNKNOWN_JOB, free].map((jobId) => ({ jobId, owner: 'w2', leaseMs: 60_000 }))
+
+    const answers = await world.ledger.acquireMany(requests)
+
+    assert.deepEqual(answers.map(shown), ['lease_still_valid', 'unknown_job', free])
+  })
+
+  test('a job that is named twice is given once', async (t) => {
+    const world = await setupLedger(t)
+    const jobId = await world.submit()
+    const request = { jobId, owner: 'w1', leaseMs: 60_000 }
+
+    const answers = await world.ledger.acquireMany([request, request])
+
+    assert.deepEqual(answers.map(shown), [jobId, 'lease_still_valid'])
+  })
+})
+
+const shown = (answer: AcquireAnswer): string => (answer.ok ? answer.job.jobId : answer.code)

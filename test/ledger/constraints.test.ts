@@ -8,9 +8,10 @@ const CHECK = '23514'
 const UNIQUE = '23505'
 const NOT_NULL = '23502'
 const FOREIGN_KEY = '23503'
+const NO_SUCH_VALUE = '22P02'
 
 const VIOLATIONS: readonly { name: string; sql: string; code: string }[] = [
-  { name: 'a state that does not exist', sql: `update jobs set state = 'lost'`, code: CHECK },
+  { name: 'a state that does not exist', sql: `update jobs set state = 'lost'`, code: NO_SUCH_VALUE },
   { name: 'a pending job with a lease', sql: `update jobs set lease_until = now()`, code: CHECK },
   {
     name: 'a processing job with no lease',

@@ -66,7 +66,7 @@ async function hotStatements(t: TestContext, database: Database): Promise<Statem
     metrics,
     new AbortController().signal,
   )
-  await takeAway(recording(database, seen).hot, 'feed', [UNKNOWN_JOB])
+  await takeAway(recording(database, seen).hot, [{ topic: 'feed', jobId: UNKNOWN_JOB }])
   return [...seen.values()]
 }
 
@@ -92,6 +92,7 @@ async function doEverything(ledger: Ledger, database: Database): Promise<void> {
   await ledger.cancel({ jobId: ids[4] ?? '', reason: 'x', effects: [note(ids[4] ?? '')] })
   await ledger.bury({ jobId: ids[5] ?? '', reason: 'x' })
   await ledger.acquireNext({ kind: 'echo', limit: 5, owner: 'w', leaseMs: 60_000 })
+  await ledger.acquireNextFrom(0, { kind: 'echo', limit: 5, owner: 'w', leaseMs: 60_000 })
   await ledger.get(held.jobId)
   await ledger.promoteDue(5)
   await ledger.nextDueMs()

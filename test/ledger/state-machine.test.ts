@@ -8,7 +8,7 @@ const RECORD_MOVES = `
   create table moves (move text);
   create function record_move() returns trigger language plpgsql as $$
     begin
-      insert into moves values (case when tg_op = 'UPDATE' then old.state else '[*]' end || ' --> ' || new.state);
+      insert into moves values (case when tg_op = 'UPDATE' then old.state::text else '[*]' end || ' --> ' || new.state);
       return new;
     end $$;
   create trigger record_move after insert or update on jobs for each row execute function record_move()`

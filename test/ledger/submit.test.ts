@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Fresh } from '../../src/core/ledger/ledger.ts'
 import { openTestLedger, setupLedger } from '../support/ledger.ts'
 import { dump, note, notes } from './dump.ts'
 
@@ -140,6 +141,58 @@ describe('submit', () => {
     assert.deepEqual(rows, [
       { topic: 'feed', payload: { kind: 'echo', priority: 3 }, together: true, later: false },
       { topic: 'feed', payload: { kind: 'echo', priority: 5 }, together: true, later: true },
+    ])
+  })
+
+  test('jobs that are submitted together share one row of the outbox, unless something else goes with one', async (t) => {
+    const { database, bus } = await setupLedger(t)
+    const ledger = openTestLedger({ database, bus, announceByOutbox: true })
+    t.after(() => ledger.close())
+    const echo = { kind: 'echo', payload: 1 }
+
+    const together = await ledger.submitMany([echo, echo, echo])
+    const delayed = await ledger.submitMany([echo, { ...echo, delayMs: 60_000 }])
+    const named = await ledger.submitMany([echo, { ...echo, ...keyed('k') }])
+
+    const ids = (answers: typeof together) => answers.map((answer) => (answer.ok ? answer.jobId : ''))
+    const rows = await database.query('select job_id, topic, payload from outbox_events order by outbox_id')
+    const own = (jobId: string) => ({ job_id: jobId, topic: 'feed', payload: { kind: 'echo', priority: 5 } })
+    assert.deepEqual(rows, [
+      { job_id: ids(together)[0], topic: 'feed_batch', payload: ids(together) },
+      ...[...ids(delayed), ...ids(named)].map(own),
+    ])
+  })
+
+  test('what the submitter announces by itself, the outbox holds back, and otherwise not', async (t) => {
+    const { database, bus } = await setupLedger(t)
+    const heard: (Fresh | undefined)[] = []
+    let announces = true
+    const ledger = openTestLedger({
+      database,
+      bus,
+      announceByOutbox: true,
+      announcesFresh: () => announces,
+      onReady: (_, fresh) => heard.push(fresh),
+    })
+    t.after(() => ledger.close())
+    const echo = { kind: 'echo', payload: 1 }
+
+    await ledger.submitMany([echo, echo])
+    await ledger.submit(echo)
+    announces = false
+    await ledger.submitMany([echo, echo])
+
+    assert.deepEqual(
+      heard.map((fresh) => fresh && [fresh.jobs.length, fresh.together]),
+      [[2, true], [1, false], undefined],
+    )
+    const rows = await database.query(
+      'select topic, next_attempt_at > clock_timestamp() as later from outbox_events order by outbox_id',
+    )
+    assert.deepEqual(rows, [
+      { topic: 'feed_batch', later: true },
+      { topic: 'feed', later: true },
+      { topic: 'feed_batch', later: false },
     ])
   })
 })

@@ -278,7 +278,7 @@ test('a dispatcher that is woken looks at once', async (t) => {
 })
 
 test('what waits and what was tried is counted', async (t) => {
-  const { write, dispatch, metrics } = await setupOutbox(t)
+  const { database, write, dispatch, metrics } = await setupOutbox(t)
   await write(3)
 
   await dispatch(
@@ -288,6 +288,8 @@ test('what waits and what was tried is counted', async (t) => {
   const pending = await metrics.pending.get()
   const tried = await metrics.dispatched.get()
   assert.equal(pending.values[0]?.value, 1)
+  await database.query(`insert into outbox_events (topic, payload) values ('feed_batch', '["a", "b", "c"]')`)
+  assert.equal((await metrics.pending.get()).values[0]?.value, 4, 'a row that announces three jobs is three deliveries')
   assert.deepEqual(
     tried.values.map(({ labels, value }) => [labels.status, value]),
     [

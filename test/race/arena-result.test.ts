@@ -23,7 +23,7 @@ async function assertRecordedOnce(database: Database, userIds: readonly number[]
            (select count(*)::integer from rating_applies) as applies,
            (select count(*)::integer from seats) as seats,
            (select count(*)::integer from live_matches) as live,
-           (select array_agg(state) from jobs where kind = 'match') as states`)
+           (select array_agg(state::text) from jobs where kind = 'match') as states`)
   assert.deepEqual(row, { results: 1, applies: 2, seats: 0, live: 0, states: ['done'] })
   const players = await database.query<{ rating: number; games: number; wins: number; losses: number }>(
     'select rating, games, wins, losses from players where user_id = any ($1::bigint[]) order by user_id',

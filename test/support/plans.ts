@@ -50,7 +50,7 @@ async function look(
 ): Promise<Scan[]> {
   const found: Scan[] = []
   for (const [index, { sql, params }] of statements.entries()) {
-    const given = params.map((param) => escapeLiteral(literalText(param))).join(', ')
+    const given = params.map((param) => (param === null ? 'null' : escapeLiteral(literalText(param)))).join(', ')
     await tx.script('savepoint before')
     const [row] = await tx.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
       `explain (analyze, format json) execute s${index}${given === '' ? '' : `(${given})`}`,
@@ -73,17 +73,21 @@ function scansIn(node: PlanNode, tables: readonly string[]): { node: string; row
   return [...mine, ...(node.Plans ?? []).flatMap((plan) => scansIn(plan, tables))]
 }
 
-/** A database that notes every statement of its hot pool. */
+/** A database that notes every statement of its hot and its hasty pool. */
 export function recording(database: Database, seen: Map<string, Statement>): Database {
+  return { ...database, hot: recordingPool(database.hot, seen), hasty: recordingPool(database.hasty, seen) }
+}
+
+function recordingPool(pool: Pool, seen: Map<string, Statement>): Pool {
   const record = (sql: string, params: readonly unknown[] = []) =>
     void (seen.has(sql) || seen.set(sql, { sql, params }))
-  const hot: Pool = {
+  return {
     query: (sql, params) => {
       record(sql, params)
-      return database.hot.query(sql, params)
+      return pool.query(sql, params)
     },
     transaction: (work) =>
-      database.hot.transaction((tx) =>
+      pool.transaction((tx) =>
         work({
           ...tx,
           query: (sql, params) => {
@@ -97,5 +101,4 @@ export function recording(database: Database, seen: Map<string, Statement>): Dat
         }),
       ),
   }
-  return { ...database, hot }
 }

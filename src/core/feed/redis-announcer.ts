@@ -2,14 +2,11 @@
 // They know only ids: the payload is read from the ledger here, and what needs no hands any more is left out. Whoever has
 // just submitted a job still has it in memory, and announces that.
 import type { Redis } from 'ioredis'
-import { Type } from 'typebox'
-import { Check } from 'typebox/value'
 import { systemClock } from '../clock.ts'
-import { BATCH_TOPIC } from '../ledger/insert-jobs.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { JobBrief } from '../ledger/read.ts'
 import type { Announced } from '../ledger/repair.ts'
-import type { Delivered, Delivery, OutboxRow } from '../outbox/delivery.ts'
+import type { Delivered } from '../outbox/delivery.ts'
 import { groupBy } from '../group-by.ts'
 import { announceJobs, type Announcement, type AnnounceOptions } from './redis-announce.ts'
 import { whenReady } from './redis-connection.ts'
@@ -17,12 +14,7 @@ import type { RedisFeedOptions } from './redis-options.ts'
 import { openRoom } from './redis-room.ts'
 import { streamsOf, type Level } from './redis-streams.ts'
 
-const ROWS_MAX = 1000
-const RETRY = { baseMs: 250, maxMs: 5000 }
 const READY_WAIT_MS = 1000
-const CLAIM_MS = 5000
-const DELIVERY = { keeps: false, claimMs: CLAIM_MS, retry: RETRY, attemptsMax: null }
-const JobIds = Type.Array(Type.String())
 
 export interface Announcer {
   /** Throws unless every job that has not ended was announced. */
@@ -31,7 +23,8 @@ export interface Announcer {
   announceNew(jobs: readonly JobBrief[]): Promise<ReadonlySet<string>>
   /** Whether the kind's streams can take more without trimming what nobody has read. */
   hasRoom(kind: string): Promise<boolean>
-  deliveries: readonly Delivery[]
+  /** For the outbox: what became of each job. Of one that has ended, or has hands already, nothing. */
+  deliver(jobIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Delivered>>
 }
 
 export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
@@ -43,45 +36,6 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
   const announceKind = async (kind: string, announcements: readonly Announcement[], areNew = false) => {
     room.use(kind, announcements.length)
     return announceJobs(options, streamsFor(kind), announcements, areNew)
-  }
-
-  /** What is wrong with one kind's streams is no reason to hold back the others. */
-  const deliverKind = async (kind: string, announcements: readonly Announcement[], signal: AbortSignal) => {
-    try {
-      if (!(await room.wait(kind, signal))) return announcements.map(() => STREAM_FULL)
-      return await announceKind(kind, announcements)
-    } catch (error) {
-      const failed: Delivered = { ok: false, error: error instanceof Error ? error.message : String(error) }
-      return announcements.map(() => failed)
-    }
-  }
-
-  /** What became of each job. Of one that needs no announcement, nothing. */
-  const deliverJobs = async (jobIds: readonly string[], signal: AbortSignal): Promise<Map<string, Delivered>> => {
-    await whenReady(redis, READY_WAIT_MS)
-    const named = jobIds.map((jobId) => ({ jobId }))
-    const kinds = await read(ledger(), named, (job) => job.state === 'pending' && announces(job.kind))
-    const answerOf = new Map<string, Delivered>()
-    for (const [kind, announcements] of kinds) {
-      const answers = await deliverKind(kind, announcements, signal)
-      announcements.forEach(({ job }, index) => answerOf.set(job.jobId, answers[index] ?? NO_ANSWER))
-    }
-    return answerOf
-  }
-
-  const deliver = async (rows: readonly OutboxRow[], signal: AbortSignal): Promise<Delivered[]> => {
-    const answerOf = await deliverJobs(
-      rows.flatMap(({ jobId }) => jobId ?? []),
-      signal,
-    )
-    return rows.map(({ jobId }) => (jobId === null ? NO_JOB : (answerOf.get(jobId) ?? NOTHING_TO_SAY)))
-  }
-
-  /** All of a row's jobs, or the row stays: those that are in a stream by then are not announced twice. */
-  const deliverBatch = async ({ payload }: OutboxRow, signal: AbortSignal): Promise<Delivered> => {
-    if (!Check(JobIds, payload)) return NO_JOB
-    const answers = await deliverJobs(payload, signal)
-    return [...answers.values()].find((answer) => !answer.ok) ?? NOTHING_TO_SAY
   }
 
   return {
@@ -108,15 +62,18 @@ export function openAnnouncer(redis: Redis, feed: RedisFeedOptions): Announcer {
       }
       return announced
     },
-    deliveries: [
-      { ...DELIVERY, topic: 'feed', rowsMax: ROWS_MAX, deliver },
-      {
-        ...DELIVERY,
-        topic: BATCH_TOPIC,
-        rowsMax: 1, // a row is a batch already
-        deliver: async (rows, signal) => Promise.all(rows.map((row) => deliverBatch(row, signal))),
-      },
-    ],
+    async deliver(jobIds, signal) {
+      await whenReady(redis, READY_WAIT_MS)
+      const named = jobIds.map((jobId) => ({ jobId }))
+      const waiting = await read(ledger(), named, (job) => job.state === 'pending' && announces(job.kind))
+      const answerOf = new Map<string, Delivered>()
+      for (const [kind, announcements] of waiting) {
+        const isOpen = (): Promise<boolean> => room.wait(kind, signal)
+        const answers = await deliverKind(announcements, isOpen, () => announceKind(kind, announcements))
+        announcements.forEach(({ job }, index) => answerOf.set(job.jobId, answers[index] ?? NO_ANSWER))
+      }
+      return answerOf
+    },
   }
 }
 
@@ -134,8 +91,19 @@ async function read(
   )
 }
 
-/** The job has ended, or has hands already: whatever becomes of those, its entry or the repair loop sees to it. */
-const NOTHING_TO_SAY: Delivered = { ok: true }
+/** What is wrong with one kind's streams is no reason to hold back the others. */
+async function deliverKind(
+  announcements: readonly Announcement[],
+  isOpen: () => Promise<boolean>,
+  announce: () => Promise<Delivered[]>,
+): Promise<Delivered[]> {
+  try {
+    return (await isOpen()) ? await announce() : announcements.map(() => STREAM_FULL)
+  } catch (error) {
+    const failed: Delivered = { ok: false, error: error instanceof Error ? error.message : String(error) }
+    return announcements.map(() => failed)
+  }
+}
+
 const STREAM_FULL: Delivered = { ok: false, error: 'stream_full', retryMs: 1000 }
 const NO_ANSWER: Delivered = { ok: false, error: 'No answer from Redis.' }
-const NO_JOB: Delivered = { ok: false, error: 'The row names no job.', final: true }

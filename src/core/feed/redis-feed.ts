@@ -14,6 +14,7 @@ import type { Feed } from './feed.ts'
 import type { Loop } from '../loop.ts'
 import type { Delivery } from '../outbox/delivery.ts'
 import type { RedisFeedOptions } from './redis-options.ts'
+import { feedDeliveries } from './redis-deliveries.ts'
 import { openDirect } from './redis-direct.ts'
 import { GroupConnection } from './redis-group-connection.ts'
 import { openReader } from './redis-reader.ts'
@@ -79,7 +80,7 @@ export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
     announce: announcer.announce,
     take: (request) => takerOf(request.kind).take(request),
     loops: (kinds) => (kinds.length === 0 ? [] : [reclaim(kinds), repair.loop(kinds)]),
-    deliveries: announcer.deliveries,
+    deliveries: feedDeliveries(announcer),
 
     async check() {
       try {

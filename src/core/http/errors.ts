@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Overloaded } from '../batch.ts'
 import { isLostConnection, sqlState } from '../database.ts'
+import { Unstorable } from '../json-param.ts'
 import { HttpProblem, retryAfter, type Problem } from './problem.ts'
 import type { Words } from './words.ts'
 
@@ -58,7 +59,8 @@ export function problemFrom(error: unknown): HttpProblem {
   if (framework !== undefined) return new HttpProblem(...framework)
   const status = statusOf(error)
   if (status !== null) return new HttpProblem(status, 'bad_request', 'The request is not valid.')
-  if (BAD_VALUES.test(sqlState(error) ?? '')) return new HttpProblem(400, 'bad_request', 'A value cannot be stored.')
+  if (BAD_VALUES.test(sqlState(error) ?? '') || error instanceof Unstorable)
+    return new HttpProblem(400, 'bad_request', 'A value cannot be stored.')
   if (isLostConnection(error)) {
     const headers = retryAfter(RETRY_AFTER_SEC)
     return new HttpProblem(503, 'unavailable', 'The server is not available for the moment.', { headers })

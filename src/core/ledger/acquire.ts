@@ -113,7 +113,6 @@ export interface AcquiredNext {
   lastRank: number | null
 }
 
-
 /** The best jobs of one kind, at most `limit`: fresh or abandoned ones, or from a rank on fresh ones only. */
 export async function acquireNextFrom(
   on: Queryable,
@@ -190,7 +189,8 @@ interface JudgedRow extends AcquiredRow {
 
 function explain(row: JudgedRow | undefined): AcquireAnswer {
   if (row === undefined) return refused('unknown_job')
-  if (row.ready || (row.abandoned && !row.exhausted)) return { ok: true, job: acquiredFrom(row, row.kind, row.lease_owner) }
+  if (row.ready || (row.abandoned && !row.exhausted))
+    return { ok: true, job: acquiredFrom(row, row.kind, row.lease_owner) }
   if (row.state === 'done' || row.state === 'dead') return refused('already_finished')
   if (row.state === 'pending') return refused('not_due')
   return refused(row.abandoned ? 'exhausted' : 'lease_still_valid')

@@ -1,6 +1,7 @@
 // finalize: processing → done, once. Fenced by job, attempt, owner and unexpired lease. What must happen once because the
 // job finished is an effect of this call and commits with it.
 import type { Pool, Queryable, Tx } from '../database.ts'
+import { storableJson } from '../json-param.ts'
 import type { Ok, Refused } from '../outcome.ts'
 import { effectsIfOk, transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
@@ -31,6 +32,6 @@ export async function finalizeIn(tx: Tx, held: Held, result: unknown): Promise<F
 
 async function statement(on: Queryable, requests: readonly FinalizeRequest[]): Promise<FinalizeAnswer[]> {
   const asked = sorted(requests)
-  const results = JSON.stringify(asked.map(({ result }) => result ?? null))
+  const results = storableJson(asked.map(({ result }) => result ?? null))
   return okOrRefused(on, requests, await on.query<{ job_id: string }>(FINALIZE, [...heldColumns(asked), results]))
 }

@@ -6,6 +6,7 @@
 import { numbersParam, textsParam } from '../array-param.ts'
 import type { WithCommit } from '../events/bus.ts'
 import type { Queryable } from '../database.ts'
+import { storableJson } from '../json-param.ts'
 import type { PreparedJob } from './submit.ts'
 
 // `rank` puts priority and age in one order: a level of priority is worth `ageing` seconds of waiting.
@@ -46,8 +47,8 @@ const INSERT_JOBS_AND_BATCH = `
 // Of one job that is ready at once, in the shortest way: when a server is idle, this is what the caller waits for.
 const INSERT_ONE_AND_HINT = `
   insert into jobs (payload, rank, job_id, kind, priority, max_attempts, account_id, trace_id, replay_of)
-  values ($1, (date_part('epoch', clock_timestamp()) * 1e6)::bigint - $5::integer * $2::bigint * 1000000, $3, $4, $5, $6,
-          $7, $8, $9)
+  values ($1, (date_part('epoch', clock_timestamp()) * 1e6)::bigint - $5::integer * $2::bigint * 1000000, $3,
+          $4, $5, $6, $7, $8, $9)
   returning pg_notify($10, $11)`
 
 export interface InsertOptions {
@@ -62,7 +63,7 @@ export interface InsertOptions {
 export async function insert(on: Queryable, jobs: readonly PreparedJob[], options: InsertOptions): Promise<void> {
   if (jobs.length === 0) return
   const { ageingSec, announceByOutbox, outboxGraceMs = 0, together = false } = options
-  const params = [JSON.stringify(jobs.map(({ payload }) => payload ?? null)), ageingSec, ...columnsOf(jobs)]
+  const params = [storableJson(jobs.map(({ payload }) => payload ?? null)), ageingSec, ...columnsOf(jobs)]
   if (!announceByOutbox) await on.query(INSERT_JOBS, params)
   else await on.query(together ? INSERT_JOBS_AND_BATCH : INSERT_JOBS_AND_OUTBOX, [...params, outboxGraceMs])
 }
@@ -71,7 +72,7 @@ export async function insert(on: Queryable, jobs: readonly PreparedJob[], option
 export async function insertOne(on: Queryable, job: PreparedJob, ageingSec: number, hint: WithCommit): Promise<void> {
   const { payload, jobId, kind, priority, maxAttempts, accountId, traceId, replayOf } = job
   const columns = [jobId, kind, priority, maxAttempts, accountId, traceId, replayOf]
-  const params = [JSON.stringify(payload ?? null), ageingSec, ...columns, hint.channel, hint.message]
+  const params = [storableJson(payload ?? null), ageingSec, ...columns, hint.channel, hint.message]
   await on.query(INSERT_ONE_AND_HINT, params)
 }
 

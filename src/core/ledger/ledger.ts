@@ -201,9 +201,7 @@ function submitting(options: LedgerOptions) {
     nameIn,
     announce: (kinds: readonly string[]) => onReady(kinds),
     async replay(jobId: string, effectsOf?: EffectsOfReplay) {
-      const { answer, kind } = await database.transaction((tx) =>
-        replay(tx, jobId, { ...options, effectsOf }),
-      )
+      const { answer, kind } = await database.transaction((tx) => replay(tx, jobId, { ...options, effectsOf }))
       if (kind !== null) onReady([kind])
       if (effectsOf !== undefined) options.onEffects()
       return answer

@@ -1,7 +1,3 @@
--- A replay is inserted by the transaction that holds the lock on the job it names, and jobs are never deleted: the foreign key
--- could not be broken. It made every insert and every update of any job look whether it is (measured: a tenth of their time).
-alter table jobs drop constraint jobs_replay_of_fkey;
-
 -- The states as an enum: PostgreSQL reads a table's checks anew for every statement, and texts in them are the longest part
 -- (measured: an eighth of the time of a statement for 25 jobs). The checks say the same as before.
 create type job_state as enum ('pending', 'processing', 'done', 'dead');
