@@ -12,7 +12,7 @@ const HOT_PLANS = [
   'enable_seqscan=off',
 ]
 const COLD_CONNECTIONS_MAX = 10
-const HOT_CONNECTIONS_MAX = 12
+const HOT_CONNECTIONS_MAX = 10
 const HASTY_CONNECTIONS_MAX = 2
 const CONNECT_TIMEOUT_MS = 30_000 // also for a turn in the pool: a machine that stands still for seconds fails nobody
 const IDLE_IN_TRANSACTION_MS = 60_000

@@ -75,18 +75,6 @@ export async function submit(pool: Pool, jobs: readonly PreparedJob[], options: 
   return pool.transaction((tx) => submitIn(tx, jobs, options))
 }
 
-/** One job by itself, `isAloneAndPlain`, whose hint travels with the commit. */
-export async function submitWithHint(
-  pool: Pool,
-  job: PreparedJob,
-  ageingSec: number,
-  hint: WithCommit,
-): Promise<Submitted> {
-  await insertOne(pool, job, ageingSec, hint)
-  hint.said()
-  return accepted(job)
-}
-
 /** The same inside the caller's transaction. */
 export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: InsertOptions): Promise<Submitted[]> {
   const answers = await claimKeys(tx, jobs)
@@ -99,6 +87,18 @@ export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: In
     fresh.flatMap((job) => job.effects),
   )
   return answers
+}
+
+/** One job by itself, `isAloneAndPlain`, whose hint travels with the commit. */
+export async function submitWithHint(
+  pool: Pool,
+  job: PreparedJob,
+  ageingSec: number,
+  hint: WithCommit,
+): Promise<Submitted> {
+  await insertOne(pool, job, ageingSec, hint)
+  hint.said()
+  return accepted(job)
 }
 
 const isPlain = (job: PreparedJob): boolean => job.idempotency === null && job.effects.length === 0
