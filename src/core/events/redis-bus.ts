@@ -7,7 +7,8 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
   const local = new LocalSubscriptions()
   const origin = newJobId()
   const speaker = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, lazyConnect: true })
-  const listener = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: null })
+  // It subscribes again below: by itself it would do so with a promise that nobody holds, and a rejection ends the process.
+  const listener = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: null, autoResubscribe: false })
   let wasReady = false
   let closing = false
   const logUnlessClosing = (error: unknown) => {
