@@ -4,6 +4,7 @@ import { storableText, type Pool, type Queryable } from '../database.ts'
 import type { Refused } from '../outcome.ts'
 import { transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
+import { rankSql } from './rank.ts'
 import { explainHeld, FENCE, HELD_ARRAYS, HELD_COLUMNS, heldColumns, sorted, type HeldRefusal } from './refusal.ts'
 
 const DIES = `asked.retry_ms is null or coalesce(jobs.attempt_id - jobs.releases >= jobs.max_attempts, false)`
@@ -15,8 +16,7 @@ const FAIL = `
            reason = case when ${DIES} then asked.error end,
            finished_at = case when ${DIES} then clock_timestamp() end,
            due_at = case when not (${DIES}) then clock_timestamp() + asked.retry_ms * interval '1 ms' end,
-           rank = (date_part('epoch', clock_timestamp()) * 1e6)::bigint + coalesce(asked.retry_ms, 0) * 1000
-                  - jobs.priority * $6::bigint * 1000000,
+           rank = ${rankSql('jobs.priority', 'coalesce(asked.retry_ms, 0)', '$6')},
            lease_until = null
       from unnest(${HELD_ARRAYS}, $4::text[], $5::bigint[]) as asked (${HELD_COLUMNS}, error, retry_ms)
      where ${FENCE}

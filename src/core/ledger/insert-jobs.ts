@@ -7,13 +7,13 @@ import { numbersParam, textsParam } from '../array-param.ts'
 import type { WithCommit } from '../events/bus.ts'
 import type { Queryable } from '../database.ts'
 import { storableJson } from '../json-param.ts'
+import { rankSql } from './rank.ts'
 import type { PreparedJob } from './submit.ts'
 
-// `rank` puts priority and age in one order: a level of priority is worth `ageing` seconds of waiting.
 const insertJobs = (rows: string): string => `
   insert into jobs (job_id, kind, priority, rank, due_at, payload, max_attempts, account_id, trace_id, replay_of)
   select job_id, kind, priority,
-         (date_part('epoch', clock_timestamp()) * 1e6)::bigint + delay_ms * 1000 - priority * $2::bigint * 1000000,
+         ${rankSql('priority', 'delay_ms', '$2')},
          case when delay_ms > 0 then clock_timestamp() + delay_ms * interval '1 ms' end,
          coalesce(payload, 'null'::json), max_attempts, account_id, trace_id, replay_of
     from ${rows}`
@@ -47,7 +47,7 @@ const INSERT_JOBS_AND_BATCH = `
 // Of one job that is ready at once, in the shortest way: when a server is idle, this is what the caller waits for.
 const INSERT_ONE_AND_HINT = `
   insert into jobs (payload, rank, job_id, kind, priority, max_attempts, account_id, trace_id, replay_of)
-  values ($1, (date_part('epoch', clock_timestamp()) * 1e6)::bigint - $5::integer * $2::bigint * 1000000, $3,
+  values ($1, ${rankSql('$5::integer', '0', '$2')}, $3,
           $4, $5, $6, $7, $8, $9)
   returning pg_notify($10, $11)`
 

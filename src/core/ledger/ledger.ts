@@ -79,7 +79,7 @@ export interface Ledger {
    * For hands. A crash of the database may forget it, and another's attempt gets the same number: this one's result is refused
    * then, for want of the lease, and the work is done again.
    */
-  acquireMany(requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]>
+  acquireMany(requests: readonly Omit<AcquireRequest, 'effects'>[]): Promise<AcquireAnswer[]>
   /** The same for the next jobs of a kind. */
   acquireNext(request: AcquireNextRequest): Promise<Acquired[]>
   /** From a rank on, only fresh ones; from null on, the next of all. */
@@ -222,7 +222,7 @@ function holding({ database: { hot, hasty }, ageingSec, onEffects }: LedgerOptio
   })
   return {
     acquire: acquireOne,
-    acquireMany(requests: readonly AcquireRequest[]) {
+    acquireMany(requests: readonly Omit<AcquireRequest, 'effects'>[]) {
       const areDifferent = new Set(requests.map(jobIdOf)).size === requests.length
       return areDifferent ? acquire(hasty, requests) : Promise.all(requests.map(acquireOne))
     },
