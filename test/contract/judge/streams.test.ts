@@ -85,7 +85,9 @@ describe('judge C2: reading the stream', { skip: cannotTest }, () => {
     const { body } = await submit(url, ann, { code: TWICE.slow })
     await until('it is being judged', async () => (await pending()).length === 1)
     const [held] = await pending()
-    const { rows } = await client.query('select lease_owner from jobs where job_id = $1', [body.job_id])
+    const holder = () => client.query('select lease_owner from jobs where job_id = $1', [body.job_id])
+    await until('it is acquired', async () => (await holder()).rows[0].lease_owner !== null) // it is read before that
+    const { rows } = await holder()
     const result = await judged(url, ann, body.job_id)
     await until('it is acknowledged', async () => (await pending()).length === 0)
 
