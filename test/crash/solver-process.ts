@@ -47,15 +47,20 @@ await tell({ what: 'ready', line: running.url ?? '' })
 
 function watchDatabase(): void {
   const { query } = Client.prototype
-  let hasAccepted = false // hands look for jobs before there is one
+  let isAccepted = () => {}
+  const acceptance = new Promise<void>((resolve) => (isAccepted = resolve))
   const accepted = () => {
-    hasAccepted = true
     reach('answering')
+    isAccepted()
   }
+  // Hands look for jobs before there is one, and the notification of a job may be read before the answer to its insert.
+  const holdsAcquires = options.dieAt === 'answering' || options.dieAt === 'acquiring'
   const watched = function (this: Client, ...args: unknown[]) {
     const text = textOf(args[0])
-    if (hasAccepted && text.includes('with picked as materialized') && valuesOf(args[0]).includes('solve'))
-      reach('acquiring')
+    if (holdsAcquires && text.includes('with picked as materialized') && valuesOf(args[0]).includes('solve')) {
+      void acceptance.then(() => reach('acquiring'))
+      return undefined
+    }
     if (text.includes('update outbox_events') && text.includes('r.status')) reach('settling')
     const isAccepting = text.includes('insert into solve_requests')
     return Reflect.apply(query, this, isAccepting ? afterwards(args, accepted) : args)
