@@ -34,6 +34,8 @@ export interface Tx extends Queryable {
 }
 
 export interface Pool extends Queryable {
+  /** One connection for several statements, each of which commits by itself: they are done in the order they are sent. */
+  inTurn<T>(work: (on: Queryable) => Promise<T>): Promise<T>
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
 }
 
@@ -60,12 +62,14 @@ export function openDatabase(connection: Connection, onError: (error: Error) => 
   const hot = new PgPool({
     ...pooled,
     application_name: 'reeve hot',
+    min: 1, // after a quiet time nobody has to wait for a connection
     max: HOT_CONNECTIONS_MAX,
     options: optionsOf(HOT_PLANS),
   })
   const hasty = new PgPool({
     ...pooled,
     application_name: 'reeve hasty',
+    min: 1,
     max: HASTY_CONNECTIONS_MAX,
     options: optionsOf([...HOT_PLANS, 'synchronous_commit=off']),
   })
@@ -99,6 +103,15 @@ const optionsOf = (settings: readonly string[]): string => settings.map((setting
 function poolOf(pool: PgPool): Pool {
   return {
     query: (sql, params) => run(pool, sql, params),
+    async inTurn(work) {
+      const client = await pool.connect()
+      client.on('error', ignore)
+      try {
+        return await work({ query: (sql, params) => run(client, sql, params) })
+      } finally {
+        giveBack(client) // a broken one the pool knows by itself
+      }
+    },
     async transaction(work) {
       const client = await pool.connect()
       client.on('error', ignore)

@@ -14,6 +14,7 @@ const CROWD = 2000
 function counted(pool: Pool) {
   const seen = { queries: 0, atOnce: 0, most: 0 }
   const watched: Pool = {
+    inTurn: (work) => pool.inTurn(work),
     transaction: (work) => pool.transaction(work),
     async query(sql, params) {
       seen.queries += 1

@@ -17,6 +17,7 @@ const CODES = { deadlock: '40P01', serialization_failure: '40001' } as const
 export function faulty(database: Database, next: () => Fault | null): Database {
   const hot: Pool = {
     query: (sql, params) => database.hot.query(sql, params),
+    inTurn: (work) => database.hot.inTurn(work),
     async transaction(work) {
       const fault = next()
       const result = await database.hot.transaction(async (tx) => {

@@ -5,6 +5,8 @@ import { rm } from 'node:fs/promises'
 import { describe, test, type TestContext } from 'node:test'
 import { startEmbedded, type EmbeddedServer } from '../../src/core/embedded/server.ts'
 import { openDatabase } from '../../src/core/database.ts'
+import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
+import { openLedger, type LedgerOptions } from '../../src/core/ledger/ledger.ts'
 import { migrate } from '../../src/core/migrate.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { temporaryFolder } from '../support/servers.ts'
@@ -16,6 +18,7 @@ const MIGRATIONS = new URL('../../src/core/migrations/', import.meta.url)
 const WORK_MS = 20
 const ACCEPTED_BEFORE = 50
 const ACCEPTED_AFTER = 100
+const SUBMITTED_ALONE = 20
 
 for (const feed of FEEDS) {
   describe(`PostgreSQL restarted, with ${feed} as the feed`, () => {
@@ -42,6 +45,40 @@ for (const feed of FEEDS) {
   })
 }
 
+// A job by itself is seen by others before it is on the disk; whoever submits it is answered after that.
+describe('PostgreSQL stopped as by a power cut, right after the answer to a submit of one job', () => {
+  const hint = { channel: 'nobody', message: '', said: () => {} }
+  const ways = [
+    { feed: 'PostgreSQL', options: { announceByOutbox: false, hintWithin: () => hint } },
+    { feed: 'Redis', options: { announceByOutbox: true, announcesFresh: () => true } },
+  ]
+  for (const { feed, options } of ways) {
+    test(`the job is there, with ${feed} as the feed`, TIMEOUT, async (t) => {
+      const postgres = await ownPostgres(t)
+      const first = await postgres.open(options)
+      const accepted: string[] = []
+      while (accepted.length < SUBMITTED_ALONE) {
+        const answer = await first.ledger.submit({ kind: 'any', payload: accepted.length })
+        if (answer.ok) accepted.push(answer.jobId)
+      }
+      await postgres.stopAtOnce()
+      await first.close()
+      await postgres.startAgain()
+
+      const second = await postgres.open(options)
+      const found = await second.database.query<{ job_id: string }>('select job_id from jobs order by job_id')
+      const announced = await second.database.query<{ job_id: string }>(
+        'select job_id from outbox_events order by job_id',
+      )
+      await second.close()
+
+      const ids = (rows: readonly { job_id: string }[]) => rows.map(({ job_id }) => job_id)
+      assert.deepEqual(ids(found), accepted)
+      assert.deepEqual(ids(announced), options.announceByOutbox ? accepted : [])
+    })
+  }
+})
+
 function acceptedBy(submitter: Peer): string[] {
   const jobIds: string[] = []
   submitter.onMessage(({ what, jobId }) => {
@@ -66,6 +103,26 @@ async function ownPostgres(t: TestContext) {
 
   return {
     at: server.connection,
+    async open(options: Pick<LedgerOptions, 'announceByOutbox' | 'hintWithin' | 'announcesFresh'>) {
+      const database = openDatabase(server.connection, () => {})
+      const bus = await openPostgresBus(database, () => {})
+      const ignore = () => {}
+      const ledger = openLedger({
+        database,
+        bus,
+        maxAttempts: 1,
+        ageingSec: 60,
+        onReady: ignore,
+        onEffects: ignore,
+        ...options,
+      })
+      const close = async () => {
+        ledger.close()
+        await bus.close()
+        await database.close()
+      }
+      return { database, ledger, close }
+    },
     async stopAtOnce() {
       process.kill(server.pid, 'SIGQUIT')
       await server.exited

@@ -2,7 +2,7 @@
 // then. The hot connections keep a plan for as long as they live.
 import assert from 'node:assert/strict'
 import { escapeLiteral } from 'pg'
-import type { Database, Pool, Tx } from '../../src/core/database.ts'
+import type { Database, Pool, Queryable, Tx } from '../../src/core/database.ts'
 
 export interface Statement {
   sql: string
@@ -81,19 +81,20 @@ export function recording(database: Database, seen: Map<string, Statement>): Dat
 function recordingPool(pool: Pool, seen: Map<string, Statement>): Pool {
   const record = (sql: string, params: readonly unknown[] = []) =>
     void (seen.has(sql) || seen.set(sql, { sql, params }))
-  return {
+  const recordingOn = (on: Queryable): Queryable => ({
     query: (sql, params) => {
       record(sql, params)
-      return pool.query(sql, params)
+      return on.query(sql, params)
     },
+  })
+  return {
+    ...recordingOn(pool),
+    inTurn: (work) => pool.inTurn((on) => work(recordingOn(on))),
     transaction: (work) =>
       pool.transaction((tx) =>
         work({
           ...tx,
-          query: (sql, params) => {
-            record(sql, params)
-            return tx.query(sql, params)
-          },
+          ...recordingOn(tx),
           send: (sql, params) => {
             record(sql, params)
             tx.send(sql, params)

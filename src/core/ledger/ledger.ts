@@ -27,6 +27,7 @@ import { openEnded, type Ended } from './ended.ts'
 import { fail, type FailAnswer, type FailRequest } from './fail.ts'
 import { finalize, finalizeIn, type FinalizeAnswer, type FinalizeRequest } from './finalize.ts'
 import { historyOf, type HistoryEntry } from './history.ts'
+import type { Announcement } from './insert-jobs.ts'
 import type { Acquired, Held, Job } from './job.ts'
 import {
   countJobs,
@@ -51,7 +52,7 @@ import {
   prepare,
   submit,
   submitIn,
-  submitWithHint,
+  submitAlone,
   type Idempotency,
   type NewJob,
   type PreparedJob,
@@ -170,12 +171,19 @@ function submitting(options: LedgerOptions) {
     if (ready.length > 0) onReady([...new Set(ready.map((job) => job.kind))], fresh)
     if (jobs.some((job) => job.effects.length > 0)) options.onEffects()
   }
+  const shortestWay = (job: PreparedJob, asFresh: boolean): Announcement | null => {
+    const kinds = [job.kind]
+    const hint = options.hintWithin?.(kinds) ?? null
+    if (hint !== null) return { hint }
+    if (!asFresh) return null
+    return { outboxGraceMs: OUTBOX_GRACE_MS, announce: () => onReady(kinds, { jobs: [job], together: false }) }
+  }
   const submitAll = async (jobs: readonly PreparedJob[]) => {
-    if (isAloneAndPlain(jobs)) {
-      const hint = options.hintWithin?.([jobs[0].kind]) ?? null
-      if (hint !== null) return [await submitWithHint(database.hot, jobs[0], options.ageingSec, hint)]
-    }
     const asFresh = options.announcesFresh?.() ?? false
+    if (isAloneAndPlain(jobs)) {
+      const announcement = shortestWay(jobs[0], asFresh)
+      if (announcement !== null) return [await submitAlone(database.hot, jobs[0], { ...options, announcement })]
+    }
     const answers = await submit(database.hot, jobs, { ...options, outboxGraceMs: asFresh ? OUTBOX_GRACE_MS : 0 })
     announce(jobs, answers, asFresh)
     return answers

@@ -2,9 +2,8 @@
 import { newJobId } from '../random.ts'
 import { refused, type Refused } from '../outcome.ts'
 import type { Pool, Tx } from '../database.ts'
-import type { WithCommit } from '../events/bus.ts'
 import { sendEffects, type Effect } from './effects.ts'
-import { insert, insertOne, type InsertOptions } from './insert-jobs.ts'
+import { insert, insertOne, type Announcement, type InsertOptions } from './insert-jobs.ts'
 
 // An update that changes nothing, because only an update returns the row that was there before.
 const CLAIM_KEYS = `
@@ -89,15 +88,13 @@ export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: In
   return answers
 }
 
-/** One job by itself, `isAloneAndPlain`, whose hint travels with the commit. */
-export async function submitWithHint(
+/** One job by itself, `isAloneAndPlain`: others may see it before the caller is answered. */
+export async function submitAlone(
   pool: Pool,
   job: PreparedJob,
-  ageingSec: number,
-  hint: WithCommit,
+  options: { ageingSec: number; announcement: Announcement },
 ): Promise<Submitted> {
-  await insertOne(pool, job, ageingSec, hint)
-  hint.said()
+  await insertOne(pool, job, options)
   return accepted(job)
 }
 
