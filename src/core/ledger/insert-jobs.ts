@@ -4,8 +4,7 @@
 // deleted. With Redis as the feed the announcement is a row of the outbox and commits with the job: one for each job, or one
 // for all that a statement inserts where nothing but the process that submits them needs it.
 import { numbersParam, textsParam } from '../array-param.ts'
-import type { WithCommit } from '../events/bus.ts'
-import type { Pool, Queryable } from '../database.ts'
+import type { Queryable } from '../database.ts'
 import { storableJson } from '../json-param.ts'
 import { rankSql } from './rank.ts'
 import type { PreparedJob } from './submit.ts'
@@ -44,22 +43,6 @@ const INSERT_JOBS_AND_BATCH = `
   insert into outbox_events (job_id, topic, payload, next_attempt_at)
   values (($3::uuid[])[1], '${BATCH_TOPIC}', to_json($3::uuid[]), clock_timestamp() + $11 * interval '1 ms')`
 
-// Of one job that is ready at once, in the shortest way: when a server is idle, this is what the caller waits for. Hands may
-// have the job while it is still on its way to the disk; the caller is answered when it is there. A crash of the database in
-// between forgets a job that nobody was promised, and with it whatever hands did: no result is recorded of a job that is not
-// on the disk, because a result's own commit waits for all that was committed before it.
-const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true)`
-const INSERT_ONE = `
-  insert into jobs (payload, rank, job_id, kind, priority, max_attempts, account_id, trace_id, replay_of)
-  values ($1, ${rankSql('$5::integer', '0', '$2')}, $3,
-          $4, $5, $6, $7, $8, $9)`
-const INSERT_ONE_AND_HINT = `${INSERT_ONE} returning ${WITHOUT_FLUSH}, pg_notify($10, $11)`
-const INSERT_ONE_AND_OUTBOX = `
-  with job as (${INSERT_ONE} returning ${ANNOUNCED}) ${insertAnnouncements('$10')} returning ${WITHOUT_FLUSH}`
-
-// The smallest commit that waits for the disk, and so for all that was committed before it.
-const FLUSH = `select pg_logical_emit_message(true, 'reeve', '')`
-
 export interface InsertOptions {
   ageingSec: number
   announceByOutbox: boolean
@@ -75,35 +58,6 @@ export async function insert(on: Queryable, jobs: readonly PreparedJob[], option
   const params = [storableJson(jobs.map(({ payload }) => payload ?? null)), ageingSec, ...columnsOf(jobs)]
   if (!announceByOutbox) await on.query(INSERT_JOBS, params)
   else await on.query(together ? INSERT_JOBS_AND_BATCH : INSERT_JOBS_AND_OUTBOX, [...params, outboxGraceMs])
-}
-
-/** How one job by itself is announced: by a hint that its commit says, or by a row of the outbox and whoever submits it. */
-export type Announcement = { hint: WithCommit } | { outboxGraceMs: number; announce(): void }
-
-/** One job that is ready at once. Resolves when it is on the disk; others hear of it before. */
-export async function insertOne(
-  pool: Pool,
-  job: PreparedJob,
-  { ageingSec, announcement }: { ageingSec: number; announcement: Announcement },
-): Promise<void> {
-  const { payload, jobId, kind, priority, maxAttempts, accountId, traceId, replayOf } = job
-  const columns = [jobId, kind, priority, maxAttempts, accountId, traceId, replayOf]
-  const params = [storableJson(payload ?? null), ageingSec, ...columns]
-  const insertIt = async (on: Queryable) => {
-    if ('hint' in announcement) {
-      const { channel, message, said } = announcement.hint
-      await on.query(INSERT_ONE_AND_HINT, [...params, channel, message])
-      said()
-    } else {
-      await on.query(INSERT_ONE_AND_OUTBOX, [...params, announcement.outboxGraceMs])
-      announcement.announce()
-    }
-  }
-  await pool.inTurn(async (on) => {
-    const [inserted, flushed] = await Promise.allSettled([insertIt(on), on.query(FLUSH)])
-    if (inserted.status === 'rejected') throw inserted.reason
-    if (flushed.status === 'rejected') throw flushed.reason
-  })
 }
 
 const columnsOf = (jobs: readonly PreparedJob[]) => [

@@ -27,7 +27,7 @@ import { openEnded, type Ended } from './ended.ts'
 import { fail, type FailAnswer, type FailRequest } from './fail.ts'
 import { finalize, finalizeIn, type FinalizeAnswer, type FinalizeRequest } from './finalize.ts'
 import { historyOf, type HistoryEntry } from './history.ts'
-import type { Announcement } from './insert-jobs.ts'
+import type { Announcement } from './insert-one.ts'
 import type { Acquired, Held, Job } from './job.ts'
 import {
   countJobs,

@@ -3,7 +3,8 @@ import { newJobId } from '../random.ts'
 import { refused, type Refused } from '../outcome.ts'
 import type { Pool, Tx } from '../database.ts'
 import { sendEffects, type Effect } from './effects.ts'
-import { insert, insertOne, type Announcement, type InsertOptions } from './insert-jobs.ts'
+import { insert, type InsertOptions } from './insert-jobs.ts'
+import { insertOne, type Announcement } from './insert-one.ts'
 
 // An update that changes nothing, because only an update returns the row that was there before.
 const CLAIM_KEYS = `
