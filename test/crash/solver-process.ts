@@ -53,7 +53,7 @@ function watchDatabase(): void {
     reach('answering')
     isAccepted()
   }
-  // Hands look for jobs before there is one, and the notification of a job may be read before the answer to its insert.
+  // Hands look for jobs before there is one, and a look that is slow finds the job before the answer to its insert is read.
   const holdsAcquires = options.dieAt === 'answering' || options.dieAt === 'acquiring'
   const watched = function (this: Client, ...args: unknown[]) {
     const text = textOf(args[0])
