@@ -79,7 +79,10 @@ export function openDatabase(connection: Connection, onError: (error: Error) => 
     Reflect.deleteProperty(error, 'client') // which the pool hangs on it: kilobytes of internals in a line of the log
     if (!closing) onError(error)
   }
-  for (const pool of pools) pool.on('error', onBroken) // an idle connection that breaks: the next query opens another
+  for (const pool of pools) {
+    pool.on('error', onBroken) // an idle connection that breaks: the next query opens another
+    pool.on('connect', (client) => client.on('error', ignore))
+  }
 
   return {
     ...poolOf(cold),
@@ -105,16 +108,14 @@ function poolOf(pool: PgPool): Pool {
     query: (sql, params) => run(pool, sql, params),
     async inTurn(work) {
       const client = await pool.connect()
-      client.on('error', ignore)
       try {
         return await work({ query: (sql, params) => run(client, sql, params) })
       } finally {
-        giveBack(client) // a broken one the pool knows by itself
+        client.release() // a broken one the pool knows by itself
       }
     },
     async transaction(work) {
       const client = await pool.connect()
-      client.on('error', ignore)
       const sent: Promise<unknown>[] = []
       const send = (answer: Promise<unknown>) => {
         answer.catch(ignore) // it is looked at in the end
@@ -130,7 +131,7 @@ function poolOf(pool: PgPool): Pool {
         })
         // After a statement that failed, this is a rollback.
         await Promise.all([...sent, client.query('commit')])
-        giveBack(client)
+        client.release()
         return result
       } catch (error) {
         const first = (await Promise.allSettled(sent)).find((answer) => answer.status === 'rejected')
@@ -141,22 +142,19 @@ function poolOf(pool: PgPool): Pool {
   }
 }
 
-/** A connection that breaks rejects its statement, or the next one. As an event that nobody hears it would end the process. */
+/**
+ * A connection that breaks rejects its statement, or the next one. As an event that nobody hears it would end the process; and
+ * it may come with the same bytes as the connection itself, before whoever asked for it could listen.
+ */
 const ignore = () => {}
-
-/** From here on the pool listens to its errors again. */
-function giveBack(client: PoolClient, broken: Error | boolean = false): void {
-  client.off('error', ignore)
-  client.release(broken)
-}
 
 /** A connection that cannot even roll back is thrown away. */
 async function abandon(client: PoolClient) {
   try {
     await client.query('rollback')
-    giveBack(client)
+    client.release()
   } catch (error) {
-    giveBack(client, error instanceof Error ? error : true)
+    client.release(error instanceof Error ? error : true)
   }
 }
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 import { Client } from 'pg'
-import { isLostConnection, sqlState, type Database, type Tx } from '../../src/core/database.ts'
+import { isLostConnection, openDatabase, sqlState, type Database, type Tx } from '../../src/core/database.ts'
 import { testDatabase } from '../support/database.ts'
 
 const UNIQUE_VIOLATION = '23505'
@@ -135,6 +137,43 @@ describe('a transaction whose connection breaks', () => {
         Array.from({ length: 20 }, () => database.query<{ pid: number }>('select pg_backend_pid() as pid')),
       )
       assert(!pids.flat().some((row) => row.pid === pid))
+    })
+  }
+})
+
+/** A server that greets and says goodbye with the same bytes, as one does that is being shut down. */
+async function fleetingServer(t: TestContext) {
+  const message = (type: string, body: Buffer) => {
+    const length = Buffer.alloc(4)
+    length.writeInt32BE(body.length + 4)
+    return Buffer.concat([Buffer.from(type), length, body])
+  }
+  const goodbye = Buffer.from('SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0')
+  const greeting = [message('R', Buffer.alloc(4)), message('Z', Buffer.from('I')), message('E', goodbye)]
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end(Buffer.concat(greeting)))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const address = server.address()
+  assert(address !== null && typeof address === 'object')
+  return { host: '127.0.0.1', port: address.port, user: 'any', database: 'any' }
+}
+
+describe('a connection that ends as soon as it is there', () => {
+  const uses: Record<string, (database: Database) => Promise<unknown>> = {
+    'a query': (database) => database.query('select 1'),
+    'statements in turn': (database) => database.inTurn((on) => on.query('select 1')),
+    'a transaction': (database) => database.transaction((tx) => tx.query('select 1')),
+  }
+  for (const [what, use] of Object.entries(uses)) {
+    test(`rejects ${what}, and the process lives on`, async (t) => {
+      const database = openDatabase(await fleetingServer(t), () => {})
+      t.after(() => database.close())
+
+      for (let times = 0; times < 3; times += 1) await assert.rejects(use(database), isLostConnection)
     })
   }
 })
