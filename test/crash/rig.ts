@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 import type { Redis } from 'ioredis'
 import { openDatabase, type Database } from '../../src/core/database.ts'
 import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
-import { openLedger, type Ledger } from '../../src/core/ledger/ledger.ts'
+import { openLedger, type Ledger, type LedgerOptions } from '../../src/core/ledger/ledger.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { freshDatabase } from '../support/database.ts'
 import { startRedis, type PgConnection } from '../support/servers.ts'
@@ -171,6 +171,16 @@ async function redisFor(t: TestContext): Promise<string> {
 }
 
 async function ledgerOn(t: TestContext, database: Database, announceByOutbox: boolean): Promise<Ledger> {
+  const { ledger, close } = await openQuietLedger(database, { announceByOutbox })
+  atEnd(t, close)
+  return ledger
+}
+
+/** Whatever it makes ready, it tells nobody unless the options say so. */
+export async function openQuietLedger(
+  database: Database,
+  options: Pick<LedgerOptions, 'announceByOutbox' | 'hintWithin' | 'announcesFresh'>,
+) {
   const bus = await openPostgresBus(database, () => {})
   const ignore = () => {}
   const ledger = openLedger({
@@ -178,15 +188,15 @@ async function ledgerOn(t: TestContext, database: Database, announceByOutbox: bo
     bus,
     maxAttempts: 1000,
     ageingSec: 60,
-    announceByOutbox,
     onReady: ignore,
     onEffects: ignore,
+    ...options,
   })
-  atEnd(t, async () => {
+  const close = async () => {
     ledger.close()
     await bus.close()
-  })
-  return ledger
+  }
+  return { ledger, close }
 }
 
 /** By socket: the path is not a host that a URL could name. */
