@@ -8,19 +8,19 @@ import type { AllSettings, Config } from './core/config.ts'
 import type { Deps } from './core/door.ts'
 import { openEngine } from './core/engine.ts'
 import { openFiles } from './core/files/open-files.ts'
-import { echo } from './core/hands/echo.ts'
-import type { HandsOptions } from './core/hands/hands.ts'
-import { openWorkshop } from './core/hands/workshop.ts'
+import { echo } from './core/executor/echo.ts'
+import type { ExecutorOptions } from './core/executor/executor.ts'
+import { openBackground } from './core/executor/background.ts'
 import { openHttp, type Http } from './core/http/server.ts'
 import { openIdentity } from './core/identity/identity.ts'
 import { openMetrics } from './core/metrics.ts'
-import { migrate } from './core/migrate.ts'
-import { Offers } from './core/offers.ts'
+import { migrate } from './core/db/migrate.ts'
+import { Capabilities } from './core/capabilities.ts'
 import { outboxCleaning } from './core/outbox/cleaning.ts'
 import { openDispatcher } from './core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from './core/outbox/metrics.ts'
 import { StartError } from './core/start-error.ts'
-import { openStorage, type Storage } from './core/storage.ts'
+import { openStorage, type Storage } from './core/db/storage.ts'
 import { upkeepLoops } from './core/upkeep.ts'
 import { DOORS } from './doors/doors.ts'
 import { migrationFolders } from './doors/outline.ts'
@@ -32,7 +32,7 @@ export interface Start {
   role: Role
   log: Logger
   /** Tests stop the process at a step of its work. */
-  onStep?: HandsOptions['onStep']
+  onStep?: ExecutorOptions['onStep']
 }
 
 export interface Running {
@@ -80,7 +80,7 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
     metrics,
     log,
     clock: systemClock,
-    offers: new Offers(),
+    offers: new Capabilities(),
   }
   const doors = await openDoors(deps, settings, undo)
   const kinds = [echo, ...doors.flatMap(({ opened }) => opened.kinds ?? [])]
@@ -94,7 +94,7 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   const upkeep = upkeepLoops({ ...engine, buryEveryMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000 })
   const cleaning = outboxCleaning(database, config.OUTBOX_KEPT_DAYS)
   const workLoops = [...upkeep, cleaning, ...identity.loops, ...doors.flatMap(({ opened }) => opened.loops ?? [])]
-  const workshop = openWorkshop({
+  const background = openBackground({
     config,
     engine,
     kinds: works ? kinds : [],
@@ -102,7 +102,7 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
     log,
     onStep,
   })
-  undo.unshift(workshop.stop)
+  undo.unshift(background.stop)
   const about = { database: storage.about, feed: engine.about, files: aboutFiles }
   const http =
     role === 'work'
@@ -110,7 +110,7 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
       : await openHttp({ ...deps, feed: engine.feed, kinds: engine.kinds, doors, built: DOORS, about })
   if (http !== null) undo.unshift(http.close)
   const url = http === null ? null : await listen(http, config)
-  workshop.start()
+  background.start()
 
   let stopping: Promise<void> | null = null
   return {

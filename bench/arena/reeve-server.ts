@@ -2,8 +2,8 @@
 // core for 20 ms, and that is not what is measured.
 
 import { Client } from 'pg'
-import { openDatabase } from '../../src/core/database.ts'
-import { migrate } from '../../src/core/migrate.ts'
+import { openDatabase } from '../../src/core/db/database.ts'
+import { migrate } from '../../src/core/db/migrate.ts'
 import { migrationFolders } from '../../src/doors/outline.ts'
 import type { PostgresServer } from '../servers/postgres.ts'
 import type { Teardown } from '../teardown.ts'

@@ -9,9 +9,9 @@ import { openHttp } from '../../dist/core/http/server.js'
 import { openIdentity } from '../../dist/core/identity/identity.js'
 import { openLog } from '../../dist/core/log.js'
 import { openMetrics } from '../../dist/core/metrics.js'
-import { migrate } from '../../dist/core/migrate.js'
-import { Offers } from '../../dist/core/offers.js'
-import { openStorage } from '../../dist/core/storage.js'
+import { migrate } from '../../dist/core/db/migrate.js'
+import { Capabilities } from '../../dist/core/capabilities.js'
+import { openStorage } from '../../dist/core/db/storage.js'
 import { challengeDoor } from '../../dist/doors/challenge/door.js'
 import { doorSettings, migrationFolders } from '../../dist/doors/outline.js'
 import { start } from '../../dist/main.js'
@@ -50,7 +50,7 @@ async function openVariant({ core: config }: AllSettings, routes: (deps: Deps) =
     metrics,
     log,
     clock: systemClock,
-    offers: new Offers(),
+    offers: new Capabilities(),
   }
   const http = await openHttp({
     ...deps,

@@ -3,7 +3,7 @@ import { environment, parseConfig, redisUrl, type Config } from '../core/config.
 import { openFiles } from '../core/files/open-files.ts'
 import { openLog } from '../core/log.ts'
 import { openRedisBus } from '../core/events/redis-bus.ts'
-import { joinStorage } from '../core/storage.ts'
+import { joinStorage } from '../core/db/storage.ts'
 import { doorChecks, doorTools } from '../doors/doors.ts'
 import { doorSettings } from '../doors/outline.ts'
 import { CommandFailed } from './failure.ts'

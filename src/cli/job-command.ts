@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { HistoryEntry } from '../core/ledger/history.ts'
 import { parseJobId, type Job } from '../core/ledger/job.ts'
-import { replayJob } from '../core/hands/endings.ts'
+import { replayJob } from '../core/executor/endings.ts'
 import { JOB_STATES } from '../core/ledger/read.ts'
 import { refused } from '../core/outcome.ts'
 import { CommandFailed } from './failure.ts'

@@ -1,7 +1,7 @@
 import { environment, parseConfig } from '../core/config.ts'
 import { openLog } from '../core/log.ts'
-import { migrate } from '../core/migrate.ts'
-import { joinStorage } from '../core/storage.ts'
+import { migrate } from '../core/db/migrate.ts'
+import { joinStorage } from '../core/db/storage.ts'
 import { doorSettings, migrationFolders } from '../doors/outline.ts'
 import { print, printJson } from './terminal.ts'
 

@@ -2,16 +2,16 @@
 import type { Logger } from 'pino'
 import { systemClock } from '../core/clock.ts'
 import { environment, parseConfig, type AllSettings, type Config } from '../core/config.ts'
-import type { Database } from '../core/database.ts'
+import type { Database } from '../core/db/database.ts'
 import { openEngine, type Engine } from '../core/engine.ts'
 import { openFiles } from '../core/files/open-files.ts'
-import { echo } from '../core/hands/echo.ts'
+import { echo } from '../core/executor/echo.ts'
 import { openIdentity, type Identity } from '../core/identity/identity.ts'
 import { openLog } from '../core/log.ts'
 import { openMetrics, type Metrics } from '../core/metrics.ts'
-import { migrate } from '../core/migrate.ts'
-import { Offers } from '../core/offers.ts'
-import { joinStorage } from '../core/storage.ts'
+import { migrate } from '../core/db/migrate.ts'
+import { Capabilities } from '../core/capabilities.ts'
+import { joinStorage } from '../core/db/storage.ts'
 import { doorSettings, migrationFolders } from '../doors/outline.ts'
 
 export interface CommandDeps {
@@ -34,7 +34,7 @@ export function withDoors<T>(work: (deps: CommandDeps) => Promise<T>): Promise<T
     const { openDoors } = await import('../main.ts')
     const undo: (() => Promise<void>)[] = []
     try {
-      const more = { files, metrics, clock: systemClock, offers: new Offers() }
+      const more = { files, metrics, clock: systemClock, offers: new Capabilities() }
       const doors = await openDoors({ ...engine, ...deps, ...more }, settings, undo)
       engine.kinds.add([echo, ...doors.flatMap(({ opened }) => opened.kinds ?? [])])
       return await work(deps)

@@ -128,7 +128,7 @@ interface RunOptions extends Access {
 async function run(options: RunOptions): Promise<void> {
   const { key, worker, wait, json, ...access } = options
   const login = () => clientFor(access)
-  const { handler, close } = await handsFor(options)
+  const { handler, close } = await executorFor(options)
   const { drain, abandon } = askedToStop()
   try {
     await answered(access, async () =>
@@ -155,7 +155,7 @@ interface Hands {
   close(): Promise<void>
 }
 
-async function handsFor({ exec, module, judge, problems, json }: RunOptions): Promise<Hands> {
+async function executorFor({ exec, module, judge, problems, json }: RunOptions): Promise<Hands> {
   const chosen = [exec, module, judge === true ? 'judge' : undefined].filter((one) => one !== undefined)
   if (chosen.length !== 1) throw new CommandFailed('Say how to do the jobs: one of --exec, --module, --judge.', 2)
   const close = async () => {}

@@ -4,17 +4,17 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { Logger } from 'pino'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
-import type { Database } from './database.ts'
+import type { Database } from './db/database.ts'
 import type { Bus } from './events/bus.ts'
 import type { Events } from './events/events.ts'
 import type { FileStore } from './files/file-store.ts'
-import type { Kind } from './hands/kind.ts'
+import type { Kind } from './executor/kind.ts'
 import type { Problem } from './http/problem.ts'
 import type { Identity } from './identity/identity.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Loop } from './loop.ts'
 import type { Metrics } from './metrics.ts'
-import type { Offers } from './offers.ts'
+import type { Capabilities } from './capabilities.ts'
 import type { Delivery } from './outbox/delivery.ts'
 import type { Settings, Values } from './settings.ts'
 
@@ -27,7 +27,7 @@ export interface Deps {
   files: FileStore
   identity: Identity
   /** What doors do for each other. */
-  offers: Offers
+  offers: Capabilities
   /** After a commit that wrote to the outbox outside the ledger's own transitions. */
   wakeOutbox(): void
   metrics: Metrics

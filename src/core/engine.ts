@@ -2,21 +2,21 @@
 // uses it by itself.
 import type { Logger } from 'pino'
 import { redisUrl, type Config } from './config.ts'
-import type { Database } from './database.ts'
+import type { Database } from './db/database.ts'
 import { openEvents, type Events } from './events/events.ts'
 import type { Bus } from './events/bus.ts'
 import { openPostgresBus } from './events/postgres-bus.ts'
 import { openRedisBus } from './events/redis-bus.ts'
 import type { Feed } from './feed/feed.ts'
 import { openPostgresFeed } from './feed/postgres-feed.ts'
-import { openRedisFeed, type RedisFeed } from './feed/redis-feed.ts'
-import { buryJob, Kinds } from './hands/endings.ts'
-import { openHandsMetrics, type HandsMetrics } from './hands/metrics.ts'
+import { openRedisFeed, type RedisFeed } from './feed/redis/feed.ts'
+import { buryJob, Kinds } from './executor/endings.ts'
+import { openExecutorMetrics, type ExecutorMetrics } from './executor/metrics.ts'
 import { openLedger, type Ledger } from './ledger/ledger.ts'
 import { ownerName } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Delivery } from './outbox/delivery.ts'
-import { takeAway } from './outbox/dispatcher.ts'
+import { deleteAnnounced } from './outbox/dispatcher.ts'
 import { StartError } from './start-error.ts'
 
 export interface Engine {
@@ -28,7 +28,7 @@ export interface Engine {
   owner: string
   /** For people: what carries hints and events. */
   about: string
-  handsMetrics: HandsMetrics
+  executorMetrics: ExecutorMetrics
   /** What the outbox delivers by itself, before any door adds to it. */
   deliveries: readonly Delivery[]
   /** Something was written to the outbox, and is committed. */
@@ -49,7 +49,7 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
   const redis = redisUrl(config)
   const logError = (error: unknown) => log.error({ err: error }, 'events')
   const bus = redis === null ? await openPostgresBus(database, logError) : await openRedisBusOrExplain(redis, logError)
-  const handsMetrics = openHandsMetrics(metrics)
+  const executorMetrics = openExecutorMetrics(metrics)
   const owner = ownerName(config)
   const kinds = new Kinds()
   let wakeDispatcher = () => {}
@@ -74,14 +74,14 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
           ...common,
           url: redis,
           ...streamSettings(config, owner),
-          metrics: handsMetrics,
+          metrics: executorMetrics,
           log,
           wakeDispatcher: () => wakeDispatcher(),
-          onAnnounced: (rows) => takeAway(database.hot, rows),
+          onAnnounced: (rows) => deleteAnnounced(database.hot, rows),
           announces: (kind) => kinds.get(kind)?.run !== undefined || kinds.get(kind) === undefined,
           bury: (jobId, reason) => buryJob(ledger, kinds, jobId, reason),
         })
-  const feed: Feed = redisFeed ?? openPostgresFeed({ ...common, bus, metrics: handsMetrics })
+  const feed: Feed = redisFeed ?? openPostgresFeed({ ...common, bus, metrics: executorMetrics })
   const events = openEvents(database, bus, logError)
 
   return {
@@ -92,7 +92,7 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
     kinds,
     owner,
     about: redis === null ? 'PostgreSQL (LISTEN/NOTIFY)' : `Redis Streams at ${new URL(redis).host}`,
-    handsMetrics,
+    executorMetrics,
     deliveries: [events.delivery, ...(redisFeed?.deliveries ?? [])],
     wakeOutbox: () => wakeDispatcher(),
     onOutbox: (wake) => {

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import type { DatabaseError } from 'pg'
 import pino, { type Logger } from 'pino'
 import type { Config } from './config.ts'
-import { isRefusedValue } from './database.ts'
+import { isRefusedValue } from './db/database.ts'
 
 // Whatever is logged by mistake under these names is masked.
 const SECRET_PATHS = ['authorization', 'cookie', 'password', 'token', 'secret', 'solution', 'x-api-key']

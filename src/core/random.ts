@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { v7 } from 'uuid'
 
 // Asking the system for 16 bytes costs more than all else about an id, so they come from a larger draught.
-const DRAUGHT_BYTES = 4096
-let draught = randomBytes(DRAUGHT_BYTES)
+const RANDOM_POOL_BYTES = 4096
+let draught = randomBytes(RANDOM_POOL_BYTES)
 let drawn = 0
 
 function drawn16(): Uint8Array {
-  if (drawn + 16 > DRAUGHT_BYTES) {
-    draught = randomBytes(DRAUGHT_BYTES)
+  if (drawn + 16 > RANDOM_POOL_BYTES) {
+    draught = randomBytes(RANDOM_POOL_BYTES)
     drawn = 0
   }
   drawn += 16

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Events } from './events/events.ts'
 import type { Feed } from './feed/feed.ts'
-import { buryJob, type Kinds } from './hands/endings.ts'
+import { buryJob, type Kinds } from './executor/endings.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Loop } from './loop.ts'
 

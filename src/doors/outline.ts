@@ -1,6 +1,6 @@
 // What is known of the doors without loading them: their settings and their migrations. A command that opens none starts in a third
 // of the time.
-import type { MigrationFolder } from '../core/migrate.ts'
+import type { MigrationFolder } from '../core/db/migrate.ts'
 import type { Settings } from '../core/settings.ts'
 import { ARENA_SETTINGS } from './arena/settings.ts'
 import { CHALLENGE_SETTINGS } from './challenge/settings.ts'

@@ -1,7 +1,7 @@
 // Many who ask for the same thing at once: the database answers them together, and its connections stay free for the ledger.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Pool } from '../../src/core/database.ts'
+import type { Pool } from '../../src/core/db/database.ts'
 import { newSecret } from '../../src/core/random.ts'
 import { openMatchStore } from '../../src/doors/arena/matches/match-store.ts'
 import { openResumeTokens } from '../../src/doors/arena/players/resume-tokens.ts'

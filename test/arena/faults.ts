@@ -1,6 +1,6 @@
 // A database that fails as databases do: each transaction meets the next fault of a plan, if there is one left.
 import { DatabaseError } from 'pg'
-import type { Database, Pool, Tx } from '../../src/core/database.ts'
+import type { Database, Pool, Tx } from '../../src/core/db/database.ts'
 
 export type Fault =
   /** The transaction is rolled back by the server: somebody else was in the way. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Database } from '../../src/core/database.ts'
+import type { Database } from '../../src/core/db/database.ts'
 import { readPage } from '../../src/doors/arena/read/leaderboard.ts'
 import { ask, startServer } from '../contract/arena/setup.ts'
 import { seeded } from './faults.ts'

@@ -1,7 +1,7 @@
 // The arena's tables with players in them, and nodes that share nothing but the database.
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { openDatabase, type Database } from '../../src/core/database.ts'
+import { openDatabase, type Database } from '../../src/core/db/database.ts'
 import type { Ledger } from '../../src/core/ledger/ledger.ts'
 import { ARENA_SETTINGS, type ArenaSettings } from '../../src/doors/arena/settings.ts'
 import { openMatchStore } from '../../src/doors/arena/matches/match-store.ts'

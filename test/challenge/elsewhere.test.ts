@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, test, type TestContext } from 'node:test'
 import { pino } from 'pino'
-import { Offers, type Offer, type WorkRequest } from '../../src/core/offers.ts'
+import { Capabilities, type Offer, type WorkRequest } from '../../src/core/capabilities.ts'
 import { newJobId } from '../../src/core/random.ts'
 import { openThreads } from '../../src/doors/challenge/bounded/threads.ts'
 import { CALLBACK_TOPIC } from '../../src/doors/challenge/delivery.ts'
 import { noPlugins } from '../../src/doors/challenge/plugins/plugins.ts'
 import { solveKind } from '../../src/doors/challenge/solve-kind.ts'
 import { migrationFolders } from '../../src/doors/outline.ts'
-import { setupHands } from '../hands/setup.ts'
+import { setupExecutor } from '../executor/setup.ts'
 import { atEnd } from '../support/cleanup.ts'
 
 const INSERT_REQUEST = `
@@ -20,7 +20,7 @@ const INSERT_REQUEST = `
 const DAY_MS = 86_400_000
 
 async function setup(t: TestContext, options: { offered?: boolean; refuses?: boolean } = {}) {
-  const world = await setupHands(t, migrationFolders().slice(1))
+  const world = await setupExecutor(t, migrationFolders().slice(1))
   const { ledger, database, said } = world
   const threads = openThreads()
   atEnd(t, () => threads.close())
@@ -41,7 +41,7 @@ async function setup(t: TestContext, options: { offered?: boolean; refuses?: boo
         : { ok: false, code: 'UNSOLVABLE', message: `The operator gave up: ${job.reason}` },
     withdraw: async (jobId) => void withdrawn.push(jobId),
   }
-  const offers = new Offers()
+  const offers = new Capabilities()
   if (options.offered !== false) offers.provide('captcha', desk)
   const kind = solveKind({ database, ledger, offers, threads, plugins: noPlugins, pluginMsMax: 1, waitMsMax: DAY_MS })
   const { run } = kind

@@ -1,7 +1,7 @@
 // A server is killed while people claim and solve: what was answered is there, once, and what was not is whole or not at all.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { openDatabase } from '../../src/core/database.ts'
+import { openDatabase } from '../../src/core/db/database.ts'
 import { insertAccount } from '../../src/core/identity/accounts.ts'
 import type { Role } from '../../src/core/identity/role.ts'
 import { issueToken } from '../../src/core/identity/tokens.ts'

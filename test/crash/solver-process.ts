@@ -3,7 +3,7 @@
 import http from 'node:http'
 import { Client } from 'pg'
 import { parseConfig } from '../../src/core/config.ts'
-import type { Step } from '../../src/core/hands/hands.ts'
+import type { Step } from '../../src/core/executor/executor.ts'
 import { openLog } from '../../src/core/log.ts'
 import { doorSettings } from '../../src/doors/outline.ts'
 import { start } from '../../src/main.ts'

@@ -2,7 +2,7 @@
 // announcement. `stream`: one after the other, whatever becomes of the database meanwhile, until SIGTERM.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openWorkshop } from '../../src/core/hands/workshop.ts'
+import { openBackground } from '../../src/core/executor/background.ts'
 import { openWiring, tell } from './wiring.ts'
 
 export interface SubmitterOptions {
@@ -31,15 +31,15 @@ async function submitUntilStopped(ms: number): Promise<void> {
   const stopping = new AbortController()
   const stopped = once(process, 'SIGTERM')
   const loops = [...engine.ledger.loops, ...outbox.loops]
-  const workshop = openWorkshop({ config, engine, kinds: [], loops, log })
-  workshop.start()
+  const background = openBackground({ config, engine, kinds: [], loops, log })
+  background.start()
   await tell({ what: 'ready' })
   const submitting = Array.from({ length: SUBMITTERS }, () => submitMore(ms, stopping.signal))
 
   await stopped
   stopping.abort()
   await Promise.all(submitting)
-  await workshop.stop()
+  await background.stop()
   await close()
   process.exit()
 }

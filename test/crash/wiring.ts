@@ -2,12 +2,12 @@
 // they do, and end with it.
 import { pino, type Logger } from 'pino'
 import { parseConfig, type Config } from '../../src/core/config.ts'
-import type { Database } from '../../src/core/database.ts'
+import type { Database } from '../../src/core/db/database.ts'
 import { openEngine, type Engine } from '../../src/core/engine.ts'
 import { openMetrics } from '../../src/core/metrics.ts'
 import { openDispatcher, type Dispatcher } from '../../src/core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from '../../src/core/outbox/metrics.ts'
-import { openStorage } from '../../src/core/storage.ts'
+import { openStorage } from '../../src/core/db/storage.ts'
 import type { Message } from './peer.ts'
 
 export interface Wiring {

@@ -2,9 +2,9 @@
 // first job: for good, until it is woken, or until it is told to go on.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Step } from '../../src/core/hands/hands.ts'
-import type { Kind } from '../../src/core/hands/kind.ts'
-import { openWorkshop } from '../../src/core/hands/workshop.ts'
+import type { Step } from '../../src/core/executor/executor.ts'
+import type { Kind } from '../../src/core/executor/kind.ts'
+import { openBackground } from '../../src/core/executor/background.ts'
 import type { Ledger } from '../../src/core/ledger/ledger.ts'
 import { upkeepLoops } from '../../src/core/upkeep.ts'
 import { openWiring, tell } from './wiring.ts'
@@ -45,7 +45,7 @@ const works = options.role === 'work'
 engine.kinds.add([kind])
 const upkeep = upkeepLoops({ ...engine, buryEveryMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000 })
 tellOfAcquiring(engine.ledger)
-const workshop = openWorkshop({
+const background = openBackground({
   config,
   engine,
   kinds: works ? [kind] : [],
@@ -54,11 +54,11 @@ const workshop = openWorkshop({
   onStep: (step, job) => reach(step, job.jobId),
 })
 const stopped = once(process, 'SIGTERM')
-workshop.start()
+background.start()
 await tell({ what: 'ready' })
 
 await stopped
-await workshop.stop()
+await background.stop()
 await close()
 process.exit()
 

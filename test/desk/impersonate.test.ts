@@ -172,11 +172,11 @@ describe('a browser’s handshake', () => {
   test('is cut off at the size and the time that are set', async (t) => {
     const huge = await site(t, (_request, response) => response.end(Buffer.alloc(11 * 1024 * 1024)))
     const silent = await site(t, () => {})
-    const [patient, hasty] = [await world(t), await world(t, { timeoutMs: 300 })]
-    if (patient === null || hasty === null) return t.skip(NOT_INSTALLED)
+    const [patient, hurried] = [await world(t), await world(t, { timeoutMs: 300 })]
+    if (patient === null || hurried === null) return t.skip(NOT_INSTALLED)
 
     assert.deepEqual(await patient.get(`https://shop.org:${huge.port}/`), { ok: false, code: 'answer_too_large' })
-    assert.deepEqual(await hasty.get(`https://shop.org:${silent.port}/`), { ok: false, code: 'timed_out' })
+    assert.deepEqual(await hurried.get(`https://shop.org:${silent.port}/`), { ok: false, code: 'timed_out' })
     return undefined
   })
 

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { pino } from 'pino'
 import { systemClock } from '../../src/core/clock.ts'
 import { parseConfig } from '../../src/core/config.ts'
-import type { Database } from '../../src/core/database.ts'
+import type { Database } from '../../src/core/db/database.ts'
 import { openEngine } from '../../src/core/engine.ts'
 import { openFolderStore } from '../../src/core/files/folder-store.ts'
 import { openHttp } from '../../src/core/http/server.ts'
@@ -13,7 +13,7 @@ import { insertAccount } from '../../src/core/identity/accounts.ts'
 import { openIdentity } from '../../src/core/identity/identity.ts'
 import { issueToken } from '../../src/core/identity/tokens.ts'
 import { openMetrics } from '../../src/core/metrics.ts'
-import { Offers } from '../../src/core/offers.ts'
+import { Capabilities } from '../../src/core/capabilities.ts'
 import { readSettings } from '../../src/core/settings.ts'
 import { deskDoor } from '../../src/doors/desk/door.ts'
 import { DESK_SETTINGS } from '../../src/doors/desk/settings.ts'
@@ -63,7 +63,17 @@ async function hotStatements(t: TestContext, real: Database): Promise<Statement[
   atEnd(t, () => engine.close())
   const identity = openIdentity({ database, config })
   const files = openFolderStore(dataDir)
-  const deps = { ...engine, config, database, files, identity, metrics, log, clock: systemClock, offers: new Offers() }
+  const deps = {
+    ...engine,
+    config,
+    database,
+    files,
+    identity,
+    metrics,
+    log,
+    clock: systemClock,
+    offers: new Capabilities(),
+  }
   const opened = await deskDoor.open(deps, readSettings(DESK_SETTINGS, {}, []))
   atEnd(t, () => opened.close?.())
   const about = { database: '', feed: '', files: '' }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { Registry } from 'prom-client'
-import { openDatabase } from '../../src/core/database.ts'
+import { openDatabase } from '../../src/core/db/database.ts'
 import type { Bus } from '../../src/core/events/bus.ts'
 import { openEvents, type Event, type Events, type NewEvent } from '../../src/core/events/events.ts'
 import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'

@@ -6,13 +6,13 @@ import type { TestContext } from 'node:test'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import type { Database } from '../../src/core/database.ts'
+import type { Database } from '../../src/core/db/database.ts'
 import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
 import type { Feed } from '../../src/core/feed/feed.ts'
 import { openPostgresFeed } from '../../src/core/feed/postgres-feed.ts'
-import { openRedisFeed, type RedisFeed } from '../../src/core/feed/redis-feed.ts'
-import type { RedisFeedOptions } from '../../src/core/feed/redis-options.ts'
-import { openHandsMetrics, type HandsMetrics } from '../../src/core/hands/metrics.ts'
+import { openRedisFeed, type RedisFeed } from '../../src/core/feed/redis/feed.ts'
+import type { RedisFeedOptions } from '../../src/core/feed/redis/options.ts'
+import { openExecutorMetrics, type ExecutorMetrics } from '../../src/core/executor/metrics.ts'
 import { openLedger, type LedgerOptions, type Ledger } from '../../src/core/ledger/ledger.ts'
 import type { NewJob } from '../../src/core/ledger/submit.ts'
 import { runLoop } from '../../src/core/loop.ts'
@@ -78,7 +78,7 @@ export async function postgresRig(t: TestContext): Promise<Rig> {
   })
   const { ledger, bus } = base
   const another = async (owner: string) => {
-    const metrics = openHandsMetrics(new Registry())
+    const metrics = openExecutorMetrics(new Registry())
     const feed = openPostgresFeed({
       ledger: () => ledger,
       bus,
@@ -99,7 +99,7 @@ export interface RedisRig extends Rig {
   /** Streams, highest first. */
   keys: readonly [high: string, normal: string, low: string]
   group: string
-  metrics: HandsMetrics
+  metrics: ExecutorMetrics
   errors: string[]
   another(owner: string): Promise<RedisFeed>
   /** Makes every entry that was read look as if it had lain for hours. */
@@ -132,7 +132,7 @@ export async function redisRig(t: TestContext, options: RedisRigOptions = {}): P
 
   const errors: string[] = []
   const log = pino({ level: 'error' }, { write: (line: string) => errors.push(line) })
-  const metrics = openHandsMetrics(new Registry())
+  const metrics = openExecutorMetrics(new Registry())
   const another = async (owner: string) => {
     const feed = openRedisFeed({
       url,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { openDatabase } from '../../src/core/database.ts'
+import { openDatabase } from '../../src/core/db/database.ts'
 import type { Bus } from '../../src/core/events/bus.ts'
 import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
 import { atEnd } from '../support/cleanup.ts'

@@ -1,7 +1,7 @@
 // The last guard: what no statement of ours does, the table refuses to hold.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sqlState } from '../../src/core/database.ts'
+import { sqlState } from '../../src/core/db/database.ts'
 import { setupLedger } from '../support/ledger.ts'
 
 const CHECK = '23514'

@@ -1,5 +1,5 @@
 // The whole ledger as plain values: what a refusal must leave as it was.
-import type { Queryable } from '../../src/core/database.ts'
+import type { Queryable } from '../../src/core/db/database.ts'
 
 const DUMP = `
   select (select json_agg(row_to_json(j) order by j.job_id) from jobs j) as jobs,

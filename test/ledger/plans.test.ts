@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { Registry } from 'prom-client'
-import type { Database } from '../../src/core/database.ts'
+import type { Database } from '../../src/core/db/database.ts'
 import type { Ledger } from '../../src/core/ledger/ledger.ts'
-import { dispatchOnce, takeAway } from '../../src/core/outbox/dispatcher.ts'
+import { dispatchOnce, deleteAnnounced } from '../../src/core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from '../../src/core/outbox/metrics.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { deafBus, openTestLedger, setupLedger } from '../support/ledger.ts'
@@ -66,7 +66,7 @@ async function hotStatements(t: TestContext, database: Database): Promise<Statem
     metrics,
     new AbortController().signal,
   )
-  await takeAway(recording(database, seen).hot, [{ topic: 'feed', jobId: UNKNOWN_JOB }])
+  await deleteAnnounced(recording(database, seen).hot, [{ topic: 'feed', jobId: UNKNOWN_JOB }])
   return [...seen.values()]
 }
 

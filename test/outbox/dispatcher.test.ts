@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { describe, test, type TestContext } from 'node:test'
-import { openDatabase } from '../../src/core/database.ts'
+import { openDatabase } from '../../src/core/db/database.ts'
 import type { OutboxRow } from '../../src/core/outbox/delivery.ts'
 import { openDispatcher } from '../../src/core/outbox/dispatcher.ts'
 import { runLoop } from '../../src/core/loop.ts'

@@ -1,7 +1,7 @@
 // Rows of the outbox and a delivery that does what the test says.
 import type { TestContext } from 'node:test'
 import { Registry } from 'prom-client'
-import type { Database } from '../../src/core/database.ts'
+import type { Database } from '../../src/core/db/database.ts'
 import type { Delivered, Delivery, OutboxRow } from '../../src/core/outbox/delivery.ts'
 import { dispatchOnce } from '../../src/core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from '../../src/core/outbox/metrics.ts'

@@ -9,7 +9,7 @@ import { openFolderStore } from '../../src/core/files/folder-store.ts'
 import { openIdentity } from '../../src/core/identity/identity.ts'
 import { openLog } from '../../src/core/log.ts'
 import { openMetrics } from '../../src/core/metrics.ts'
-import { Offers } from '../../src/core/offers.ts'
+import { Capabilities } from '../../src/core/capabilities.ts'
 import { openCanaryAdmin } from '../../src/doors/pool/canary-admin.ts'
 import { openCoordinator, type Coordinator } from '../../src/doors/pool/coordinator.ts'
 import { POOL_SETTINGS } from '../../src/doors/pool/settings.ts'
@@ -40,7 +40,17 @@ export async function setupCoordinator(
   atEnd(t, () => engine.close())
   const identity = openIdentity({ database, config })
   const files = openFolderStore(await temporaryFolder())
-  const deps = { ...engine, config, database, files, identity, metrics, log, clock: systemClock, offers: new Offers() }
+  const deps = {
+    ...engine,
+    config,
+    database,
+    files,
+    identity,
+    metrics,
+    log,
+    clock: systemClock,
+    offers: new Capabilities(),
+  }
   const coordinator = await openCoordinator(deps, readSettings(POOL_SETTINGS, env, []), options)
   coordinator.matchmaker.start()
   atEnd(t, () => coordinator.close())

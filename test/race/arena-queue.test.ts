@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { describe, test } from 'node:test'
-import type { Database } from '../../src/core/database.ts'
+import type { Database } from '../../src/core/db/database.ts'
 import { openPresence } from '../../src/doors/arena/players/presence.ts'
 import { openResumeTokens } from '../../src/doors/arena/players/resume-tokens.ts'
 import { newSecret } from '../../src/core/random.ts'

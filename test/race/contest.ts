@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { Client } from 'pg'
-import { openDatabase, type Queryable } from '../../src/core/database.ts'
+import { openDatabase, type Queryable } from '../../src/core/db/database.ts'
 import type { Ledger } from '../../src/core/ledger/ledger.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { deafBus, openTestLedger, setupLedger } from '../support/ledger.ts'

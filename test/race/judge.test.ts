@@ -2,7 +2,7 @@
 // recorded, everywhere it can be read, and the other worker is told why not.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { openDatabase } from '../../src/core/database.ts'
+import { openDatabase } from '../../src/core/db/database.ts'
 import type { Ledger } from '../../src/core/ledger/ledger.ts'
 import { finished } from '../../src/doors/judge/submission-store.ts'
 import { account, ask, judged, putProblem, startServer, submit, TWICE } from '../contract/judge/setup.ts'

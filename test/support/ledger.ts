@@ -6,7 +6,7 @@ import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
 import type { Acquired } from '../../src/core/ledger/job.ts'
 import { openLedger, type Ledger, type LedgerOptions } from '../../src/core/ledger/ledger.ts'
 import type { NewJob } from '../../src/core/ledger/submit.ts'
-import type { MigrationFolder } from '../../src/core/migrate.ts'
+import type { MigrationFolder } from '../../src/core/db/migrate.ts'
 import { atEnd } from './cleanup.ts'
 import { testDatabase } from './database.ts'
 

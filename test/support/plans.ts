@@ -2,7 +2,7 @@
 // then. The hot connections keep a plan for as long as they live.
 import assert from 'node:assert/strict'
 import { escapeLiteral } from 'pg'
-import type { Database, Pool, Queryable, Tx } from '../../src/core/database.ts'
+import type { Database, Pool, Queryable, Tx } from '../../src/core/db/database.ts'
 
 export interface Statement {
   sql: string
@@ -73,9 +73,9 @@ function scansIn(node: PlanNode, tables: readonly string[]): { node: string; row
   return [...mine, ...(node.Plans ?? []).flatMap((plan) => scansIn(plan, tables))]
 }
 
-/** A database that notes every statement of its hot and its hasty pool. */
+/** A database that notes every statement of its hot and its async-commit pool. */
 export function recording(database: Database, seen: Map<string, Statement>): Database {
-  return { ...database, hot: recordingPool(database.hot, seen), hasty: recordingPool(database.hasty, seen) }
+  return { ...database, hot: recordingPool(database.hot, seen), asyncCommit: recordingPool(database.asyncCommit, seen) }
 }
 
 function recordingPool(pool: Pool, seen: Map<string, Statement>): Pool {

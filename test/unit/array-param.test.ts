@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { numbersParam, textsParam } from '../../src/core/array-param.ts'
+import { numbersParam, textsParam } from '../../src/core/db/params.ts'
 import { testDatabase } from '../support/database.ts'
 
 test('an array comes to the database as it was, whatever its values look like', async (t) => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 import { Client } from 'pg'
-import { isLostConnection, openDatabase, sqlState, type Database, type Tx } from '../../src/core/database.ts'
+import { isLostConnection, openDatabase, sqlState, type Database, type Tx } from '../../src/core/db/database.ts'
 import { testDatabase } from '../support/database.ts'
 
 const UNIQUE_VIOLATION = '23505'

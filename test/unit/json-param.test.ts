@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isDataError } from '../../src/core/database.ts'
-import { storableJson } from '../../src/core/json-param.ts'
+import { isDataError } from '../../src/core/db/database.ts'
+import { storableJson } from '../../src/core/db/params.ts'
 
 test('what no column can hold is refused as bad data, wherever in the value it is', () => {
   for (const value of ['\0', ['x', { a: 'half \ud83d' }], { 'key \udc00': 1 }, '\\\0']) {

@@ -1,12 +1,12 @@
 // Reeve itself: the engine as the server opens it, with one kind of job that does nothing. The producer calls the ledger as a
-// door would; the worker is the workshop of a process that works.
+// door would; the worker is the background of a process that works.
 import pino from 'pino'
 import { parseConfig } from '../../../dist/core/config.js'
-import { openDatabase } from '../../../dist/core/database.js'
+import { openDatabase } from '../../../dist/core/db/database.js'
 import { openEngine } from '../../../dist/core/engine.js'
-import { openWorkshop } from '../../../dist/core/hands/workshop.js'
+import { openBackground } from '../../../dist/core/executor/background.js'
 import { openMetrics } from '../../../dist/core/metrics.js'
-import { migrate } from '../../../dist/core/migrate.js'
+import { migrate } from '../../../dist/core/db/migrate.js'
 import { openDispatcher } from '../../../dist/core/outbox/dispatcher.js'
 import { openOutboxMetrics } from '../../../dist/core/outbox/metrics.js'
 import { upkeepLoops } from '../../../dist/core/upkeep.js'
@@ -54,8 +54,8 @@ async function openParts({ postgres, redis }: Servers, withRedis: boolean) {
 
 async function openProducer(servers: Servers, withRedis: boolean): Promise<Producer> {
   const { config, database, engine, outbox, log, close } = await openParts(servers, withRedis)
-  const workshop = openWorkshop({ config, engine, kinds: [], loops: outbox.loops, log })
-  workshop.start()
+  const background = openBackground({ config, engine, kinds: [], loops: outbox.loops, log })
+  background.start()
   return {
     async enqueue(payload) {
       await engine.ledger.submit({ kind: KIND, payload })
@@ -72,7 +72,7 @@ async function openProducer(servers: Servers, withRedis: boolean): Promise<Produ
       await database.query('vacuum analyze jobs')
     },
     async close() {
-      await workshop.stop()
+      await background.stop()
       await close()
     },
   }
@@ -90,11 +90,11 @@ async function startWorker(servers: Servers, withRedis: boolean, handle: Handle)
   }
   engine.kinds.add([kind])
   const loops = [...outbox.loops, ...upkeepLoops({ ...engine, buryEveryMs: 5000 })]
-  const workshop = openWorkshop({ config, engine, kinds: [kind], loops, log })
-  workshop.start()
+  const background = openBackground({ config, engine, kinds: [kind], loops, log })
+  background.start()
   return {
     async stop() {
-      await workshop.stop()
+      await background.stop()
       await close()
     },
   }

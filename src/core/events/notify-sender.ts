@@ -3,7 +3,7 @@
 // that follow gather for a few milliseconds and go together. Only the first message after a silence may travel within the
 // commit that it tells of: nobody commits beside it, and a round trip is saved.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Database } from '../database.ts'
+import type { Database } from '../db/database.ts'
 
 const NOTIFY = `select pg_notify(channel, message) from json_to_recordset($1) as r (channel text, message text)`
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
-import type { Database } from '../database.ts'
+import type { Database } from '../db/database.ts'
 import { newJobId } from '../random.ts'
 import { LocalSubscriptions, type Bus } from './bus.ts'
 import { openSender } from './notify-sender.ts'

@@ -2,7 +2,7 @@
 // nothing to acknowledge and nothing to lose: a hint that did not arrive costs one second, and so does the end of a lease,
 // which nobody announces.
 import type { Bus } from '../events/bus.ts'
-import type { HandsMetrics } from '../hands/metrics.ts'
+import type { ExecutorMetrics } from '../executor/metrics.ts'
 import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { Wake } from '../loop.ts'
@@ -23,7 +23,7 @@ export interface PostgresFeedOptions {
   bus: Bus
   owner: string
   leaseMs: number
-  metrics: HandsMetrics
+  metrics: ExecutorMetrics
 }
 
 export function openPostgresFeed(options: PostgresFeedOptions): Feed {

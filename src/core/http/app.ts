@@ -16,7 +16,7 @@ import { HttpProblem } from './problem.ts'
 import { requestIdOf, traceIdOf } from './request.ts'
 import { openSecurityHeaders } from './security-headers.ts'
 import { compileSchema } from './validate.ts'
-import type { Words } from './words.ts'
+import type { ErrorFormat } from './error-format.ts'
 
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_TIMEOUT_MS = 10_000
@@ -29,12 +29,12 @@ const PARAM_CHARS_MAX = 512
 export interface AppOptions {
   config: Config
   log: Logger
-  wordsOf: (url: string) => Words
+  formatOf: (url: string) => ErrorFormat
 }
 
-export async function openApp({ config, log, wordsOf }: AppOptions): Promise<FastifyInstance> {
+export async function openApp({ config, log, formatOf }: AppOptions): Promise<FastifyInstance> {
   const logger: FastifyBaseLogger = log
-  const onError = handleError((request) => wordsOf(request.url))
+  const onError = handleError((request) => formatOf(request.url))
   const app = fastify({
     loggerInstance: logger,
     // One line per request, written when it is answered (lifecycle.ts).

@@ -1,11 +1,11 @@
 // The one place where what was thrown becomes an answer. Whatever is not the request's fault is logged here, once, and
 // the client is told nothing of it but that it happened.
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Overloaded } from '../batch.ts'
-import { isLostConnection, sqlState } from '../database.ts'
-import { Unstorable } from '../json-param.ts'
+import { Overloaded } from '../db/batch.ts'
+import { isLostConnection, sqlState } from '../db/database.ts'
+import { Unstorable } from '../db/params.ts'
 import { HttpProblem, retryAfter, type Problem } from './problem.ts'
-import type { Words } from './words.ts'
+import type { ErrorFormat } from './error-format.ts'
 
 const RETRY_AFTER_SEC = 1
 
@@ -21,12 +21,13 @@ const FRAMEWORK: Readonly<Record<string, readonly [status: number, code: string,
 // PostgreSQL could not take a value that a schema let pass. That is a hole in a schema, but it is the input that is bad.
 const BAD_VALUES = /^(22021|22P05|22003)$/
 
-/** Words what was thrown, for one door. */
+/** Formats what was thrown, for one door. */
 export const handleError =
-  (wordsOf: (request: FastifyRequest) => Words) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+  (formatOf: (request: FastifyRequest) => ErrorFormat) =>
+  (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const thrown = problemFrom(error)
     if (thrown.status >= 500) request.log.error({ err: error }, 'request failed')
-    const words = wordsOf(request)
+    const words = formatOf(request)
     const status = thrown.code === 'validation_failed' ? words.validationStatus : thrown.status
     const { fields } = thrown
     const problem: Problem = {

@@ -6,7 +6,7 @@ import { STOPPING, type Hub } from './hub.ts'
 import type { Methods } from './methods.ts'
 import type { HttpMetrics } from './metrics-route.ts'
 import { HttpProblem } from './problem.ts'
-import { pathOf } from './words.ts'
+import { pathOf } from './error-format.ts'
 
 const SOCKET_MESSAGE_BYTES_MAX = 64 * 1024
 const LOGGED_PATH_CHARS_MAX = 200

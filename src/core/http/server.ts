@@ -9,7 +9,7 @@ import { adminRoutes } from '../admin/admin-routes.ts'
 import { DOOR_NAMES } from '../config.ts'
 import type { Deps, Door, Opened } from '../door.ts'
 import type { Feed } from '../feed/feed.ts'
-import type { Kinds } from '../hands/endings.ts'
+import type { Kinds } from '../executor/endings.ts'
 import { authRoutes } from '../identity/auth-routes.ts'
 import { envelopeAuthRoutes } from '../identity/envelope-auth-routes.ts'
 import { startPage, type DoorState } from '../pages/start-page.ts'
@@ -30,7 +30,7 @@ import {
   writeSocketLines,
 } from './lifecycle.ts'
 import { VERSION } from '../version.ts'
-import { wordsByPath, type Words } from './words.ts'
+import { formatByPath, type ErrorFormat } from './error-format.ts'
 
 export interface HttpDeps extends Deps {
   feed: Pick<Feed, 'check'>
@@ -58,7 +58,7 @@ export async function openHttp(deps: HttpDeps): Promise<Http> {
   const { config, log } = deps
   const draining = new AbortController()
   setMaxListeners(0, draining.signal) // everyone who waits listens
-  const app = await openApp({ config, log, wordsOf: wordsOfAll(deps) })
+  const app = await openApp({ config, log, formatOf: formatOfAll(deps) })
   await mount(app, deps, draining.signal)
   await app.ready()
 
@@ -78,18 +78,18 @@ export async function openHttp(deps: HttpDeps): Promise<Http> {
   }
 }
 
-const DETAIL: Words = { paths: [], errorBody: detailBody, validationStatus: 422 }
+const DETAIL: ErrorFormat = { paths: [], errorBody: detailBody, validationStatus: 422 }
 
-const wordsOfDoor = ({ paths, errorBody, validationStatus = 400 }: Door): Words => ({
+const formatOfDoor = ({ paths, errorBody, validationStatus = 400 }: Door): ErrorFormat => ({
   paths,
   errorBody: (problem) => errorBody(problem),
   validationStatus,
 })
 
-function wordsOfAll({ doors, clock }: HttpDeps): (url: string) => Words {
+function formatOfAll({ doors, clock }: HttpDeps): (url: string) => ErrorFormat {
   const envelope = openEnvelope(clock)
-  const arena: Words = { paths: ['/api/'], errorBody: envelope.errorBody, validationStatus: 400 }
-  return wordsByPath([...doors.map(({ door }) => wordsOfDoor(door)), arena], DETAIL)
+  const arena: ErrorFormat = { paths: ['/api/'], errorBody: envelope.errorBody, validationStatus: 400 }
+  return formatByPath([...doors.map(({ door }) => formatOfDoor(door)), arena], DETAIL)
 }
 
 async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal): Promise<void> {
@@ -125,7 +125,7 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
     const { routes } = opened
     if (routes === undefined) continue
     await app.register(async (scope) => {
-      scope.setErrorHandler(handleError(() => wordsOfDoor(door)))
+      scope.setErrorHandler(handleError(() => formatOfDoor(door)))
       await scope.register(routes)
     })
   }

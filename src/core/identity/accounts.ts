@@ -1,4 +1,4 @@
-import type { Database, Queryable, Tx } from '../database.ts'
+import type { Database, Queryable, Tx } from '../db/database.ts'
 import { refused, type Refused } from '../outcome.ts'
 import { isRole, withPlayer, type Role } from './role.ts'
 import { usernameKey } from './username.ts'

@@ -1,6 +1,6 @@
 // The first admin. With a name and a password in the settings, that account has that password and the ADMIN role after
 // every start. Without a password, the first start makes an account with a random one, which is shown once and kept nowhere.
-import type { Database, Tx } from '../database.ts'
+import type { Database, Tx } from '../db/database.ts'
 import { newPassword } from '../random.ts'
 import { findAccount, insertAccount, lockAdmins } from './accounts.ts'
 import { isPassword, type Passwords } from './password.ts'

@@ -1,5 +1,5 @@
 // An API key is a program's lasting credential: shown once, good until it is revoked, with its account's roles.
-import type { Database, Queryable } from '../database.ts'
+import type { Database, Queryable } from '../db/database.ts'
 import { refused, type Refused } from '../outcome.ts'
 import { newSecret } from '../random.ts'
 import { accountFrom, type Account, type AccountRow } from './accounts.ts'

@@ -7,9 +7,9 @@
 // Nothing is cached: a logout, a revoked key or a changed role holds from the next request on, at every server. That is
 // affordable because all requests that arrive together are looked up with one query (batch.ts). Tokens and windows expire
 // by PostgreSQL's clock.
-import { batched } from '../batch.ts'
+import { batched } from '../db/batch.ts'
 import type { Config } from '../config.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../db/database.ts'
 import type { Loop } from '../loop.ts'
 import { refused, type Refused } from '../outcome.ts'
 import * as accounts from './accounts.ts'

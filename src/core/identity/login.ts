@@ -2,7 +2,7 @@
 // that nobody has takes as long as a wrong password.
 import { createHash } from 'node:crypto'
 import type { Config } from '../config.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../db/database.ts'
 import { refused, type Refused } from '../outcome.ts'
 import { findAccount, type Account } from './accounts.ts'
 import { isPassword, type Passwords } from './password.ts'

@@ -1,7 +1,7 @@
 // argon2id with the parameters that OWASP recommends (19 MiB, two passes). A hash takes tens of milliseconds of a core, so
 // that only as many run at once as leave room for other work, and only so many may wait.
 import { hash, verify } from '@node-rs/argon2'
-import { Overloaded } from '../batch.ts'
+import { Overloaded } from '../db/batch.ts'
 
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const AT_ONCE_MAX = 2

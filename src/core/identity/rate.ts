@@ -1,7 +1,7 @@
 // A rate limit counts in a window that begins with the first call and is judged by the database's clock, so that it holds
 // for all servers of a deployment together.
-import { batched } from '../batch.ts'
-import type { Queryable } from '../database.ts'
+import { batched } from '../db/batch.ts'
+import type { Queryable } from '../db/database.ts'
 
 // Sorted, so that two servers that count the same buckets cannot lock each other out.
 const TAKE = `

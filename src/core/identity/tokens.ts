@@ -1,5 +1,5 @@
 // A token is what a login gives: good until it expires or is given back.
-import type { Queryable } from '../database.ts'
+import type { Queryable } from '../db/database.ts'
 import { newSecret } from '../random.ts'
 import { accountFrom, type Account, type AccountRow } from './accounts.ts'
 import { hashSecret } from './secrets.ts'

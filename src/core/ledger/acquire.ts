@@ -1,11 +1,12 @@
 // acquire: pending, or processing whose lease has expired → processing, with the next attempt_id. One transition for fresh
 // and for abandoned work: whoever holds a stale copy of the job is fenced out by the number.
-import { numbersParam, textsParam } from '../array-param.ts'
+import { numbersParam, textsParam } from '../db/params.ts'
 import { refused, type Refused } from '../outcome.ts'
-import type { Pool, Queryable } from '../database.ts'
+import type { Pool, Queryable } from '../db/database.ts'
 import { inOrder, sendEffects, type Effect } from './effects.ts'
 import type { Acquired, JobState } from './job.ts'
-import { opaque, sorted } from './refusal.ts'
+import { hideFromPlanner } from '../db/sql.ts'
+import { sorted } from './refusal.ts'
 
 const RETURNED = `jobs.job_id, jobs.payload, jobs.priority, jobs.attempt_id, jobs.account_id, jobs.trace_id,
   jobs.max_attempts`
@@ -41,7 +42,7 @@ const ACQUIRE_NEXT_FROM = `
          lease_owner = $3, lease_until = clock_timestamp() + $4 * interval '1 ms'
     from (
       select ctid as address from jobs
-       where kind = $1 and finished_at is null and due_at is null and rank >= $5 and ${opaque(`state = 'pending'`)}
+       where kind = $1 and finished_at is null and due_at is null and rank >= $5 and ${hideFromPlanner(`state = 'pending'`)}
        order by rank, job_id limit $2
          for update skip locked
     ) as picked
@@ -57,7 +58,7 @@ const ACQUIRE_FRESH = `
          lease_owner = asked.owner, lease_until = clock_timestamp() + asked.lease_ms * interval '1 ms'
     from ${ASKED}
    where jobs.job_id = asked.job_id
-     and ${opaque(`jobs.state = 'pending' and coalesce(jobs.due_at <= clock_timestamp(), true)`)}
+     and ${hideFromPlanner(`jobs.state = 'pending' and coalesce(jobs.due_at <= clock_timestamp(), true)`)}
   returning ${RETURNED}, jobs.kind, jobs.lease_owner, false as abandoned`
 
 // The row is locked before it is judged: a waiter is told what refused it, not what an older snapshot said.

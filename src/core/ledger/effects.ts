@@ -1,6 +1,6 @@
 // What a door must change together with a transition (its own side table, an outbox row) travels as an effect: a
 // statement over `$1::json`, an array of rows, and this call's row. Calls that share a batch share the statement too.
-import type { Pool, Queryable, Tx } from '../database.ts'
+import type { Pool, Queryable, Tx } from '../db/database.ts'
 import { groupBy } from '../group-by.ts'
 
 export interface Effect {

@@ -2,7 +2,7 @@
 //   cancel: pending or processing → dead. Somebody with the right to do so no longer wants it.
 //   bury:   pending, or processing whose lease has expired → dead. It cannot be done: out of attempts, or unreadable. A live
 //           lease stands in the way: its holder may yet finish.
-import { storableText, type Pool, type Queryable } from '../database.ts'
+import { storableText, type Pool, type Queryable } from '../db/database.ts'
 import { ok, refused, type Ok, type Refused } from '../outcome.ts'
 import { effectsIfOk, inOrder, transit, type WithEffects } from './effects.ts'
 import type { JobState } from './job.ts'

@@ -1,6 +1,6 @@
 // fail: processing → pending after a wait, or → dead when the attempts are used up or the failure is final. The attempt
 // and its error are kept.
-import { storableText, type Pool, type Queryable } from '../database.ts'
+import { storableText, type Pool, type Queryable } from '../db/database.ts'
 import type { Refused } from '../outcome.ts'
 import { transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'

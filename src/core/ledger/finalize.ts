@@ -1,7 +1,7 @@
 // finalize: processing → done, once. Fenced by job, attempt, owner and unexpired lease. What must happen once because the
 // job finished is an effect of this call and commits with it.
-import type { Pool, Queryable, Tx } from '../database.ts'
-import { storableJson } from '../json-param.ts'
+import type { Pool, Queryable, Tx } from '../db/database.ts'
+import { storableJson } from '../db/params.ts'
 import type { Ok, Refused } from '../outcome.ts'
 import { effectsIfOk, transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'

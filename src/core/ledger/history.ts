@@ -1,6 +1,6 @@
 // The history of a job: every state change, oldest first. The job's row knows when it was submitted, when its last attempt
 // began and how it ended; the attempts before that have rows of their own. Nothing is written twice.
-import type { Queryable } from '../database.ts'
+import type { Queryable } from '../db/database.ts'
 import type { Job } from './job.ts'
 
 const SELECT_ATTEMPTS = `

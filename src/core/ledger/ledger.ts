@@ -9,8 +9,8 @@
 // Every transition is a file of this folder: its SQL locks the row, judges it, and answers with what refused it. Work may
 // run more than once, because a lease can expire while its holder still works; a result is recorded once, because only
 // the holder of the newest attempt can write it. Concurrent calls of one transition share a statement (batch.ts).
-import { batched } from '../batch.ts'
-import type { Database, Pool, Tx } from '../database.ts'
+import { batched } from '../db/batch.ts'
+import type { Database, Pool, Tx } from '../db/database.ts'
 import type { Bus, WithCommit } from '../events/bus.ts'
 import type { Loop } from '../loop.ts'
 import {
@@ -218,7 +218,7 @@ function submitting(options: LedgerOptions) {
 }
 
 /** What the holder of an attempt does. */
-function holding({ database: { hot, hasty }, ageingSec, onEffects }: LedgerOptions, ended: Ended) {
+function holding({ database: { hot, asyncCommit }, ageingSec, onEffects }: LedgerOptions, ended: Ended) {
   const told = tellingAfter(ended, onEffects)
   const acquireOne = batched({
     keyOf: jobIdOf,
@@ -232,10 +232,10 @@ function holding({ database: { hot, hasty }, ageingSec, onEffects }: LedgerOptio
     acquire: acquireOne,
     acquireMany(requests: readonly Omit<AcquireRequest, 'effects'>[]) {
       const areDifferent = new Set(requests.map(jobIdOf)).size === requests.length
-      return areDifferent ? acquire(hasty, requests) : Promise.all(requests.map(acquireOne))
+      return areDifferent ? acquire(asyncCommit, requests) : Promise.all(requests.map(acquireOne))
     },
-    acquireNext: async (request: AcquireNextRequest) => (await acquireNextFrom(hasty, null, request)).jobs,
-    acquireNextFrom: (rank: number | null, request: AcquireNextRequest) => acquireNextFrom(hasty, rank, request),
+    acquireNext: async (request: AcquireNextRequest) => (await acquireNextFrom(asyncCommit, null, request)).jobs,
+    acquireNextFrom: (rank: number | null, request: AcquireNextRequest) => acquireNextFrom(asyncCommit, rank, request),
     renew: batched({
       keyOf: jobIdOf,
       run: async (requests: RenewRequest[]) => told(requests, await renew(hot, requests), () => false),

@@ -1,5 +1,5 @@
 // Reading changes nothing and locks nothing.
-import type { Queryable } from '../database.ts'
+import type { Queryable } from '../db/database.ts'
 import type { Job, JobState } from './job.ts'
 
 const COLUMNS = `job_id, kind, state, priority, due_at, payload, result, reason, attempt_id, max_attempts, lease_owner,

@@ -4,8 +4,9 @@
 // condition that refused each is named. The two steps cannot disagree: attempts only rise, a finished job stays finished
 // and a lease that has expired cannot be renewed, so that what refused the update still refuses afterwards. (Explaining
 // from the update's own snapshot does not work: a row that another transaction was changing is judged as it was before.)
-import { numbersParam, textsParam } from '../array-param.ts'
-import type { Queryable } from '../database.ts'
+import { numbersParam, textsParam } from '../db/params.ts'
+import type { Queryable } from '../db/database.ts'
+import { hideFromPlanner } from '../db/sql.ts'
 import { ok, refused, type Ok, type Refused } from '../outcome.ts'
 import type { Held, JobState } from './job.ts'
 
@@ -17,14 +18,8 @@ export type HeldRefusal =
   | 'not_in_expected_state'
   | 'lease_lost_or_owner_mismatch'
 
-/**
- * A condition that the planner cannot look into. It would otherwise believe, on a small table, that the condition leaves
- * one row, and walk the table or a partial index for each row asked: fine that day, a hundred times too slow the next.
- */
-export const opaque = (condition: string): string => `case when ${condition} then true else false end`
-
 /** The fence: of `jobs`, for a row `asked`. */
-export const FENCE = `jobs.job_id = asked.job_id and ${opaque(`jobs.state = 'processing'
+export const FENCE = `jobs.job_id = asked.job_id and ${hideFromPlanner(`jobs.state = 'processing'
        and jobs.attempt_id = asked.held_attempt and jobs.lease_owner = asked.owner
        and jobs.lease_until > clock_timestamp()`)}`
 

@@ -1,7 +1,7 @@
 // release: processing → pending, unharmed: the holder gives the job back (a drain, an operator who steps away, work that
 // waits for other work). The attempt is kept in the history and does not count towards max_attempts. The job keeps its place
 // in the order.
-import { storableText, type Pool, type Queryable } from '../database.ts'
+import { storableText, type Pool, type Queryable } from '../db/database.ts'
 import type { Ok, Refused } from '../outcome.ts'
 import { effectsIfOk, transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'

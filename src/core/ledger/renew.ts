@@ -1,5 +1,5 @@
 // renew: the lease of a running attempt starts anew. It touches no index, so that it costs a fraction of the others.
-import type { Pool, Queryable } from '../database.ts'
+import type { Pool, Queryable } from '../db/database.ts'
 import type { Ok, Refused } from '../outcome.ts'
 import { effectsIfOk, transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'

@@ -1,7 +1,7 @@
 // repair: looks for what no hands will find by themselves. It moves nothing that a transition would move: it says which
 // jobs are abandoned (acquire takes them over, or bury ends them), and lets delayed jobs into the order when they are due.
-import type { Queryable } from '../database.ts'
-import { opaque } from './refusal.ts'
+import type { Queryable } from '../db/database.ts'
+import { hideFromPlanner } from '../db/sql.ts'
 
 // statement_timestamp(), where an index is to be read up to now: a clock that changes within the statement cannot say
 // where to stop, and the whole index would be walked.
@@ -16,7 +16,7 @@ const PROMOTE_DUE = `
 
 const PROMOTE = `
   update jobs set due_at = null
-   where job_id = any($1::uuid[]) and ${opaque('due_at is not null')}
+   where job_id = any($1::uuid[]) and ${hideFromPlanner('due_at is not null')}
   returning job_id, kind, priority`
 
 const NEXT_DUE = `

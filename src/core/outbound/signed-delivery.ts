@@ -3,7 +3,7 @@
 // a row's letter is, which key signs it, and what is kept of each attempt.
 import { authorization, webhookHeaders } from '@reeve/sdk/challenge'
 import type { Clock } from '../clock.ts'
-import { retryWaitMs } from '../hands/retry.ts'
+import { retryWaitMs } from '../retry.ts'
 import type { Delivered, Delivery, OutboxRow } from '../outbox/delivery.ts'
 import type { Refused } from '../outcome.ts'
 import { newSecret } from '../random.ts'

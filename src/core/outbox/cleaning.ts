@@ -1,7 +1,7 @@
 // Delivered rows that are kept as a log are thrown away when they are old. Rows are numbered in the order of their time, so
 // that a pass walks from the oldest to the first that is too young, a page at a time, and needs no index of its own. What is
 // pending or dead stays: somebody will deliver or replay it.
-import type { Database } from '../database.ts'
+import type { Database } from '../db/database.ts'
 import type { Loop } from '../loop.ts'
 
 const CLEAN = `

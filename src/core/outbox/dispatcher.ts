@@ -6,10 +6,10 @@
 //
 // Claiming skips what others hold (`for update skip locked`), so that any number of dispatchers may run.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { storableText, type Database, type Queryable } from '../database.ts'
+import { storableText, type Database, type Queryable } from '../db/database.ts'
 import { groupBy } from '../group-by.ts'
-import { retryWaitMs } from '../hands/retry.ts'
-import { opaque } from '../ledger/refusal.ts'
+import { retryWaitMs } from '../retry.ts'
+import { hideFromPlanner } from '../db/sql.ts'
 import { Wake, type Loop } from '../loop.ts'
 import type { Delivered, Delivery, OutboxRow, RowKey } from './delivery.ts'
 import type { OutboxMetrics } from './metrics.ts'
@@ -38,7 +38,7 @@ const SETTLE = `
          dispatched_at = case when r.status = 'delivered' then clock_timestamp() end,
          next_attempt_at = clock_timestamp() + r.wait_ms * interval '1 ms'
     from json_to_recordset($1) as r (outbox_id bigint, status text, error text, entry_id text, wait_ms bigint)
-   where outbox_events.outbox_id = r.outbox_id and ${opaque(`outbox_events.status = 'pending'`)}`
+   where outbox_events.outbox_id = r.outbox_id and ${hideFromPlanner(`outbox_events.status = 'pending'`)}`
 
 const EVERY_MS = 1000
 const CLAIM_MS = 60_000
@@ -95,7 +95,7 @@ export async function dispatchOnce(
 }
 
 /** Whoever wrote these rows has delivered them by itself. */
-export async function takeAway(on: Queryable, rows: readonly RowKey[]): Promise<void> {
+export async function deleteAnnounced(on: Queryable, rows: readonly RowKey[]): Promise<void> {
   for (const [topic, same] of groupBy(rows, (row) => row.topic)) {
     await on.query(DELETE_OF_JOBS, [topic, same.map(({ jobId }) => jobId)])
   }

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
-import type { Database } from '../database.ts'
+import type { Database } from '../db/database.ts'
 import { BATCH_TOPIC } from '../ledger/insert-jobs.ts'
 import type { Metrics } from '../metrics.ts'
 

@@ -1,5 +1,5 @@
 // What has served its time: resume tokens and keys of joins, presences of nodes that are gone, counts that are down to zero.
-import type { Pool } from '../../core/database.ts'
+import type { Pool } from '../../core/db/database.ts'
 import type { Loop } from '../../core/loop.ts'
 
 const EVERY_MS = 60_000

@@ -6,7 +6,7 @@
 // WebSocket:   GET /ws.
 // Kind:        match. Its hands are the node that runs it (node.ts), in every process that serves HTTP.
 // Loops:       cleaning, in every process that works; a node has its own.
-import { batched } from '../../core/batch.ts'
+import { batched } from '../../core/db/batch.ts'
 import type { Deps, Door } from '../../core/door.ts'
 import type { Live } from '../../core/http/metrics-route.ts'
 import { cleaningLoop } from './cleaning.ts'

@@ -1,9 +1,9 @@
 // What a callback changes, in one transaction that all share who arrive at once: the nonce is burnt, the result recorded,
 // the challenge completed by the first of them, and the audit written.
-import { batched } from '../../core/batch.ts'
-import type { Database, Tx } from '../../core/database.ts'
-import { jsonParam } from '../../core/json-param.ts'
-import { opaque } from '../../core/ledger/refusal.ts'
+import { batched } from '../../core/db/batch.ts'
+import type { Database, Tx } from '../../core/db/database.ts'
+import { jsonParam } from '../../core/db/params.ts'
+import { hideFromPlanner } from '../../core/db/sql.ts'
 import { burnNonces, IS_BURNT, nonceRows, verdictOf, type Nonce, type Verdict } from './nonces.ts'
 
 // Two callbacks of one challenge are judged one after the other: which was first decides which is final. The lock is a
@@ -36,7 +36,7 @@ const RECORD = `
        set state = 'completed', completed_at = clock_timestamp(),
            solver_job_id = coalesce(inserted.solver_job_id, challenges.solver_job_id)
       from inserted
-     where challenges.challenge_id = inserted.challenge_id and ${opaque('inserted.is_final and completed_at is null')}
+     where challenges.challenge_id = inserted.challenge_id and ${hideFromPlanner('inserted.is_final and completed_at is null')}
   ), told as materialized (
     select asked.*, case when inserted.challenge_id is not null then 'recorded'
                          when known.body_hash = asked.body_hash then 'duplicate'

@@ -1,6 +1,6 @@
 // The Challenger's tables: challenges with the answers that never leave them, and what came of each.
-import { batched } from '../../core/batch.ts'
-import type { Database, Queryable } from '../../core/database.ts'
+import { batched } from '../../core/db/batch.ts'
+import type { Database, Queryable } from '../../core/db/database.ts'
 
 const INSERT = `
   insert into challenges (challenge_id, account_id, problem, output_spec, constraints, validation_rule, answer,

@@ -1,7 +1,7 @@
 // POST /challenges: a challenge with its answer and its rule, which stay here.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import { SECURED } from '../../core/http/docs.ts'
 import { accountOf, requireRole } from '../../core/http/guard.ts'
 import { hashBody, idempotencyConflict, idempotencyOf } from '../../core/http/idempotency.ts'

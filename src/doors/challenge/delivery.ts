@@ -1,6 +1,6 @@
 // The signed requests of this door, in either direction: what a row of the outbox says, and what is kept of each attempt.
 // How they leave is core/outbound/signed-delivery.ts.
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { OutboundAnswer } from '../../core/outbound/outbound.ts'
 import {
   signedDeliveries as deliveries,

@@ -1,8 +1,8 @@
 // Nonces: judged with their timestamps, burnt, and thrown away when their timestamps could no longer pass. Burning is an
 // insert that another one in the way turns into nothing: two servers cannot both burn the same nonce. It is part of the
 // statement that does the request's work, so that a nonce is burnt exactly when its request was answered.
-import { batched } from '../../core/batch.ts'
-import type { Database, Queryable } from '../../core/database.ts'
+import { batched } from '../../core/db/batch.ts'
+import type { Database, Queryable } from '../../core/db/database.ts'
 import type { Loop } from '../../core/loop.ts'
 
 /**

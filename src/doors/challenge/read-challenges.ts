@@ -1,7 +1,7 @@
 // GET /challenges and GET /challenges/{id}: one's own, with what came of them.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import { SECURED } from '../../core/http/docs.ts'
 import { accountOf, requireRole } from '../../core/http/guard.ts'
 import type { Identity } from '../../core/identity/identity.ts'

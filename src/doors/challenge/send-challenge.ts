@@ -2,7 +2,7 @@
 // outbox, so that it survives us and is tried again; what came of each attempt is listed with the challenge.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { storableText } from '../../core/database.ts'
+import { storableText } from '../../core/db/database.ts'
 import type { Deps } from '../../core/door.ts'
 import { SECURED } from '../../core/http/docs.ts'
 import { accountOf, requireRole } from '../../core/http/guard.ts'

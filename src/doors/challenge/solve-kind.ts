@@ -1,6 +1,6 @@
 // The kind `solve`: the work behind POST /solve. Whatever comes of it, an answer, a problem that has none, or a job that
 // died, is told to the Challenger: the callback is queued in the transaction that ends the job.
-import { JobFailed, type Kind } from '../../core/hands/kind.ts'
+import { JobFailed, type Kind } from '../../core/executor/kind.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
 import { CALLBACK_TOPIC } from './delivery.ts'
 import { constraintsOf } from './constraints.ts'

@@ -1,5 +1,5 @@
 // Accepting a challenge to solve: nonce, request and job in one statement, shared by all that arrive at once.
-import { batched } from '../../core/batch.ts'
+import { batched } from '../../core/db/batch.ts'
 import type { Ledger } from '../../core/ledger/ledger.ts'
 import { newJobId } from '../../core/random.ts'
 import type { Constraints } from './constraints.ts'

@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Clock } from '../../core/clock.ts'
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Ledger } from '../../core/ledger/ledger.ts'
 import { CALLBACK_TOPIC } from './delivery.ts'
 import { SOLVE_KIND } from './solve-store.ts'

@@ -1,6 +1,6 @@
 // The trail: who saw, claimed, revealed, solved, stole what and when, written by the transaction that did it. How long a
 // task had waited or been held is read from the task as it was, so that a line goes before the change that it is about.
-import type { Queryable } from '../../core/database.ts'
+import type { Queryable } from '../../core/db/database.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
 
 export const AUDIT = `

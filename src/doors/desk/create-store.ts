@@ -1,7 +1,7 @@
 // Creating a task: its row and its job in one transaction. Asked for again by the same creator while it is open, it is the
 // same task, one attempt more, with the higher of the two priorities.
 import { createHash } from 'node:crypto'
-import type { Tx } from '../../core/database.ts'
+import type { Tx } from '../../core/db/database.ts'
 import { sendEffects } from '../../core/ledger/effects.ts'
 import type { Idempotency } from '../../core/ledger/submit.ts'
 import { newJobId } from '../../core/random.ts'

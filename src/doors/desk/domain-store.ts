@@ -1,6 +1,6 @@
 // The list of domains that the owner of this deployment is authorised to automate. It is asked at every task and at every
 // request of the frame; nothing is cached, so that a domain that was taken off is off.
-import type { Database, Queryable } from '../../core/database.ts'
+import type { Database, Queryable } from '../../core/db/database.ts'
 import { AUDIT } from './audit.ts'
 import { entriesFor, isReserved } from './domain.ts'
 

@@ -1,7 +1,7 @@
 // The end of a task: an operator's word (solved, unsolvable) is the result of its job, and time or an admin buries it. What
 // the door keeps of it (the sealed solution, the session, the line of the trail, the events) commits with that.
 import type { Effect } from '../../core/ledger/effects.ts'
-import { opaque } from '../../core/ledger/refusal.ts'
+import { hideFromPlanner } from '../../core/db/sql.ts'
 import { auditEffect, type Action } from './audit.ts'
 import { afterCommit, eventEffects, type Desk } from './desk.ts'
 import { told, type DeskEvent } from './events.ts'
@@ -22,7 +22,7 @@ const END = `
            updated_at = clock_timestamp()
       from json_to_recordset($1) as r (job_id uuid, status text, operator text, solver_result text,
            expires_at timestamptz, error text)
-     where captcha_task.job_id = r.job_id and ${opaque('captcha_task.ended_at is null')}
+     where captcha_task.job_id = r.job_id and ${hideFromPlanner('captcha_task.ended_at is null')}
     returning captcha_task.uuid
   )
   delete from captcha_cookie using ended where captcha_cookie.uuid = ended.uuid`

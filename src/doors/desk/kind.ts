@@ -1,7 +1,7 @@
 // The kind of job that a task is. Its hands are people: nothing runs it here. An admin may cancel or replay the job as any
 // other, and the task goes along.
 import type { Effect } from '../../core/ledger/effects.ts'
-import type { Kind } from '../../core/hands/kind.ts'
+import type { Kind } from '../../core/executor/kind.ts'
 import { parseJobId, type Job } from '../../core/ledger/job.ts'
 import { auditEffect } from './audit.ts'
 import { eventEffects, type Desk } from './desk.ts'

@@ -1,6 +1,6 @@
 // Numbers of the whole desk. Those of one operator are for admins (operators.ts): a label must be of few values.
 import { Counter, Gauge, Histogram } from 'prom-client'
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { STATUS } from './task.ts'
 

@@ -1,6 +1,6 @@
 // The whole picture at once: for a Redis that was empty, flushed or away.
 import type { Redis } from 'ioredis'
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import { scoreOf, type MirrorKeys } from './mirror-keys.ts'
 import { liveSessions } from './session-store.ts'
 import { STATUS } from './task.ts'

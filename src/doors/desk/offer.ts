@@ -1,5 +1,5 @@
 // What the desk does for other doors: a `captcha` problem of theirs becomes a question to a person. The answer is a text.
-import type { Begun, Offer, WorkOutcome, WorkRequest } from '../../core/offers.ts'
+import type { Begun, Offer, WorkOutcome, WorkRequest } from '../../core/capabilities.ts'
 import { hashBody } from '../../core/http/idempotency.ts'
 import { HttpProblem } from '../../core/http/problem.ts'
 import { auditEffect } from './audit.ts'

@@ -1,7 +1,7 @@
 // How the operators are doing, from the trail: how soon they claim, how long they take, what they give back or let lapse,
 // and how often a solution of theirs was reported as bad.
 import { Type, type Static } from 'typebox'
-import type { Queryable } from '../../core/database.ts'
+import type { Queryable } from '../../core/db/database.ts'
 
 // Times are rounded, not cast: a lock that is renewed again and again is held for more milliseconds than an integer holds.
 const NUMBERS = `

@@ -1,6 +1,6 @@
 // How long things are kept: solutions, screenshots and pictures of tasks that ended a while ago are thrown away; the task
 // and its trail stay.
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { FileStore } from '../../core/files/file-store.ts'
 import { previewKey } from './preview-store.ts'
 

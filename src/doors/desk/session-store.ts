@@ -1,8 +1,8 @@
 // Sessions: what a solution left behind for its domain, until it expires. They belong to the creator of the task, and to the
 // proxy and the user agent they were made with.
 import { createHash } from 'node:crypto'
-import { batched } from '../../core/batch.ts'
-import type { Database, Queryable } from '../../core/database.ts'
+import { batched } from '../../core/db/batch.ts'
+import type { Database, Queryable } from '../../core/db/database.ts'
 import { groupBy } from '../../core/group-by.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
 import type { Sealer } from './seal.ts'

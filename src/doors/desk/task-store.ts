@@ -1,6 +1,6 @@
 // Reading tasks. Those who wait are answered in crowds, so that reads of one task share a query.
-import { batched } from '../../core/batch.ts'
-import type { Database, Queryable } from '../../core/database.ts'
+import { batched } from '../../core/db/batch.ts'
+import type { Database, Queryable } from '../../core/db/database.ts'
 import { parseJobId } from '../../core/ledger/job.ts'
 import { COLUMNS, OPEN_STATUSES, STATUS, type TaskRow, type TaskStatus, type WholeTaskRow } from './task.ts'
 

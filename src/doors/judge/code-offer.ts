@@ -2,7 +2,7 @@
 // its verdict is the answer.
 import type { Deps } from '../../core/door.ts'
 import { hashBody } from '../../core/http/idempotency.ts'
-import type { Offer } from '../../core/offers.ts'
+import type { Offer } from '../../core/capabilities.ts'
 import { checkSubmission, type CheckDeps } from './check-submission.ts'
 import { problem } from './errors.ts'
 import { effectsOfDeath } from './judge-kind.ts'

@@ -3,7 +3,7 @@
 // there is none left, the verdict is SE, with the reason.
 import type { Logger } from 'pino'
 import type { Events } from '../../core/events/events.ts'
-import { JobFailed, type Done, type Kind, type RunContext } from '../../core/hands/kind.ts'
+import { JobFailed, type Done, type Kind, type RunContext } from '../../core/executor/kind.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
 import type { Acquired } from '../../core/ledger/job.ts'
 import { newSecret } from '../../core/random.ts'

@@ -1,6 +1,6 @@
 // Which languages can be judged now. Every process that judges says what it has, and says it again; what it has not said
 // for a while is forgotten. Where nobody judges at the moment, every language of the table is taken, and waits.
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Loop } from '../../core/loop.ts'
 
 const SAY = `

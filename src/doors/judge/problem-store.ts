@@ -1,4 +1,4 @@
-import type { Database, Queryable } from '../../core/database.ts'
+import type { Database, Queryable } from '../../core/db/database.ts'
 import type { ProblemAbout } from './problem-about.ts'
 
 // Whether the row is new is what xmax tells: an update has one.

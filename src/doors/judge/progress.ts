@@ -1,7 +1,7 @@
 // What those who watch a submission are told. Tests are gathered for a moment and written to the event log together; the
 // last of them go out with the verdict, in the transaction that records it. A submission that is judged at once costs no
 // write of its own.
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Events } from '../../core/events/events.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
 import type { JudgeResult, TestLine } from './result.ts'

@@ -1,5 +1,5 @@
 // The rows that lists of submissions are made of. They change with the job: each change is an effect of its transition.
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
 import type { JudgeResult } from './result.ts'
 import type { Verdict } from './verdict.ts'

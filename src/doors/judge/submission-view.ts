@@ -1,6 +1,6 @@
 // A submission as its owner sees it, in the contract's words: PENDING, DISPATCHED, RUNNING, FINISHED.
 import { Type } from 'typebox'
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Job } from '../../core/ledger/job.ts'
 import { payloadFrom } from './payload.ts'
 import { resultFrom } from './result.ts'

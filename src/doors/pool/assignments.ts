@@ -1,7 +1,7 @@
 // An assignment is an attempt at a ledger job that a worker holds. It is made by an acquire, and the row that names worker
 // and nonce commits with that; it is kept by renewing, and over when the ledger says so.
-import type { Database, Queryable } from '../../core/database.ts'
-import { isDataError } from '../../core/database.ts'
+import type { Database, Queryable } from '../../core/db/database.ts'
+import { isDataError } from '../../core/db/database.ts'
 import type { AcquireRefusal } from '../../core/ledger/acquire.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
 import type { Held } from '../../core/ledger/job.ts'

@@ -1,5 +1,5 @@
 // Banning a worker takes away what it holds, and its word in every quorum that is not decided yet.
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import { ok, refused, type Ok, type Refused } from '../../core/outcome.ts'
 import type { Assignments } from './assignments.ts'
 import { leaseOwner } from './presence.ts'

@@ -1,7 +1,7 @@
 // A client that named a callback_url is told how its job ended: signed as the challenge door signs, with a secret of the
 // client's own, and tried as often.
 import { createHmac } from 'node:crypto'
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
 import {
   signedDeliveries,

@@ -1,5 +1,5 @@
 // Adding, listing and retiring canaries.
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Ledger } from '../../core/ledger/ledger.ts'
 import { refused, type Refused } from '../../core/outcome.ts'
 import type { Coordinator } from './coordinator.ts'

@@ -1,6 +1,6 @@
 // Canaries wait in line like any job, so that one is given out in the same way and in the same time. One of each is kept
 // waiting: when it is taken, the next is submitted.
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Bus } from '../../core/events/bus.ts'
 import type { Ledger } from '../../core/ledger/ledger.ts'
 import { PRIORITY_DEFAULT } from '../../core/ledger/submit.ts'

@@ -1,5 +1,5 @@
 // What could be given now: the lanes in which something waits, and the first of each.
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import { moment } from './moment.ts'
 
 // From one lane to the next, without looking at what is in between.

@@ -1,6 +1,6 @@
 // The coordinator: everything behind the routes, wired together. It knows no HTTP: a simulation drives it as the routes do.
-import { cancelJob, Kinds } from '../../core/hands/endings.ts'
-import type { Kind } from '../../core/hands/kind.ts'
+import { cancelJob, Kinds } from '../../core/executor/endings.ts'
+import type { Kind } from '../../core/executor/kind.ts'
 import type { Deps } from '../../core/door.ts'
 import type { Loop } from '../../core/loop.ts'
 import { openAssignments } from './assignments.ts'

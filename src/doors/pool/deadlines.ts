@@ -1,5 +1,5 @@
 // Jobs that were not done in time are ended: nobody waits for them any more.
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Loop } from '../../core/loop.ts'
 import { TIMED_OUT } from './kinds.ts'
 

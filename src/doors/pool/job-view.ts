@@ -1,5 +1,5 @@
 // A job as its client sees it.
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Job } from '../../core/ledger/job.ts'
 import type { Ledger } from '../../core/ledger/ledger.ts'
 import { statusOfDeath } from './kinds.ts'

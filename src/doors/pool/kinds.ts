@@ -1,7 +1,7 @@
 // What becomes of a pool job that ends without a result, and of one that is tried again.
 import type { Effect } from '../../core/ledger/effects.ts'
 import type { Job } from '../../core/ledger/job.ts'
-import type { Kind } from '../../core/hands/kind.ts'
+import type { Kind } from '../../core/executor/kind.ts'
 import { ATTEMPTS_EXHAUSTED } from '../../core/upkeep.ts'
 import { callbackBody, type Callbacks } from './callbacks.ts'
 import { payloadOf, POOL_KIND, QUORUM_KIND, type PoolPayload } from './payload.ts'

@@ -3,7 +3,7 @@
 // remembers those it has met.
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '@reeve/sdk'
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import { isObject, type Requirements } from './requirements.ts'
 
 const FIND_OR_INSERT = `

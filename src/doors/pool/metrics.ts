@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client'
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Metrics } from '../../core/metrics.ts'
 
 const COUNT_TASKS = `

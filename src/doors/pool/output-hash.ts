@@ -1,7 +1,7 @@
 // The hash of an output, as it should have been signed. Making megabytes of JSON canonical takes a good part of a second:
 // such a text is handed to a thread, and others are served meanwhile.
 import { once } from 'node:events'
-import { Overloaded } from '../../core/batch.ts'
+import { Overloaded } from '../../core/db/batch.ts'
 import { besideAs, startThread } from '../../core/start-thread.ts'
 import { hashOf, type Hashed } from './hash-thread.ts'
 

@@ -1,7 +1,7 @@
 // A sign of life: a heartbeat, or a poll. It says who the worker is, and what it was given last. A worker that waits in a
 // long poll is alive as long as its connection stands: all of those are touched together, now and then.
-import { batched } from '../../core/batch.ts'
-import type { Database } from '../../core/database.ts'
+import { batched } from '../../core/db/batch.ts'
+import type { Database } from '../../core/db/database.ts'
 import { moment } from './moment.ts'
 import type { TrackRecord } from './reputation.ts'
 import { isObject, type Profile } from './requirements.ts'

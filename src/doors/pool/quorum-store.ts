@@ -1,6 +1,6 @@
 // A replicated job and what its replicas have brought so far, in one snapshot.
-import { batched } from '../../core/batch.ts'
-import type { Database, Queryable } from '../../core/database.ts'
+import { batched } from '../../core/db/batch.ts'
+import type { Database, Queryable } from '../../core/db/database.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
 import type { JobEnd } from './callbacks.ts'
 import { moment } from './moment.ts'

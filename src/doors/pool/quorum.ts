@@ -3,8 +3,8 @@
 // what follows: make the replicas that are missing, or end the job with what enough of them agree on. It is done right after
 // the touch, and by a loop for whoever died in between. Doing it twice changes nothing: the ledger ends a job once.
 import type { Logger } from 'pino'
-import { batched } from '../../core/batch.ts'
-import type { Database } from '../../core/database.ts'
+import { batched } from '../../core/db/batch.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Job } from '../../core/ledger/job.ts'
 import type { Ledger } from '../../core/ledger/ledger.ts'
 import type { Loop } from '../../core/loop.ts'

@@ -3,7 +3,7 @@
 // that. A delivery that is repeated appends nothing: an assignment has one receipt.
 import { canonicalJson } from '@reeve/sdk'
 import { FIRST_PREVIOUS, sha256Hex, signText, type PrivateKey, type ReceiptBody } from '@reeve/sdk/pool'
-import type { Database, Tx } from '../../core/database.ts'
+import type { Database, Tx } from '../../core/db/database.ts'
 import type { Delivery, OutboxRow } from '../../core/outbox/delivery.ts'
 import { moment } from './moment.ts'
 import { isObject } from './requirements.ts'

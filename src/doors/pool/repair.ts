@@ -1,7 +1,7 @@
 // Puts right what the line of tasks says too much or too little of. The ledger is asked, never overruled.
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { AcquireRefusal } from '../../core/ledger/acquire.ts'
-import { buryJob, type Kinds } from '../../core/hands/endings.ts'
+import { buryJob, type Kinds } from '../../core/executor/endings.ts'
 import type { Ledger } from '../../core/ledger/ledger.ts'
 import type { Loop } from '../../core/loop.ts'
 import { assertNever } from '../../core/outcome.ts'

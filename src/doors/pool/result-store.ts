@@ -1,6 +1,6 @@
 // What is read before a result is judged, and what is written when it was accepted.
-import { batched } from '../../core/batch.ts'
-import type { Database } from '../../core/database.ts'
+import { batched } from '../../core/db/batch.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
 import { moment } from './moment.ts'
 import { RECEIPT_TOPIC } from './receipt-chain.ts'

@@ -1,6 +1,6 @@
 // What this deployment signs with: made by whichever process starts first, kept in the database, and the same for all.
 import { generateKey, parsePrivateKey, type PrivateKey } from '@reeve/sdk/pool'
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import { newSecret } from '../../core/random.ts'
 
 const INSERT = `

@@ -1,5 +1,5 @@
 // A worker's standing: all of it for admins, and for its owner what does not tell which of its jobs were canaries.
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { CanaryStock } from './canary-stock.ts'
 import { moment } from './moment.ts'
 import { isTrusted, scoreOf, type Standing, type TrackRecord } from './reputation.ts'

@@ -1,6 +1,6 @@
 // A worker hands in what it made of an assignment. The order of the checks is the contract's; the last word is the ledger's.
 import { isSignedBy, decodeBase64url, PUBLIC_KEY_BYTES, SIGNATURE_BYTES, signedText } from '@reeve/sdk/pool'
-import { isConflict } from '../../core/database.ts'
+import { isConflict } from '../../core/db/database.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
 import type { Held } from '../../core/ledger/job.ts'
 import type { Ledger } from '../../core/ledger/ledger.ts'

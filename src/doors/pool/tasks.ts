@@ -1,7 +1,7 @@
 // What waits for a worker, as the ledger's jobs stand in a line. A row is added with the job's submit and taken away with
 // its end; between them it says who was given the job, so that others look elsewhere. Whether that worker still holds it
 // is the ledger's to say: a row that says too much or too little costs a refused acquire, and is put right.
-import type { Queryable } from '../../core/database.ts'
+import type { Queryable } from '../../core/db/database.ts'
 import type { Effect } from '../../core/ledger/effects.ts'
 
 const INSERT_TASKS = `

@@ -1,6 +1,6 @@
 // GET /v1/jobs/{id}/why: which rule keeps a job waiting, in words, with numbers.
 import { Type } from 'typebox'
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import type { Coordinator } from './coordinator.ts'
 import { statusOf, type ClientJob } from './job-view.ts'
 import { requirementsOf } from './payload.ts'

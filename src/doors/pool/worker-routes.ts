@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { memberTexts } from '@reeve/sdk'
 import { Type } from 'typebox'
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/db/database.ts'
 import { refusals } from '../../core/http/detail.ts'
 import { SECURED } from '../../core/http/docs.ts'
 import { accountOf, requireRole } from '../../core/http/guard.ts'

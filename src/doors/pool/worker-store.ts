@@ -1,5 +1,5 @@
 // Workers as their owners registered them.
-import type { Database, Queryable } from '../../core/database.ts'
+import type { Database, Queryable } from '../../core/db/database.ts'
 import { refused, type Refused } from '../../core/outcome.ts'
 import { moment } from './moment.ts'
 import { rawOrNull, type Raw } from './raw.ts'

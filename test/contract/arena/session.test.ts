@@ -249,8 +249,8 @@ describe('arena: a session', { concurrency: 3 }, () => {
     })
     const { annLine, sessionId } = await matched(t, url)
     const eve = await player(url, 'eve')
-    const hasty = await Promise.all(Array.from({ length: 8 }, () => connect(t, url, eve)))
-    for (const line of hasty) {
+    const hurried = await Promise.all(Array.from({ length: 8 }, () => connect(t, url, eve)))
+    for (const line of hurried) {
       line.send('session.watch', { sessionId })
       line.socket.terminate()
     }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Overloaded } from '../../../src/core/batch.ts'
+import { Overloaded } from '../../../src/core/db/batch.ts'
 import { problemFrom } from '../../../src/core/http/errors.ts'
-import { wordsByPath, type Words } from '../../../src/core/http/words.ts'
+import { formatByPath, type ErrorFormat } from '../../../src/core/http/error-format.ts'
 
 const failing = (message: string, code?: string) =>
   Object.assign(new Error(message), code === undefined ? {} : { code })
@@ -26,9 +26,9 @@ describe('problems', () => {
   })
 
   test('the longest path that fits has the word', () => {
-    const words = (paths: string[]): Words => ({ paths, errorBody: () => ({ paths }), validationStatus: 400 })
+    const words = (paths: string[]): ErrorFormat => ({ paths, errorBody: () => ({ paths }), validationStatus: 400 })
     const [api, desk, exact, other] = [words(['/api/']), words(['/api/v1/captcha/']), words(['/ws']), words([])]
-    const of = wordsByPath([api, desk, exact], other)
+    const of = formatByPath([api, desk, exact], other)
 
     assert.equal(of('/api/x?y=/api/v1/captcha/'), api)
     assert.equal(of('/api/v1/captcha/tasks'), desk)

@@ -8,13 +8,13 @@ import { parseConfig } from '../../../src/core/config.ts'
 import type { Deps, Door, Opened } from '../../../src/core/door.ts'
 import { openEngine } from '../../../src/core/engine.ts'
 import { openFolderStore } from '../../../src/core/files/folder-store.ts'
-import type { Kind } from '../../../src/core/hands/kind.ts'
+import type { Kind } from '../../../src/core/executor/kind.ts'
 import { openHttp } from '../../../src/core/http/server.ts'
 import { openIdentity } from '../../../src/core/identity/identity.ts'
 import type { Role } from '../../../src/core/identity/role.ts'
 import { openLog } from '../../../src/core/log.ts'
 import { openMetrics } from '../../../src/core/metrics.ts'
-import { Offers } from '../../../src/core/offers.ts'
+import { Capabilities } from '../../../src/core/capabilities.ts'
 import { atEnd } from '../../support/cleanup.ts'
 import { testDatabase } from '../../support/database.ts'
 import { temporaryFolder } from '../../support/servers.ts'
@@ -58,7 +58,7 @@ export async function setup(t: TestContext, options: SetupOptions = {}) {
     metrics,
     log,
     clock: systemClock,
-    offers: new Offers(),
+    offers: new Capabilities(),
   }
   const http = await openHttp({
     ...deps,

@@ -2,7 +2,7 @@
 // this node attaches by itself when a player comes back or somebody wants to watch. From then on every line it sends for
 // the session is passed on as it is. Mail may be lost: a session of which nothing is heard is looked up in the database.
 import type { Logger } from 'pino'
-import type { Pool } from '../../../core/database.ts'
+import type { Pool } from '../../../core/db/database.ts'
 import type { Loop } from '../../../core/loop.ts'
 import type { Client } from '../engine/audience.ts'
 import { textFrame } from '../engine/frame.ts'

@@ -7,7 +7,7 @@ import type { Loop } from '../../../core/loop.ts'
 import type { Session } from '../engine/session.ts'
 import type { Sessions } from '../engine/sessions.ts'
 import type { MatchStore, Snapshot } from './match-store.ts'
-import type { Pool } from '../../../core/database.ts'
+import type { Pool } from '../../../core/db/database.ts'
 import { readResult } from './record-result.ts'
 import { invitation, type Runner } from './runner.ts'
 

@@ -1,6 +1,6 @@
 // Running matches, as they are on disk: the row that pairing wrote, with the last snapshot in it.
-import { batched } from '../../../core/batch.ts'
-import type { Pool } from '../../../core/database.ts'
+import { batched } from '../../../core/db/batch.ts'
+import type { Pool } from '../../../core/db/database.ts'
 import type { Match, Mode, Participant } from '../match.ts'
 
 const COLUMNS = `m.match_id, m.mode, m.participants, m.ticks, m.tick_interval_ms, m.created_at, m.node, m.tick, m.inputs,

@@ -16,8 +16,8 @@
 // out: whoever takes it over, this node included, tries again.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseError } from 'pg'
-import { isConflict, isLostConnection, type Pool } from '../../../core/database.ts'
-import { retryWaitMs } from '../../../core/hands/retry.ts'
+import { isConflict, isLostConnection, type Pool } from '../../../core/db/database.ts'
+import { retryWaitMs } from '../../../core/retry.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import type { Held } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'

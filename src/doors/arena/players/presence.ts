@@ -2,8 +2,8 @@
 //
 // A player who connects while being paired must hear of the match. Here the presence is committed first and the seat is read
 // afterwards; there the seat is committed first and presences are read afterwards. So one of the two sees the other.
-import { batched } from '../../../core/batch.ts'
-import type { Pool } from '../../../core/database.ts'
+import { batched } from '../../../core/db/batch.ts'
+import type { Pool } from '../../../core/db/database.ts'
 import { hashSecret } from '../../../core/identity/secrets.ts'
 import type { Mode } from '../match.ts'
 

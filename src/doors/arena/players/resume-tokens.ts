@@ -1,7 +1,7 @@
 // A resume token lets a player back into the running match. It is good once: using it deletes it and makes the next one, in
 // one statement, so that of two who use it at the same moment one gets through. Somebody else's is not even burnt.
-import { batched } from '../../../core/batch.ts'
-import type { Pool } from '../../../core/database.ts'
+import { batched } from '../../../core/db/batch.ts'
+import type { Pool } from '../../../core/db/database.ts'
 import { hashSecret } from '../../../core/identity/secrets.ts'
 import { newSecret } from '../../../core/random.ts'
 

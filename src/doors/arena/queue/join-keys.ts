@@ -1,7 +1,7 @@
 // Idempotency-Key at the queue: a join that is repeated because its answer was lost is answered as the first time, also when
 // the player has been matched meanwhile. (Without a key it is told that it is in the queue already.) The key is written
 // with the seat, in one statement.
-import type { Queryable } from '../../../core/database.ts'
+import type { Queryable } from '../../../core/db/database.ts'
 import { idempotencyConflict } from '../../../core/http/idempotency.ts'
 import type { Idempotency } from '../../../core/ledger/submit.ts'
 

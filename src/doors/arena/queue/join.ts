@@ -1,7 +1,7 @@
 // POST /api/queue/join and POST /api/queue/cancel.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/db/database.ts'
 import { SECURED } from '../../../core/http/docs.ts'
 import { Failure, Success } from '../../../core/http/envelope.ts'
 import { accountOf, requireAccount } from '../../../core/http/guard.ts'

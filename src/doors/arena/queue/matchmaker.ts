@@ -1,6 +1,6 @@
 // Keeps the queue moving: pairs whoever waits, hands the matches to the nodes that shall run them, and tells those whose time
 // is over. Every node does this; the database sees to it that each player is paired once.
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/db/database.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { Wake, type Loop } from '../../../core/loop.ts'
 import { Alarm } from '../engine/alarm.ts'

@@ -1,7 +1,7 @@
 // Pairing: players who wait become matches. One transaction takes them out of the queue, writes the matches and submits their
 // jobs; only then is anyone told. One pass at a time over all nodes (an advisory lock), so that the order of coming holds
 // however many nodes there are; a pass takes up to a thousand pairs, and while one is under way joins and cancels go on.
-import type { Database, Pool, Tx } from '../../../core/database.ts'
+import type { Database, Pool, Tx } from '../../../core/db/database.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { newJobId } from '../../../core/random.ts'
 import { MATCH_KIND, MODES, type Match, type Mode, type Participant } from '../match.ts'

@@ -1,8 +1,8 @@
 // The queue. A seat is taken, given back, or lost to time; pairing.ts turns two of them into a match. Each of these changes
 // the one row that a player can have, so that of all that happen at the same moment one wins and the others are told.
-import { batched } from '../../../core/batch.ts'
-import type { Pool } from '../../../core/database.ts'
-import { opaque } from '../../../core/ledger/refusal.ts'
+import { batched } from '../../../core/db/batch.ts'
+import type { Pool } from '../../../core/db/database.ts'
+import { hideFromPlanner } from '../../../core/db/sql.ts'
 import type { Idempotency } from '../../../core/ledger/submit.ts'
 import type { Mode } from '../match.ts'
 
@@ -31,7 +31,7 @@ const TAKE = `
 const GIVE_BACK = `
   delete from seats
    using json_to_recordset($1) as r (user_id bigint)
-   where seats.user_id = r.user_id and ${opaque('seats.match_id is null and seats.expires_at > clock_timestamp()')}
+   where seats.user_id = r.user_id and ${hideFromPlanner('seats.match_id is null and seats.expires_at > clock_timestamp()')}
   returning seats.user_id`
 
 const EXPIRE = `

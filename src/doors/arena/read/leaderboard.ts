@@ -8,8 +8,8 @@
 // All three see one snapshot, in one statement, so that the ranks are exact.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { batched } from '../../../core/batch.ts'
-import type { Pool } from '../../../core/database.ts'
+import { batched } from '../../../core/db/batch.ts'
+import type { Pool } from '../../../core/db/database.ts'
 import { Failure, Success } from '../../../core/http/envelope.ts'
 import { envelope, problem } from '../errors.ts'
 

@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { REPLAY_FORMAT } from '@reeve/sdk/arena-replay'
 import { Type } from 'typebox'
-import type { Pool } from '../../../core/database.ts'
+import type { Pool } from '../../../core/db/database.ts'
 import { SECURED } from '../../../core/http/docs.ts'
 import { Failure } from '../../../core/http/envelope.ts'
 import { accountOf, requireAccount } from '../../../core/http/guard.ts'

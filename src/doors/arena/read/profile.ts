@@ -1,7 +1,7 @@
 // GET /api/profile, and GET /api/profile/ratings: what each match did to a rating, newest first.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Pool } from '../../../core/database.ts'
+import type { Pool } from '../../../core/db/database.ts'
 import { SECURED } from '../../../core/http/docs.ts'
 import { Success } from '../../../core/http/envelope.ts'
 import { accountOf, requireAccount } from '../../../core/http/guard.ts'

@@ -1,12 +1,12 @@
 // Problems that another door of this server solves: a person at the desk (`captcha`), the judge's sandbox (`code`). The
 // work is a job of that door. Ours does not hold a slot while it waits, which may be for hours: it is given back, and woken
 // when the other one has ended. Which job it waits for is written down with that, so that whoever comes next knows.
-import type { Database } from '../../../core/database.ts'
-import type { Waiting } from '../../../core/hands/kind.ts'
+import type { Database } from '../../../core/db/database.ts'
+import type { Waiting } from '../../../core/executor/kind.ts'
 import { isEnded } from '../../../core/ledger/ended.ts'
 import type { Acquired } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
-import type { Offer, Offers } from '../../../core/offers.ts'
+import type { Offer, Capabilities } from '../../../core/capabilities.ts'
 import type { Constraints } from '../constraints.ts'
 import type { Fields } from '../signed.ts'
 import type { Solution } from './solution.ts'
@@ -29,7 +29,7 @@ const LOOK_AGAIN_MS = { min: 5000, max: 600_000 }
 export interface ElsewhereDeps {
   database: Database
   ledger: Ledger
-  offers: Offers
+  offers: Capabilities
   /** For a problem with no limit of its own. */
   waitMsMax: number
 }

@@ -1,5 +1,5 @@
 // One problem, one answer: by its type, within its constraints. Answers are strings.
-import type { Waiting } from '../../../core/hands/kind.ts'
+import type { Waiting } from '../../../core/executor/kind.ts'
 import type { Acquired } from '../../../core/ledger/job.ts'
 import { WALL_MS_MAX, type Bound, type Threads } from '../bounded/threads.ts'
 import type { Task } from '../bounded/task.ts'

@@ -1,7 +1,7 @@
 // What a proxied page wants the browser to keep is kept here, sealed, for as long as the task is open: it goes with the
 // page's further requests, and is proposed to the operator. The browser never gets it. (RFC 6265, as far as a page that one
 // person looks at needs it.)
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/db/database.ts'
 import type { Sealer } from '../seal.ts'
 import type { Cookie } from '../solution.ts'
 

@@ -1,0 +1,203 @@
+// Three pools on one database. The cold one serves ordinary queries and transactions of a door. The hot one serves the
+// ledger's batched statements: their plans must not change with what the planner believes of the tables, because a
+// statement prepared on an empty table and kept for a day would scan a million rows. The async-commit one is like it, but its
+// commits do not wait for the disk: for what may be forgotten when the database crashes.
+import { Client, DatabaseError, Pool as PgPool, type PoolClient } from 'pg'
+import { Unstorable } from './params.ts'
+
+const HOT_PLANS = [
+  'plan_cache_mode=force_generic_plan',
+  'enable_hashjoin=off',
+  'enable_mergejoin=off',
+  'enable_seqscan=off',
+]
+const COLD_CONNECTIONS_MAX = 10
+const HOT_CONNECTIONS_MAX = 10
+const ASYNC_COMMIT_CONNECTIONS_MAX = 2
+const CONNECT_TIMEOUT_MS = 30_000 // also for a turn in the pool: a machine that stands still for seconds fails nobody
+const IDLE_IN_TRANSACTION_MS = 60_000
+
+export type Row = Record<string, unknown>
+
+/** Something that runs one statement at a time: a pool, or the connection of a transaction. */
+export interface Queryable {
+  query<R extends object = Row>(sql: string, params?: readonly unknown[]): Promise<R[]>
+}
+
+/** A queryable inside `begin … commit`. */
+export interface Tx extends Queryable {
+  readonly inTransaction: true
+  /** Runs in its turn, and nobody waits for its answer: if it fails, the transaction does. */
+  send(sql: string, params?: readonly unknown[]): void
+  /** Several statements at once, with no parameters: a migration. */
+  script(sql: string): Promise<void>
+}
+
+export interface Pool extends Queryable {
+  /** One connection for several statements, each of which commits by itself: they are done in the order they are sent. */
+  inTurn<T>(work: (on: Queryable) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+}
+
+export interface Database extends Pool {
+  readonly hot: Pool
+  readonly asyncCommit: Pool
+  /** A connection outside the pools, for LISTEN. The caller ends it. */
+  connect(): Promise<Client>
+  close(): Promise<void>
+}
+
+export type Connection = string | { host: string; port: number; user: string; database: string }
+
+export function openDatabase(connection: Connection, onError: (error: Error) => void): Database {
+  const base = typeof connection === 'string' ? { connectionString: connection } : connection
+  const common = {
+    ...base,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    keepAlive: true,
+  }
+  const pooled = { ...common, pipeline: true } // a statement is sent without waiting for the answer to the one before
+  const cold = new PgPool({ ...pooled, application_name: 'reeve', max: COLD_CONNECTIONS_MAX })
+  const hot = new PgPool({
+    ...pooled,
+    application_name: 'reeve hot',
+    min: 1, // after a quiet time nobody has to wait for a connection
+    max: HOT_CONNECTIONS_MAX,
+    options: optionsOf(HOT_PLANS),
+  })
+  const asyncCommit = new PgPool({
+    ...pooled,
+    application_name: 'reeve async',
+    min: 1,
+    max: ASYNC_COMMIT_CONNECTIONS_MAX,
+    options: optionsOf([...HOT_PLANS, 'synchronous_commit=off']),
+  })
+  const pools = [cold, hot, asyncCommit]
+  let closing = false
+  const onBroken = (error: Error) => {
+    Reflect.deleteProperty(error, 'client') // which the pool hangs on it: kilobytes of internals in a line of the log
+    if (!closing) onError(error)
+  }
+  for (const pool of pools) {
+    pool.on('error', onBroken) // an idle connection that breaks: the next query opens another
+    pool.on('connect', (client) => client.on('error', ignore))
+  }
+
+  return {
+    ...poolOf(cold),
+    hot: poolOf(hot),
+    asyncCommit: poolOf(asyncCommit),
+    async connect() {
+      const client = new Client({ ...common, application_name: 'reeve listen' })
+      client.on('error', onBroken)
+      await client.connect()
+      return client
+    },
+    async close() {
+      closing = true
+      await Promise.all(pools.map((pool) => pool.end()))
+    },
+  }
+}
+
+const optionsOf = (settings: readonly string[]): string => settings.map((setting) => `-c ${setting}`).join(' ')
+
+function poolOf(pool: PgPool): Pool {
+  return {
+    query: (sql, params) => run(pool, sql, params),
+    async inTurn(work) {
+      const client = await pool.connect()
+      try {
+        return await work({ query: (sql, params) => run(client, sql, params) })
+      } finally {
+        client.release() // a broken one the pool knows by itself
+      }
+    },
+    async transaction(work) {
+      const client = await pool.connect()
+      const sent: Promise<unknown>[] = []
+      const send = (answer: Promise<unknown>) => {
+        answer.catch(ignore) // it is looked at in the end
+        sent.push(answer)
+      }
+      try {
+        send(client.query('begin'))
+        const result = await work({
+          inTransaction: true,
+          query: (sql, params) => run(client, sql, params),
+          send: (sql, params) => send(run(client, sql, params)),
+          script: async (sql) => void (await client.query(sql)),
+        })
+        // After a statement that failed, this is a rollback.
+        await Promise.all([...sent, client.query('commit')])
+        client.release()
+        return result
+      } catch (error) {
+        const first = (await Promise.allSettled(sent)).find((answer) => answer.status === 'rejected')
+        await abandon(client)
+        throw first?.reason ?? error // what came after it only says that the transaction is aborted
+      }
+    },
+  }
+}
+
+/**
+ * A connection that breaks rejects its statement, or the next one. As an event that nobody hears it would end the process; and
+ * it may come with the same bytes as the connection itself, before whoever asked for it could listen.
+ */
+const ignore = () => {}
+
+/** A connection that cannot even roll back is thrown away. */
+async function abandon(client: PoolClient) {
+  try {
+    await client.query('rollback')
+    client.release()
+  } catch (error) {
+    client.release(error instanceof Error ? error : true)
+  }
+}
+
+// Statements are constants, so the map is as large as the program. A named statement is parsed once per connection.
+const names = new Map<string, string>()
+
+function nameOf(sql: string): string {
+  const known = names.get(sql)
+  if (known !== undefined) return known
+  const name = `reeve_${names.size}`
+  names.set(sql, name)
+  return name
+}
+
+async function run<R extends object>(client: PgPool | PoolClient, sql: string, params: readonly unknown[] = []) {
+  const { rows } = await client.query<R>({ name: nameOf(sql), text: sql, values: [...params] })
+  return rows
+}
+
+/** The five-character code of an error that PostgreSQL raised, or null for anything else (a lost connection). */
+export const sqlState = (error: unknown): string | null =>
+  error instanceof DatabaseError && error.code !== undefined ? error.code : null
+
+/** PostgreSQL refused a value (out of range, a broken constraint). */
+export const isRefusedValue = (error: unknown): error is DatabaseError => /^(22|23)/.test(sqlState(error) ?? '')
+
+/** The statement's own data is at fault: the same data will fail again. */
+export const isDataError = (error: unknown): boolean => isRefusedValue(error) || error instanceof Unstorable
+
+/** Another transaction was in the way: the same statement may work the next time. */
+export const isConflict = (error: unknown): boolean => /^(40001|40P01|55P03)$/.test(sqlState(error) ?? '')
+
+const LOST_STATES = /^(08|57P0|53300)/
+const LOST_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'])
+const LOST_WORDS =
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|connect ENOENT)/
+
+/** The database, or another server that we stand on, is away: whether the statement was done is not known. */
+export const isLostConnection = (error: unknown): boolean =>
+  LOST_STATES.test(sqlState(error) ?? '') ||
+  (error instanceof Error && 'code' in error && typeof error.code === 'string' && LOST_CODES.has(error.code)) ||
+  (error instanceof Error && LOST_WORDS.test(error.message)) // `pg` has no codes for these
+
+/** A text for people, cut and cleaned so that a column can hold it: no NUL, no half of a character. */
+export const storableText = (text: string, charsMax: number): string =>
+  text.slice(0, charsMax).toWellFormed().replaceAll('\0', '')

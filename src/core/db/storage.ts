@@ -1,0 +1,89 @@
+// Where the database is: the one that the settings name, or the embedded one in the data folder.
+import type { Logger } from 'pino'
+import { databaseUrl, type Config } from '../config.ts'
+import { openDatabase, type Connection, type Database } from './database.ts'
+import { lockDataDir } from '../embedded/lock.ts'
+import { findRunning, startEmbedded } from '../embedded/server.ts'
+import { StartError } from '../start-error.ts'
+
+const POSTGRES_MIN = 15
+
+export interface Storage {
+  database: Database
+  /** For people: no password in it. */
+  about: string
+  /** Resolves with a sentence if the database server of this process dies under it. */
+  lost: Promise<string>
+  close(): Promise<void>
+}
+
+const never = new Promise<never>(() => {})
+
+/** For a server: the embedded database is its own, from start to stop. */
+export async function openStorage(config: Config, log: Logger): Promise<Storage> {
+  const url = databaseUrl(config)
+  if (url !== null) return openUrl(url, log)
+
+  const lock = await lockDataDir(config.REEVE_DATA_DIR)
+  try {
+    const server = await startEmbedded({ dataDir: config.REEVE_DATA_DIR, log: (line) => log.info(line) })
+    const database = await openChecked(server.connection, config.REEVE_DATA_DIR, log)
+    return {
+      database,
+      about: 'PostgreSQL, embedded in the data folder',
+      lost: server.exited.then(({ expected }) =>
+        expected ? never : `The embedded database stopped by itself: see ${config.REEVE_DATA_DIR}/postgres.log.`,
+      ),
+      async close() {
+        await database.close()
+        await server.stop()
+        await lock.release()
+      },
+    }
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+/** For a command: the embedded database of a running server if there is one, otherwise started for the moment. */
+export async function joinStorage(config: Config, log: Logger): Promise<Storage> {
+  if (databaseUrl(config) !== null) return openStorage(config, log)
+  const running = await findRunning(config.REEVE_DATA_DIR)
+  if (running === null) return openStorage(config, log)
+
+  const database = await openChecked(running, config.REEVE_DATA_DIR, log)
+  return { database, about: 'the running server', lost: never, close: () => database.close() }
+}
+
+async function openUrl(url: string, log: Logger): Promise<Storage> {
+  const about = withoutPassword(url)
+  const database = await openChecked(url, about, log)
+  return { database, about: `PostgreSQL at ${about}`, lost: never, close: () => database.close() }
+}
+
+async function openChecked(connection: Connection, about: string, log: Logger): Promise<Database> {
+  const database = openDatabase(connection, (error) => log.warn({ err: error }, 'a database connection broke'))
+  try {
+    const [row] = await database.query<{ version: string }>(`select current_setting('server_version_num') as version`)
+    const version = Math.floor(Number(row?.version) / 10_000)
+    if (version >= POSTGRES_MIN) return database
+    throw new StartError(`The database at ${about} is PostgreSQL ${version}; Reeve needs ${POSTGRES_MIN} or newer.`)
+  } catch (error) {
+    await database.close()
+    if (error instanceof StartError) throw error
+    const why = error instanceof Error && error.message !== '' ? error.message : 'no answer'
+    throw new StartError(
+      `Cannot use the database at ${about}: ${why}. Check DATABASE_URL, or leave it empty for the embedded one.`,
+    )
+  }
+}
+
+function withoutPassword(url: string): string {
+  try {
+    const { host, pathname } = new URL(url)
+    return `${host}${pathname}`
+  } catch {
+    throw new StartError('DATABASE_URL is not a URL: expected postgres://user:password@host:5432/database.')
+  }
+}

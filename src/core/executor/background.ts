@@ -1,0 +1,75 @@
+// All that runs beside the listeners of a process: hands for every kind that can be done here, and every loop.
+import { setMaxListeners } from 'node:events'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { Engine } from '../engine.ts'
+import { runLoop, type Loop } from '../loop.ts'
+import { openExecutor, type Hands, type ExecutorOptions } from './executor.ts'
+import type { Kind } from './kind.ts'
+
+export interface BackgroundDeps {
+  config: Config
+  engine: Engine
+  /** Done here. Empty in a process that only serves. */
+  kinds: readonly Kind[]
+  loops: readonly Loop[]
+  log: Logger
+  onStep?: ExecutorOptions['onStep']
+}
+
+export interface Background {
+  start(): void
+  /** Hands first, while the loops still run: what is in flight may need them. */
+  stop(): Promise<void>
+}
+
+export function openBackground({ config, engine, kinds, loops, log, onStep }: BackgroundDeps): Background {
+  const stopping = new AbortController()
+  setMaxListeners(0, stopping.signal) // every loop listens
+  const running: Promise<void>[] = []
+  const runnable = kinds.filter((kind) => kind.run !== undefined)
+  const hands = runnable.map((kind) => ({
+    kind,
+    hands: openExecutor({
+      kind,
+      slots: kind.slots ?? config.WORK_CONCURRENCY,
+      ledger: engine.ledger,
+      feed: engine.feed,
+      leaseMs: config.JOB_LEASE_SEC * 1000,
+      heartbeatMs: config.JOB_HEARTBEAT_SEC * 1000,
+      retry: { baseMs: config.JOB_RETRY_BASE_MS, maxMs: config.JOB_RETRY_MAX_MS },
+      metrics: engine.executorMetrics,
+      log,
+      onStep,
+    }),
+  }))
+  const preparing: Promise<void>[] = []
+  let isStopping = false
+  const startExecutor = async ({ name, prepare }: Kind, hands: Hands) => {
+    try {
+      if (prepare !== undefined) await prepare()
+      if (!isStopping) hands.start()
+    } catch (error) {
+      log.error({ err: error, kind: name }, 'jobs of this kind are not done by this process')
+    }
+  }
+  const feedLoops = engine.feed.loops(runnable.map((kind) => kind.name))
+
+  return {
+    start() {
+      for (const loop of [...loops, ...feedLoops]) {
+        running.push(
+          runLoop(loop, stopping.signal, (error) => log.error({ err: error, loop: loop.name }, 'loop failed')),
+        )
+      }
+      for (const one of hands) preparing.push(startExecutor(one.kind, one.hands))
+    },
+    async stop() {
+      isStopping = true
+      await Promise.all(preparing)
+      await Promise.all(hands.map((one) => one.hands.drain(config.DRAIN_TIMEOUT_SEC * 1000)))
+      stopping.abort()
+      await Promise.all(running)
+    },
+  }
+}

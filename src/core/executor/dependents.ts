@@ -1,0 +1,52 @@
+// Jobs that were given back because they wait for other jobs. Whoever gave one back listens for the end that it waits for,
+// and lets it in at once. This is only to be quick: if the process dies, the job is due by itself a while later.
+import { setMaxListeners } from 'node:events'
+import type { Logger } from 'pino'
+import type { Feed } from '../feed/feed.ts'
+import { isEnded } from '../ledger/ended.ts'
+import type { Acquired } from '../ledger/job.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Waiting } from './kind.ts'
+
+const LISTENING_MAX = 10_000
+
+export interface Dependents {
+  /** After the commit that gave the job back: an end that came before it is not missed. */
+  listen(job: Acquired, waiting: Waiting): void
+  close(): Promise<void>
+}
+
+export interface DependentsDeps {
+  ledger: Ledger
+  feed: Feed
+  log: Logger
+}
+
+export function openDependents({ ledger, feed, log }: DependentsDeps): Dependents {
+  const closing = new AbortController()
+  setMaxListeners(0, closing.signal) // every one of them listens
+  const listening = new Set<Promise<void>>()
+
+  const listen = async ({ jobId, traceId }: Acquired, { waitsFor, lookAgainMs }: Waiting) => {
+    try {
+      const other = await ledger.awaitEnd(waitsFor, { timeoutMs: lookAgainMs, signal: closing.signal })
+      if (!isEnded(other)) return
+      const ready = await ledger.promote([jobId])
+      if (ready.length > 0) await feed.announce(ready)
+    } catch (error) {
+      log.warn({ err: error, job_id: jobId, trace_id: traceId }, 'could not wake a job that waits for another')
+    }
+  }
+
+  return {
+    listen(job, waiting) {
+      if (listening.size >= LISTENING_MAX) return
+      const one = listen(job, waiting).finally(() => listening.delete(one))
+      listening.add(one)
+    },
+    async close() {
+      closing.abort()
+      await Promise.all(listening)
+    },
+  }
+}

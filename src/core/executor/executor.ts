@@ -1,0 +1,174 @@
+// Hands take jobs of one kind from the feed, work on them, and hand in what came of it. They keep the leases of all they
+// hold with one statement every third of a lease. A lease that is lost aborts the work, and its result is thrown away.
+//
+//   take ──► run ──► finalize ──► acknowledge
+//             ├─ throws ─► fail (again later, or dead) ─► acknowledge
+//             └─ waits for another job ─► release (until that one has ended) ─► acknowledge
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runLoop, Wake } from '../loop.ts'
+import type { Feed, Taken } from '../feed/feed.ts'
+import type { Acquired } from '../ledger/job.ts'
+import { handIn, runAttempt, type AttemptDeps } from './attempt.ts'
+import { Interruption } from './interruption.ts'
+import { openDependents } from './dependents.ts'
+
+/** Where a process can die. Tests kill it there; otherwise nobody listens. */
+export type Step = 'acquired' | 'worked' | 'finalized' | 'acknowledged'
+
+export interface ExecutorOptions extends Omit<AttemptDeps, 'onWaiting'> {
+  slots: number
+  feed: Feed
+  leaseMs: number
+  heartbeatMs: number
+  onStep?: ((step: Step, job: Acquired) => Promise<void>) | undefined
+}
+
+export interface Hands {
+  start(): void
+  /** Takes nothing more, waits for the work in flight, and gives back what is not done when the time is up. */
+  drain(timeoutMs: number): Promise<void>
+}
+
+interface InFlight {
+  job: Acquired
+  interruption: Interruption
+  /** When, by this process's own clock, the lease is over unless it is renewed before. */
+  leasedUntil: number
+  acknowledge(): Promise<void>
+}
+
+const TAKE_ERROR_PAUSE_MS = 1000
+const TAKE_MAX = 500 // not all slots at once: while some are handed in, others are taken
+const DRAIN_LOOK_MS = 50
+const HEARTBEAT_LOOKS = 4 // how often per heartbeat it is looked which leases are due: short work is never renewed
+
+export function openExecutor(options: ExecutorOptions): Hands {
+  const { kind, slots, feed, leaseMs, heartbeatMs, log } = options
+  const stopping = new AbortController()
+  const ending = new AbortController()
+  const inFlight = new Map<string, InFlight>()
+  const slotFree = new Wake()
+  const dependents = openDependents(options)
+  const deps: AttemptDeps = { ...options, onWaiting: dependents.listen }
+  let taking = Promise.resolve()
+  let beating = Promise.resolve()
+
+  const takeLoop = async () => {
+    while (!stopping.signal.aborted) {
+      const limit = Math.min(TAKE_MAX, slots - inFlight.size)
+      if (limit <= 0) {
+        await slotFree.wait(heartbeatMs, stopping.signal)
+        continue
+      }
+      try {
+        const taken = await feed.take({ kind: kind.name, limit, signal: stopping.signal })
+        for (const one of taken) void hold(one)
+      } catch (error) {
+        log.error({ err: error, kind: kind.name }, 'could not take jobs')
+        await sleep(TAKE_ERROR_PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => {})
+      }
+    }
+  }
+
+  const hold = async ({ job, acknowledge }: Taken) => {
+    const mine = { job, interruption: new Interruption(log), leasedUntil: performance.now() + leaseMs, acknowledge }
+    inFlight.set(job.jobId, mine)
+    await work(mine, deps, options.onStep)
+    if (inFlight.get(job.jobId) === mine) inFlight.delete(job.jobId)
+    slotFree.ring()
+  }
+
+  const heartbeat = {
+    name: `keep the leases of ${kind.name}`,
+    everyMs: heartbeatMs / HEARTBEAT_LOOKS,
+    runOnce: async () => {
+      const due = [...inFlight.values()].filter((held) => held.leasedUntil - performance.now() <= leaseMs - heartbeatMs)
+      await renewAll(due, options, (held) => inFlight.get(held.job.jobId) === held)
+      return false
+    },
+  }
+
+  return {
+    start() {
+      taking = takeLoop()
+      beating = runLoop(heartbeat, ending.signal, (error) => log.error({ err: error }, 'heartbeat failed'))
+    },
+    async drain(timeoutMs) {
+      stopping.abort()
+      await taking // what its last take brought is in flight now, too
+      const deadline = performance.now() + timeoutMs
+      while (inFlight.size > 0 && performance.now() < deadline) await sleep(DRAIN_LOOK_MS)
+      await Promise.all([...inFlight.values()].map((held) => giveBack(held, options)))
+      await dependents.close()
+      ending.abort()
+      await beating
+    },
+  }
+}
+
+/** One attempt, from its acquire to its acknowledge. It never rejects. */
+async function work(
+  { job, interruption, acknowledge }: InFlight,
+  deps: AttemptDeps,
+  onStep: ExecutorOptions['onStep'],
+): Promise<void> {
+  const { log } = deps
+  try {
+    if (onStep !== undefined) await onStep('acquired', job)
+    const outcome = await runAttempt(deps, job, interruption)
+    if (onStep !== undefined) await onStep('worked', job)
+    if (!(await handIn(deps, job, outcome, interruption))) return
+    if (onStep !== undefined) await onStep('finalized', job)
+    await acknowledge()
+    if (onStep !== undefined) await onStep('acknowledged', job)
+  } catch (error) {
+    log.error({ err: error, job_id: job.jobId, attempt_id: job.attemptId, trace_id: job.traceId }, 'attempt left open')
+  }
+}
+
+/** A renewal that the ledger refuses, or that cannot reach it before the lease is over, ends the work. */
+async function renewAll(
+  held: readonly InFlight[],
+  options: ExecutorOptions,
+  isStillHeld: (held: InFlight) => boolean,
+): Promise<void> {
+  const { ledger, leaseMs, heartbeatMs, metrics, log } = options
+  const asked = performance.now()
+  await Promise.all(
+    held.map(async (one) => {
+      const { jobId, attemptId, owner, traceId } = one.job
+      const lose = (reason: string) => {
+        metrics.heartbeats.inc({ status: 'lost', reason })
+        log.warn({ job_id: jobId, attempt_id: attemptId, trace_id: traceId, reason }, 'lease lost')
+        one.interruption.abort()
+      }
+      try {
+        const answer = await ledger.renew({ jobId, attemptId, owner, leaseMs })
+        if (!isStillHeld(one)) return // it ended meanwhile, and the answer says no more than that
+        if (!answer.ok) return lose(answer.code)
+        one.leasedUntil = asked + leaseMs
+        metrics.heartbeats.inc({ status: 'ok', reason: '' })
+      } catch (error) {
+        metrics.heartbeats.inc({ status: 'error', reason: 'db_error_heartbeat' })
+        log.error({ err: error, job_id: jobId, attempt_id: attemptId }, 'could not renew a lease')
+        if (one.leasedUntil <= performance.now() + heartbeatMs) lose('db_error_heartbeat')
+      }
+    }),
+  )
+}
+
+/** The time to drain is up: stop the work and let somebody else have the job at once. */
+async function giveBack(
+  { job, interruption, acknowledge }: InFlight,
+  { ledger, feed, log }: ExecutorOptions,
+): Promise<void> {
+  interruption.abort()
+  try {
+    const answer = await ledger.release({ jobId: job.jobId, attemptId: job.attemptId, owner: job.owner })
+    if (!answer.ok) return
+    await feed.announce([{ jobId: job.jobId, kind: job.kind, priority: job.priority }])
+    await acknowledge()
+  } catch (error) {
+    log.error({ err: error, job_id: job.jobId, attempt_id: job.attemptId }, 'could not give a job back')
+  }
+}

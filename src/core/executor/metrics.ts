@@ -1,0 +1,76 @@
+import { Counter, Gauge, Histogram } from 'prom-client'
+import type { Metrics } from '../metrics.ts'
+
+const LATENCY_MS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000]
+
+export type ExecutorMetrics = ReturnType<typeof openExecutorMetrics>
+
+/** The names are the judge contract's, and serve every kind of job. */
+export function openExecutorMetrics(registry: Metrics) {
+  const registers = [registry]
+  return {
+    claims: new Counter({
+      name: 'worker_claim_total',
+      help: 'Attempts to acquire a job, by outcome.',
+      labelNames: ['status', 'reason'],
+      registers,
+    }),
+    heartbeats: new Counter({
+      name: 'worker_lease_heartbeat_total',
+      help: 'Renewals of a lease, by outcome.',
+      labelNames: ['status', 'reason'],
+      registers,
+    }),
+    stale: new Counter({
+      name: 'worker_stale_attempt_total',
+      help: 'Results refused because a newer attempt owns the job.',
+      registers,
+    }),
+    finalizes: new Counter({
+      name: 'worker_finalize_total',
+      help: 'Results handed in, by outcome.',
+      labelNames: ['status'],
+      registers,
+    }),
+    finalizeRejections: new Counter({
+      name: 'worker_finalize_rejected_total',
+      help: 'Results that the ledger refused, by reason.',
+      labelNames: ['reason'],
+      registers,
+    }),
+    finalizeErrors: new Counter({
+      name: 'worker_finalize_errors_total',
+      help: 'Results that could not be handed in because the database failed.',
+      registers,
+    }),
+    finalizeLatency: new Histogram({
+      name: 'worker_finalize_latency_ms',
+      help: 'From the end of the work to its commit.',
+      buckets: LATENCY_MS,
+      registers,
+    }),
+    reclaims: new Counter({
+      name: 'worker_reclaim_total',
+      help: 'Attempts to take over abandoned work, by outcome.',
+      labelNames: ['status', 'reason'],
+      registers,
+    }),
+    reclaimLatency: new Histogram({
+      name: 'worker_reclaim_latency_ms',
+      help: 'One pass of taking over abandoned work.',
+      buckets: LATENCY_MS,
+      registers,
+    }),
+    reclaimsInFlight: new Gauge({
+      name: 'worker_reclaim_inflight',
+      help: 'Jobs taken over and not yet ended.',
+      registers,
+    }),
+    failures: new Counter({
+      name: 'worker_failures_total',
+      help: 'Attempts that failed, by kind and by what became of the job.',
+      labelNames: ['kind', 'outcome'],
+      registers,
+    }),
+  }
+}

@@ -1,0 +1,121 @@
+// From an entry to a job. An entry is only a hint: the ledger decides who gets the job, and what it refuses decides what
+// becomes of the entry.
+//
+//   acquired                       → to the hands, which acknowledge once the attempt has ended
+//   already_finished, unknown_job  → acknowledged: nobody needs it any more
+//   lease_still_valid              → left: its holder may die, and then this entry is what brings the job back
+//   not_due, exhausted             → left, and looked at again when it has lain for a lease; meanwhile the ledger announces
+//                                    the one when it is due and buries the other
+//   a field is missing             → the job ends, unless somebody works on it; the entry goes with it
+//   the database failed            → kept in this process, and asked again before anything else is read
+import type { AcquireAnswer } from '../../ledger/acquire.ts'
+import type { Acquired } from '../../ledger/job.ts'
+import { assertNever } from '../../outcome.ts'
+import type { Taken } from '../feed.ts'
+import type { Announcer } from './announcer.ts'
+import type { Entry } from './entry.ts'
+import type { RedisFeedOptions } from './options.ts'
+
+export interface AcquireDeps {
+  options: RedisFeedOptions
+  kind: string
+  announcer: Announcer
+  acknowledge(entry: Entry): Promise<void>
+}
+
+/** All that can be read in one statement; then each on its own: an entry that fails must not cost the others their leases. */
+export async function acquireEntries(
+  deps: AcquireDeps,
+  entries: readonly Entry[],
+): Promise<{ taken: Taken[]; failed: Entry[]; error: unknown }> {
+  const failed: Entry[] = []
+  let error: unknown
+  const answerOf = await ask(deps, entries).catch((problem: unknown) => {
+    error = problem
+    return null
+  })
+  const taken = await Promise.all(
+    entries.map(async (entry) => {
+      try {
+        const answer = answerOf?.get(entry)
+        if (!isReadable(entry)) return await endBroken(deps, entry)
+        if (answer === undefined) throw error
+        return await settle(deps, entry, answer)
+      } catch (problem) {
+        count(deps, entry, 'error', 'db_error')
+        failed.push(entry)
+        error = problem
+        return null
+      }
+    }),
+  )
+  return { taken: taken.filter((one) => one !== null), failed, error }
+}
+
+type Readable = Entry & { jobId: string }
+
+const isReadable = (entry: Entry): entry is Readable => entry.jobId !== null && !entry.broken
+
+async function ask({ options }: AcquireDeps, entries: readonly Entry[]): Promise<Map<Entry, AcquireAnswer>> {
+  const { ledger, owner, leaseMs } = options
+  const readable = entries.filter(isReadable)
+  if (readable.length === 0) return new Map()
+  const answers = await ledger().acquireMany(readable.map(({ jobId }) => ({ jobId, owner, leaseMs })))
+  return new Map(answers.flatMap((answer, index) => (readable[index] === undefined ? [] : [[readable[index], answer]])))
+}
+
+/** Null: nothing to be done for this entry. */
+async function settle(deps: AcquireDeps, entry: Entry, answer: AcquireAnswer): Promise<Taken | null> {
+  const { kind, acknowledge } = deps
+  count(deps, entry, answer.ok ? 'ok' : 'rejected', answer.ok ? '' : answer.code)
+  if (answer.ok) {
+    if (answer.job.kind === kind) return { job: answer.job, acknowledge: () => acknowledge(entry) }
+    await sendHome(deps, entry, answer.job)
+    return null
+  }
+  switch (answer.code) {
+    case 'already_finished':
+    case 'unknown_job':
+      await acknowledge(entry)
+      return null
+    case 'lease_still_valid':
+    case 'not_due':
+    case 'exhausted':
+      return null
+    default:
+      return assertNever(answer.code)
+  }
+}
+
+type ClaimStatus = 'ok' | 'rejected' | 'error'
+
+function count({ options: { metrics } }: AcquireDeps, entry: Entry, status: ClaimStatus, reason: string): void {
+  const counter = entry.reclaimed ? metrics.reclaims : metrics.claims
+  counter.inc({ status, reason })
+}
+
+async function endBroken(deps: AcquireDeps, entry: Entry): Promise<null> {
+  const { ledger, bury, log } = deps.options
+  const { jobId, id } = entry
+  const reason = 'missing_field'
+  if (jobId !== null) {
+    const answer = await (bury === undefined ? ledger().bury({ jobId, reason }) : bury(jobId, reason))
+    if (!answer.ok && answer.code === 'lease_still_valid') {
+      count(deps, entry, 'rejected', answer.code)
+      return null
+    }
+  }
+  count(deps, entry, 'rejected', reason)
+  log.warn({ job_id: jobId, entry_id: id, reason }, 'unreadable entry')
+  await deps.acknowledge(entry)
+  return null
+}
+
+/** Another kind's job, in this stream by somebody's mistake: these hands cannot do it. */
+async function sendHome({ options, announcer, acknowledge }: AcquireDeps, entry: Entry, job: Acquired): Promise<void> {
+  const { jobId, attemptId, owner, kind } = job
+  options.log.warn({ job_id: jobId, attempt_id: attemptId, entry_id: entry.id, kind }, 'entry in another kind’s stream')
+  await options.ledger().release({ jobId, attemptId, owner })
+  await announcer.announce([job])
+  await acknowledge(entry)
+}

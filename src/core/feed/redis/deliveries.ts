@@ -1,0 +1,39 @@
+// The outbox's rows that announce jobs: one for each job, and one for many.
+import { Type } from 'typebox'
+import { Check } from 'typebox/value'
+import { BATCH_TOPIC } from '../../ledger/insert-jobs.ts'
+import type { Delivered, Delivery, OutboxRow } from '../../outbox/delivery.ts'
+import type { Announcer } from './announcer.ts'
+
+const ROWS_MAX = 1000
+const DELIVERY = { keeps: false, claimMs: 5000, retry: { baseMs: 250, maxMs: 5000 }, attemptsMax: null }
+const JobIds = Type.Array(Type.String())
+
+/** Whatever becomes of a job that has hands, its entry or the repair loop sees to it. */
+const NOTHING_TO_SAY: Delivered = { ok: true }
+const NO_JOB: Delivered = { ok: false, error: 'The row names no job.', final: true }
+
+export function feedDeliveries(announcer: Announcer): Delivery[] {
+  const deliverOwn = async (rows: readonly OutboxRow[], signal: AbortSignal): Promise<Delivered[]> => {
+    const jobIds = rows.flatMap(({ jobId }) => jobId ?? [])
+    const answerOf = await announcer.deliver(jobIds, signal)
+    return rows.map(({ jobId }) => (jobId === null ? NO_JOB : (answerOf.get(jobId) ?? NOTHING_TO_SAY)))
+  }
+
+  /** All of a row's jobs, or the row stays: those that are in a stream by then are not announced twice. */
+  const deliverBatch = async ({ payload }: OutboxRow, signal: AbortSignal): Promise<Delivered> => {
+    if (!Check(JobIds, payload)) return NO_JOB
+    const answers = await announcer.deliver(payload, signal)
+    return [...answers.values()].find((answer) => !answer.ok) ?? NOTHING_TO_SAY
+  }
+
+  return [
+    { ...DELIVERY, topic: 'feed', rowsMax: ROWS_MAX, deliver: deliverOwn },
+    {
+      ...DELIVERY,
+      topic: BATCH_TOPIC,
+      rowsMax: 1, // a row is a batch already
+      deliver: async (rows, signal) => Promise.all(rows.map((row) => deliverBatch(row, signal))),
+    },
+  ]
+}

@@ -1,0 +1,13 @@
+import { jitter } from './random.ts'
+
+export interface RetryPolicy {
+  baseMs: number
+  maxMs: number
+}
+
+const SPREAD = 0.15
+
+/** Doubles with each attempt, up to a limit, spread so that what failed together does not come back together. */
+export function retryWaitMs(attemptId: number, { baseMs, maxMs }: RetryPolicy): number {
+  return Math.min(maxMs, jitter(baseMs * 2 ** Math.min(attemptId - 1, 30), SPREAD))
+}

@@ -1,0 +1,297 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, test } from 'node:test'
+import { JobFailed } from '../../src/core/executor/kind.ts'
+import { note, notes } from '../ledger/dump.ts'
+import { endlessWork, first, gatedWork, setupExecutor } from './setup.ts'
+
+describe('hands at work', () => {
+  test('a job is taken, done, recorded with its effects, and acknowledged after that', async (t) => {
+    const { ledger, database, said, start, submit } = await setupExecutor(t)
+    const jobId = await submit({ payload: 20 })
+    const acknowledged = once(said, 'acknowledged')
+    const order: string[] = []
+    said.on('finalized', () => order.push('finalized')).on('acknowledged', () => order.push('acknowledged'))
+
+    start(async (job) => ({ result: [job.payload, job.attemptId, job.owner], effects: [note(jobId)] }))
+    await acknowledged
+
+    const job = await ledger.get(jobId)
+    assert.deepEqual([job?.state, job?.result], ['done', [20, 1, 'hands']])
+    assert.deepEqual(await notes(database), [jobId])
+    assert.deepEqual(order, ['finalized', 'acknowledged'])
+  })
+
+  test('no more jobs are in work than there are slots, and a free slot is filled at once', async (t) => {
+    const { said, start, submit } = await setupExecutor(t)
+    for (let n = 0; n < 12; n += 1) await submit()
+    const done = first(said, 'acknowledged', 12)
+    let inWork = 0
+    let most = 0
+
+    start(
+      async () => {
+        inWork += 1
+        most = Math.max(most, inWork)
+        await new Promise((resolve) => setImmediate(resolve))
+        inWork -= 1
+        return { result: 1 }
+      },
+      { slots: 3 },
+    )
+    await done
+
+    assert.equal(most, 3)
+  })
+
+  test('the lease is renewed while the work goes on', async (t) => {
+    const { ledger, said, start, submit } = await setupExecutor(t)
+    const renewals = first(said, 'renewed', 3)
+    const { run, began, open } = gatedWork()
+    start(run)
+    const jobId = await submit()
+    await began
+    const before = await ledger.get(jobId)
+
+    const answers = await renewals
+    const during = await ledger.get(jobId)
+    const finalized = once(said, 'finalized')
+    open()
+    await finalized
+
+    assert.deepEqual(answers, [{ ok: true }, { ok: true }, { ok: true }])
+    assert((during?.leaseUntil ?? 0) > (before?.leaseUntil ?? 0))
+    assert.equal((await ledger.get(jobId))?.result, 'late')
+  })
+})
+
+describe('a lease that is lost', () => {
+  test('aborts the work, whose result is not recorded nor its entry acknowledged', async (t) => {
+    const { ledger, said, start, submit, expireLease, acquire } = await setupExecutor(t)
+    said.on('finalized', () => assert.fail('handed in')).on('failed', () => assert.fail('handed in'))
+    said.on('acknowledged', () => assert.fail('acknowledged'))
+    const { run, began, ended } = endlessWork()
+    const hands = start(run)
+    const jobId = await submit()
+    await began
+
+    await expireLease(jobId)
+    const other = await acquire(jobId, 'other')
+    await ended
+    await hands.drain(5000)
+
+    assert.equal(other.attemptId, 2)
+    const job = await ledger.get(jobId)
+    assert.deepEqual([job?.state, job?.leaseOwner, job?.result], ['processing', 'other', null])
+  })
+
+  test('a job that is cancelled is aborted at the next heartbeat', async (t) => {
+    const { ledger, start, submit } = await setupExecutor(t)
+    const { run, began, ended } = endlessWork()
+    start(run)
+    const jobId = await submit()
+    await began
+
+    await ledger.cancel({ jobId, reason: 'unwanted' })
+    await ended
+
+    assert.equal((await ledger.get(jobId))?.reason, 'unwanted')
+  })
+
+  test('renewals that cannot reach the ledger abort the work before the lease is over', async (t) => {
+    const { ledger, start, submit } = await setupExecutor(t)
+    const { run, began, ended } = endlessWork()
+    const unreachable = { ...ledger, renew: () => Promise.reject(new Error('connection refused')) }
+    start(run, { ledger: unreachable })
+    const jobId = await submit()
+    await began
+
+    await ended
+
+    assert.deepEqual(await ledger.acquire({ jobId, owner: 'other', leaseMs: 1 }), {
+      ok: false,
+      code: 'lease_still_valid',
+    })
+  })
+
+  test('a result that comes too late for its lease is refused, and the entry stays with the feed', async (t) => {
+    const { ledger, said, start, submit, expireLease, metrics } = await setupExecutor(t)
+    said.on('acknowledged', () => assert.fail('acknowledged'))
+    const { run, began, open } = gatedWork()
+    const hands = start(run, { heartbeatMs: 60_000 })
+    const jobId = await submit()
+    await began
+    await expireLease(jobId)
+    const finalized = once(said, 'finalized')
+
+    open()
+
+    assert.deepEqual(await finalized, [{ ok: false, code: 'lease_lost_or_owner_mismatch' }])
+    await hands.drain(5000)
+    assert.equal((await ledger.get(jobId))?.state, 'processing')
+    const { values } = await metrics.finalizeRejections.get()
+    assert.deepEqual(
+      values.map(({ labels, value }) => [labels.reason, value]),
+      [['lease_lost_or_owner_mismatch', 1]],
+    )
+  })
+})
+
+describe('work that fails', () => {
+  test('is tried again after a wait that grows, and is dead after the last attempt', async (t) => {
+    const { ledger, database, said, start, submit, ring } = await setupExecutor(t)
+    const waits: number[] = []
+    said.on('failed', (_, request: { retryMs: number }) => waits.push(request.retryMs))
+    const jobId = await submit({ maxAttempts: 3 })
+    const answers: unknown[] = []
+
+    start(async () => {
+      throw new JobFailed('no luck')
+    })
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      answers.push(...(await once(said, 'acknowledged')))
+      await database.query('update jobs set due_at = clock_timestamp() where due_at is not null')
+      await ledger.promoteDue(1)
+      ring()
+    }
+
+    assert.deepEqual(answers, [jobId, jobId, jobId])
+    const job = await ledger.get(jobId)
+    assert.deepEqual([job?.state, job?.reason, job?.attemptId], ['dead', 'no luck', 3])
+    for (const [index, ms] of [10_000, 20_000, 20_000].entries()) {
+      const wait = waits[index] ?? 0
+      assert(wait >= ms * 0.85 && wait <= Math.min(20_000, ms * 1.15), `${wait}`)
+    }
+  })
+
+  test('for good is dead at once, with what its door does about a death', async (t) => {
+    const { ledger, database, said, start, submit } = await setupExecutor(t)
+    const acknowledged = once(said, 'acknowledged')
+    const run = async () => {
+      throw new JobFailed('unreadable', { final: true })
+    }
+    const effectsOfDeath = (job: { jobId: string }, reason: string) => [
+      note(job.jobId, reason === 'unreadable' ? 'note' : 'other'),
+    ]
+
+    start(run, { kind: { name: 'echo', run, effectsOfDeath } })
+    const jobId = await submit()
+    await acknowledged
+
+    const job = await ledger.get(jobId)
+    assert.deepEqual([job?.state, job?.reason, job?.attemptId], ['dead', 'unreadable', 1])
+    assert.deepEqual(await notes(database), [jobId])
+  })
+
+  test('by accident does not show its error to people', async (t) => {
+    const { ledger, said, start, submit } = await setupExecutor(t)
+    const acknowledged = once(said, 'acknowledged')
+
+    start(async () => {
+      throw new Error('password=hunter2')
+    })
+    const jobId = await submit({ maxAttempts: 1 })
+    await acknowledged
+
+    assert.equal((await ledger.get(jobId))?.reason, 'Internal error while working on the job.')
+  })
+
+  test('a result that the database cannot hold fails its attempt, and is not handed in for ever', async (t) => {
+    const { ledger, said, start, submit } = await setupExecutor(t)
+    const acknowledged = once(said, 'acknowledged')
+
+    start(async () => ({ result: 'nul: \0' }))
+    const jobId = await submit({ maxAttempts: 1 })
+    await acknowledged
+
+    const job = await ledger.get(jobId)
+    assert.deepEqual([job?.state, job?.reason], ['dead', 'The result cannot be stored.'])
+  })
+})
+
+test('while the database is away the result is handed in again, until it is recorded', async (t) => {
+  const { ledger, said, start, submit, metrics } = await setupExecutor(t)
+  const acknowledged = once(said, 'acknowledged')
+  let outages = 2
+  const flaky = {
+    ...ledger,
+    finalize: (request: Parameters<typeof ledger.finalize>[0]) =>
+      outages-- > 0 ? Promise.reject(new Error('connection refused')) : ledger.finalize(request),
+  }
+  let runs = 0
+
+  start(
+    async () => {
+      runs += 1
+      return { result: 'kept' }
+    },
+    { ledger: flaky },
+  )
+  const jobId = await submit()
+  await acknowledged
+
+  assert.equal((await ledger.get(jobId))?.result, 'kept')
+  assert.equal(runs, 1)
+  assert.equal((await metrics.finalizeErrors.get()).values[0]?.value, 2)
+})
+
+describe('a drain', () => {
+  test('takes nothing more and waits for the work in flight', async (t) => {
+    const { ledger, said, start, submit } = await setupExecutor(t)
+    const { run, began, open } = gatedWork()
+    const hands = start(run, { slots: 1 })
+    const inWork = await submit()
+    await began
+    const renewed = first(said, 'renewed', 2)
+
+    const drained = hands.drain(60_000)
+    const later = await submit()
+    await renewed // the lease is kept while it waits
+    const during = await ledger.get(inWork)
+    open()
+    await drained
+
+    assert.equal(during?.state, 'processing')
+    assert.deepEqual([(await ledger.get(inWork))?.state, (await ledger.get(later))?.attemptId], ['done', 0])
+  })
+
+  test('when its time is up it interrupts the work and gives the job back, to be taken at once', async (t) => {
+    const { ledger, said, start, submit, acquire } = await setupExecutor(t)
+    said.on('finalized', () => assert.fail('handed in')).on('failed', () => assert.fail('handed in'))
+    const [announced, acknowledged] = [once(said, 'announced'), once(said, 'acknowledged')]
+    const { run, began, ended } = endlessWork()
+    const hands = start(run)
+    const jobId = await submit({ maxAttempts: 1 })
+    await began
+
+    await hands.drain(0)
+    await ended
+
+    assert.deepEqual(await announced, [[{ jobId, kind: 'echo', priority: 5 }]])
+    assert.deepEqual(await acknowledged, [jobId])
+    const other = await acquire(jobId, 'other')
+    assert.equal(other.attemptId, 2)
+    assert.deepEqual([other.owner, (await ledger.get(jobId))?.result], ['other', null])
+  })
+
+  test('what a take brings while it drains is work in flight like any other', async (t) => {
+    const { ledger, feed, start, submit } = await setupExecutor(t)
+    const jobId = await submit()
+    const { run, began, open } = gatedWork()
+    const slowFeed = {
+      ...feed,
+      async take(request: Parameters<typeof feed.take>[0]) {
+        if (!request.signal.aborted) await once(request.signal, 'abort')
+        return feed.take(request)
+      },
+    }
+    const hands = start(run, { feed: slowFeed })
+
+    const drained = hands.drain(60_000)
+    await began
+    open()
+    await drained
+
+    assert.equal((await ledger.get(jobId))?.state, 'done')
+  })
+})
