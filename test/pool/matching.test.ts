@@ -1,14 +1,14 @@
 // Who gets what, without a database: turns, eligibility, replicas and canaries.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Head, WaitingCanary } from '../../src/doors/pool/candidates.ts'
-import type { Lane } from '../../src/doors/pool/lanes.ts'
-import { match, type Candidate, type Offer } from '../../src/doors/pool/match.ts'
-import type { Worker } from '../../src/doors/pool/presence.ts'
-import { isTrusted, scoreOf } from '../../src/doors/pool/reputation.ts'
-import { isEligible } from '../../src/doors/pool/requirements.ts'
-import { decide, FAILED_VOTE, type Count } from '../../src/doors/pool/tally.ts'
-import { Turns } from '../../src/doors/pool/turns.ts'
+import type { Head, WaitingCanary } from '../../src/doors/pool/matching/candidates.ts'
+import type { Lane } from '../../src/doors/pool/tasks/requirement-classes.ts'
+import { match, type Candidate, type Offer } from '../../src/doors/pool/matching/match.ts'
+import type { Worker } from '../../src/doors/pool/workers/presence.ts'
+import { isTrusted, scoreOf } from '../../src/doors/pool/workers/reputation.ts'
+import { isEligible } from '../../src/doors/pool/tasks/requirements.ts'
+import { decide, FAILED_VOTE, type Count } from '../../src/doors/pool/quorum/tally.ts'
+import { Turns } from '../../src/doors/pool/matching/fair-share.ts'
 import { seeded } from '../support/seeded.ts'
 
 const worker = (workerId: number, more: Partial<Worker> = {}): Worker => ({

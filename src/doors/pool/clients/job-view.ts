@@ -1,0 +1,124 @@
+// A job as its client sees it.
+import type { Database } from '../../../core/db/database.ts'
+import type { Job } from '../../../core/ledger/job.ts'
+import type { Ledger } from '../../../core/ledger/ledger.ts'
+import { statusOfDeath } from '../tasks/kinds.ts'
+import { moment, momentOf } from '../moment.ts'
+import { payloadOf, QUORUM_KIND, type PoolPayload } from '../tasks/payload.ts'
+import { rawOrNull } from '../raw.ts'
+
+const RESULTS = `
+  select r.assignment_id, r.worker_id, r.status, r.output::text as output, r.output_hash, r.computed_hash, r.error_message,
+         r.artifact_uri, r.metrics::text as metrics, ${moment('r.finished_at')} as finished_at
+    from pool_results r where r.assignment_id = $1`
+
+const VOTES = `
+  select assignment_id, worker_id, status, coalesce(computed_hash, output_hash) as output_hash, verdict
+    from pool_results where quorum_id = $1 order by finished_at, assignment_id`
+
+const IS_HELD = `select exists (select from pool_tasks where quorum_id = $1 and worker_id is not null) as held`
+
+export type ClientStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled' | 'timed_out'
+
+/** A job of a client's own: neither a replica nor a canary, nor anybody else's. */
+export interface ClientJob {
+  job: Job
+  payload: PoolPayload
+}
+
+export function clientJob(job: Job | null, clientId: number): ClientJob | null {
+  const payload = job === null || job.accountId !== clientId ? null : payloadOf(job)
+  if (job === null || payload === null || payload.quorum_id !== undefined) return null
+  return { job, payload }
+}
+
+export async function statusOf(database: Database, { job }: ClientJob): Promise<ClientStatus> {
+  switch (job.state) {
+    case 'dead':
+      return statusOfDeath(job.reason)
+    case 'done':
+      return summaryOf(job).status
+    case 'processing':
+      return 'running'
+    case 'pending': {
+      if (job.kind !== QUORUM_KIND) return 'pending'
+      const [row] = await database.query<{ held: boolean }>(IS_HELD, [job.jobId])
+      return row?.held === true ? 'running' : 'pending'
+    }
+  }
+}
+
+/** What the ledger keeps as the result. */
+function summaryOf({ result }: Job) {
+  const fields: Record<string, unknown> = typeof result === 'object' && result !== null ? { ...result } : {}
+  const { status, assignment_id: assignmentId, error_message: errorMessage } = fields
+  return {
+    status: status === 'failed' ? ('failed' as const) : ('completed' as const),
+    assignmentId: typeof assignmentId === 'number' ? assignmentId : null,
+    errorMessage: typeof errorMessage === 'string' ? errorMessage : null,
+  }
+}
+
+export async function viewOf(database: Database, client: ClientJob): Promise<object> {
+  const { job, payload } = client
+  const summary = job.state === 'done' ? summaryOf(job) : null
+  const { assignmentId = null } = summary ?? {}
+  const result = assignmentId === null ? null : await resultView(database, assignmentId)
+  const votes = job.kind === QUORUM_KIND ? await database.query<VoteRow>(VOTES, [job.jobId]) : []
+  return {
+    job_id: job.jobId,
+    status: await statusOf(database, client),
+    priority: job.priority,
+    replicas: payload.replicas,
+    quorum: payload.quorum,
+    requirements: { region: payload.region, specs: payload.specs },
+    created_at: momentOf(job.submittedAt),
+    started_at: job.startedAt === null ? null : momentOf(job.startedAt),
+    finished_at: job.finishedAt === null ? null : momentOf(job.finishedAt),
+    error_message: job.reason ?? summary?.errorMessage ?? result?.error_message ?? null,
+    result,
+    votes: votes.map(({ assignment_id: id, worker_id: workerId, ...vote }) => {
+      return { assignment_id: Number(id), worker_id: Number(workerId), ...vote }
+    }),
+  }
+}
+
+interface VoteRow {
+  assignment_id: string
+  worker_id: string
+  status: string
+  output_hash: string | null
+  verdict: string | null
+}
+
+interface ResultRow extends VoteRow {
+  output: string | null
+  computed_hash: string | null
+  error_message: string | null
+  artifact_uri: string | null
+  metrics: string | null
+  finished_at: string
+}
+
+async function resultView(database: Database, assignmentId: number) {
+  const [row] = await database.query<ResultRow>(RESULTS, [assignmentId])
+  if (row === undefined) return null
+  const { output_hash: claimed, computed_hash: computed } = row
+  return {
+    assignment_id: Number(row.assignment_id),
+    worker_id: Number(row.worker_id),
+    status: row.status,
+    output: rawOrNull(row.output),
+    output_hash: claimed,
+    output_hash_matches: claimed === null || computed === null ? null : claimed === computed,
+    error_message: row.error_message,
+    artifact_uri: row.artifact_uri,
+    metrics_json: rawOrNull(row.metrics),
+    finished_at: row.finished_at,
+  }
+}
+
+/** Null: no such job of this client. */
+export async function findClientJob(ledger: Ledger, jobId: string | null, clientId: number): Promise<ClientJob | null> {
+  return jobId === null ? null : clientJob(await ledger.get(jobId), clientId)
+}

@@ -1,0 +1,93 @@
+// A receipt for every accepted result, exactly once: a row of the outbox, written with the result, is due for one. One
+// appender at a time gives them their numbers, so that each can carry the hash of the one before it; no result waits for
+// that. A delivery that is repeated appends nothing: an assignment has one receipt.
+import { canonicalJson } from '@reeve/sdk'
+import { FIRST_PREVIOUS, sha256Hex, signText, type PrivateKey, type ReceiptBody } from '@reeve/sdk/pool'
+import type { Database, Tx } from '../../../core/db/database.ts'
+import type { Delivery, OutboxRow } from '../../../core/outbox/delivery.ts'
+import { moment } from '../moment.ts'
+import { isObject } from '../tasks/requirements.ts'
+
+export const RECEIPT_TOPIC = 'pool_receipt'
+
+// Any number that nothing else uses.
+const CHAIN_LOCK = 7_305_811
+const LOCK = `select pg_advisory_xact_lock(${CHAIN_LOCK})`
+const LAST = `select number, hash from pool_receipts order by number desc limit 1`
+
+const DUE = `
+  select r.assignment_id, coalesce(r.quorum_id, r.job_id) as job_id, a.attempt_id, r.worker_id, r.status,
+         r.computed_hash, r.output_hash, a.nonce, r.signature, r.public_key, ${moment('r.finished_at')} as finished_at
+    from pool_results r join pool_assignments a on a.assignment_id = r.assignment_id
+   where r.assignment_id = any($1::bigint[])
+     and not exists (select from pool_receipts p where p.assignment_id = r.assignment_id)
+   order by r.assignment_id`
+
+const INSERT = `
+  insert into pool_receipts (number, assignment_id, body, hash, signature)
+  select number, assignment_id, body, hash, signature
+    from json_to_recordset($1) as r (number bigint, assignment_id bigint, body text, hash text, signature text)`
+
+const ROWS_MAX = 100 // a signature takes about a tenth of a millisecond, and others wait for the lock
+const CLAIM_MS = 5000
+const GATHER_MS = 50 // a batch costs the same whether it holds one or a hundred
+const RETRY = { baseMs: 100, maxMs: 10_000 }
+
+interface DueRow {
+  assignment_id: string
+  job_id: string
+  attempt_id: number
+  worker_id: string
+  status: string
+  computed_hash: string | null
+  output_hash: string | null
+  nonce: string
+  signature: string
+  public_key: string
+  finished_at: string
+}
+
+export const receiptDelivery = ({ database, key }: { database: Database; key: PrivateKey }): Delivery => ({
+  topic: RECEIPT_TOPIC,
+  keeps: false,
+  rowsMax: ROWS_MAX,
+  claimMs: CLAIM_MS,
+  gatherMs: GATHER_MS,
+  retry: RETRY,
+  attemptsMax: null,
+  async deliver(rows) {
+    await database.transaction((tx) => append(tx, key, rows.map(assignmentOf)))
+    return rows.map(() => ({ ok: true }))
+  },
+})
+
+async function append(tx: Tx, key: PrivateKey, assignmentIds: readonly number[]): Promise<void> {
+  await tx.query(LOCK)
+  const due = await tx.query<DueRow>(DUE, [assignmentIds])
+  const [last] = await tx.query<{ number: string; hash: string }>(LAST)
+  let [number, previous] = [Number(last?.number ?? 0), last?.hash ?? FIRST_PREVIOUS]
+  const receipts = due.map((row) => {
+    number += 1
+    const body = canonicalJson(bodyOf(row, { number, previous, key_id: key.x }))
+    previous = sha256Hex(body)
+    return { number, assignment_id: row.assignment_id, body, hash: previous, signature: signText(key, body) }
+  })
+  await tx.query(INSERT, [JSON.stringify(receipts)])
+}
+
+const bodyOf = (row: DueRow, place: Pick<ReceiptBody, 'number' | 'previous' | 'key_id'>): ReceiptBody => ({
+  version: 1,
+  ...place,
+  job_id: row.job_id,
+  assignment_id: Number(row.assignment_id),
+  attempt: row.attempt_id,
+  worker_id: Number(row.worker_id),
+  status: row.status === 'failed' ? 'failed' : 'completed',
+  output_hash: row.computed_hash ?? row.output_hash,
+  finished_at: row.finished_at,
+  signed: { nonce: row.nonce, output_hash: row.output_hash, public_key: row.public_key, signature: row.signature },
+})
+
+function assignmentOf({ payload }: OutboxRow): number {
+  return isObject(payload) ? Number(payload['assignment_id']) : 0
+}

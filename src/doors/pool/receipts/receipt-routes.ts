@@ -1,0 +1,119 @@
+// Receipts: the server's key for everyone, a job's receipts for its client, a worker's for its owner, all for admins.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Deps } from '../../../core/door.ts'
+import { refusals } from '../../../core/http/detail.ts'
+import { SECURED } from '../../../core/http/docs.ts'
+import { accountOf, requireRole } from '../../../core/http/guard.ts'
+import { parseJobId } from '../../../core/ledger/job.ts'
+import type { Coordinator } from '../pool.ts'
+import { problem } from '../errors.ts'
+import { findClientJob } from '../clients/job-view.ts'
+import { Raw, sendJson } from '../raw.ts'
+import { Id, JsonObject } from '../schemas.ts'
+
+const PAGE = `
+  select body, hash, signature from pool_receipts where number > $1 order by number limit $2`
+
+const OF_JOB = `
+  select p.body, p.hash, p.signature
+    from pool_results r join pool_receipts p on p.assignment_id = r.assignment_id
+   where r.job_id = $1 or r.quorum_id = $1 order by p.number`
+
+const OF_WORKER = `
+  select p.body, p.hash, p.signature
+    from pool_results r join pool_receipts p on p.assignment_id = r.assignment_id
+   where r.worker_id = $1 and p.number > $2 order by p.number limit $3`
+
+const LIMIT_DEFAULT = 100
+const documented = { tags: ['pool'], security: SECURED }
+
+const Key = Type.Object({ algorithm: Type.Literal('Ed25519'), key_id: Type.String(), public_key: Type.String() })
+const Receipts = Type.Object({
+  receipts: Type.Array(Type.Object({ receipt: JsonObject, hash: Type.String(), signature: Type.String() })),
+})
+const After = Type.Object({
+  after: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Only numbers above.' }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: `Default ${LIMIT_DEFAULT}.` })),
+})
+
+interface ReceiptRow {
+  body: string
+  hash: string
+  signature: string
+}
+
+const shown = (rows: readonly ReceiptRow[]) => ({
+  receipts: rows.map(({ body, hash, signature }) => ({ receipt: new Raw(body), hash, signature })),
+})
+
+export const receiptRoutes =
+  ({ identity, database, ledger, coordinator }: Deps & { coordinator: Coordinator }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.get(
+      '/v1/receipts/key',
+      { schema: { tags: ['pool'], summary: 'The key that receipts are signed with.', response: { 200: Key } } },
+      async () => {
+        const { x } = coordinator.keys.receipts
+        return { algorithm: 'Ed25519' as const, key_id: x, public_key: x }
+      },
+    )
+
+    app.get(
+      '/v1/jobs/:id/receipts',
+      {
+        onRequest: requireRole(identity, 'CLIENT'),
+        schema: {
+          ...documented,
+          summary: 'The receipts of a job of mine: one for each result that was accepted for it.',
+          params: Type.Object({ id: Type.String({ maxLength: 512 }) }),
+          response: { 200: Receipts, ...refusals(401, 403, 404) },
+        },
+      },
+      async (request, reply) => {
+        const found = await findClientJob(ledger, parseJobId(request.params.id), accountOf(request).accountId)
+        if (found === null) throw problem('job_not_found')
+        return sendJson(reply, shown(await database.query<ReceiptRow>(OF_JOB, [found.job.jobId])))
+      },
+    )
+
+    app.get(
+      '/workers/:id/receipts',
+      {
+        onRequest: requireRole(identity, 'WORKER_OWNER'),
+        schema: {
+          ...documented,
+          summary: 'The receipts of a worker of mine.',
+          params: Type.Object({ id: Id }),
+          querystring: After,
+          response: { 200: Receipts, ...refusals(401, 403, 404, 422) },
+        },
+      },
+      async (request, reply) => {
+        const { id } = request.params
+        if ((await coordinator.workers.find(id, accountOf(request).accountId)) === null)
+          throw problem('worker_not_found')
+        const { after = 0, limit = LIMIT_DEFAULT } = request.query
+        return sendJson(reply, shown(await database.query<ReceiptRow>(OF_WORKER, [id, after, limit])))
+      },
+    )
+
+    app.get(
+      '/admin/pool/receipts',
+      {
+        onRequest: requireRole(identity, 'ADMIN'),
+        schema: {
+          ...documented,
+          summary: 'The chain of receipts, in its order.',
+          querystring: After,
+          response: { 200: Receipts, ...refusals(401, 403, 422) },
+        },
+      },
+      async (request, reply) => {
+        const { after = 0, limit = LIMIT_DEFAULT } = request.query
+        return sendJson(reply, shown(await database.query<ReceiptRow>(PAGE, [after, limit])))
+      },
+    )
+  }

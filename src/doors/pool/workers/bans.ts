@@ -1,0 +1,78 @@
+// Banning a worker takes away what it holds, and its word in every quorum that is not decided yet.
+import type { Database } from '../../../core/db/database.ts'
+import { ok, refused, type Ok, type Refused } from '../../../core/outcome.ts'
+import type { Assignments } from '../matching/assignments.ts'
+import { leaseOwner } from './presence.ts'
+import { touchVotesOf } from '../quorum/quorum-store.ts'
+
+const LOCK = `
+  select w.banned_at is not null as banned, a.assignment_id, a.job_id, a.attempt_id
+    from pool_workers w left join pool_assignments a on a.assignment_id = w.assignment_id
+   where w.worker_id = $1 for no key update of w`
+
+const BAN = `
+  update pool_workers set banned_at = clock_timestamp(), ban_reason = $2, assignment_id = null
+   where worker_id = $1 and banned_at is null`
+
+// What it proved before the ban proves nothing after it.
+const UNBAN = `
+  update pool_workers
+     set banned_at = null, ban_reason = null, canaries_passed = 0, canaries_wrong = 0, agreed = 0, disagreed = 0,
+         proven = 0
+   where worker_id = $1`
+
+const AUDIT = `insert into pool_audit (worker_id, action, reason, actor_id) values ($1, $2, $3, $4)`
+
+export interface Bans {
+  ban(workerId: number, by: { actorId: number; reason: string }): Promise<Ok | Refused<'worker_not_found'>>
+  unban(
+    workerId: number,
+    by: { actorId: number; reason: string | null },
+  ): Promise<Ok | Refused<'worker_not_found' | 'not_banned'>>
+}
+
+export interface BanDeps {
+  database: Database
+  assignments: Assignments
+  onFreed(): void
+}
+
+interface Locked {
+  banned: boolean
+  assignment_id: string | null
+  job_id: string | null
+  attempt_id: number | null
+}
+
+export function openBans({ database, assignments, onFreed }: BanDeps): Bans {
+  return {
+    async ban(workerId, { actorId, reason }) {
+      const held = await database.transaction(async (tx) => {
+        const [worker] = await tx.query<Locked>(LOCK, [workerId])
+        if (worker === undefined || worker.banned) return worker ?? null
+        await tx.query(BAN, [workerId, reason])
+        await tx.query(AUDIT, [workerId, 'ban', reason, actorId])
+        const { sql, row } = touchVotesOf(workerId)
+        await tx.query(sql, [JSON.stringify([row])])
+        return worker
+      })
+      if (held === null) return refused('worker_not_found')
+      const { assignment_id: assignmentId, job_id: jobId, attempt_id: attemptId } = held
+      if (assignmentId !== null && jobId !== null && attemptId !== null) {
+        await assignments.giveBack(workerId, { jobId, attemptId, owner: leaseOwner(workerId) }, Number(assignmentId))
+        onFreed()
+      }
+      return ok
+    },
+    async unban(workerId, { actorId, reason }) {
+      return database.transaction(async (tx) => {
+        const [worker] = await tx.query<Locked>(LOCK, [workerId])
+        if (worker === undefined) return refused('worker_not_found')
+        if (!worker.banned) return refused('not_banned')
+        await tx.query(UNBAN, [workerId])
+        await tx.query(AUDIT, [workerId, 'unban', reason, actorId])
+        return ok
+      })
+    },
+  }
+}

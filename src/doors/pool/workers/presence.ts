@@ -1,0 +1,134 @@
+// A sign of life: a heartbeat, or a poll. It says who the worker is, and what it was given last. A worker that waits in a
+// long poll is alive as long as its connection stands: all of those are touched together, now and then.
+import { batched } from '../../../core/db/batch.ts'
+import type { Database } from '../../../core/db/database.ts'
+import { moment } from '../moment.ts'
+import type { TrackRecord } from './reputation.ts'
+import { isObject, type Profile } from '../tasks/requirements.ts'
+
+// Rows are locked in the order of their ids, here and wherever several workers change in one statement: two such statements
+// must not wait for each other.
+const TOUCH = `
+  with locked as materialized (
+    select w.worker_id from json_to_recordset($1) as asked (worker_id bigint, owner_id bigint)
+      join pool_workers w on w.worker_id = asked.worker_id and w.owner_id = asked.owner_id
+     order by w.worker_id for no key update of w
+  ), touched as (
+    update pool_workers w set last_seen_at = clock_timestamp() from locked where w.worker_id = locked.worker_id
+    returning w.*
+  )
+  select t.worker_id, t.owner_id, t.region, t.specs, t.banned_at is not null as banned, t.canaries_passed, t.canaries_wrong,
+         t.agreed, t.disagreed, t.proven, ${moment('t.last_seen_at')} as seen_at,
+         ${moment(`t.last_seen_at + $2 * interval '1 second'`)} as lease_until,
+         a.assignment_id, a.job_id, a.attempt_id, a.nonce, a.cost_hint,
+         a.assigned_at < t.last_seen_at - $3 * interval '1 second' as held_too_long
+    from touched t left join pool_assignments a on a.assignment_id = t.assignment_id`
+
+const TOUCH_WAITING = `
+  with locked as materialized (
+    select worker_id from pool_workers where worker_id = any($1::bigint[]) order by worker_id for no key update skip locked
+  )
+  update pool_workers w set last_seen_at = clock_timestamp() from locked where w.worker_id = locked.worker_id`
+
+export interface Given {
+  assignmentId: number
+  jobId: string
+  attemptId: number
+  nonce: string
+  costHint: number
+  /** Heartbeats keep it no longer. */
+  isOverdue: boolean
+}
+
+export interface Worker extends Profile, TrackRecord {
+  workerId: number
+  ownerId: number
+  isBanned: boolean
+  seenAt: string
+  /** As long a lease that is renewed now lasts at least. */
+  leaseUntil: string
+  /** What it was given last and has not handed in; whether it still holds it, the ledger says. */
+  given: Given | null
+}
+
+export interface Presence {
+  /** Null: no such worker, or another owner's. */
+  touch(workerId: number, ownerId: number): Promise<Worker | null>
+  touchWaiting(workerIds: readonly number[]): Promise<void>
+}
+
+/** The owner of a worker's leases. */
+export const leaseOwner = (workerId: number): string => `worker:${workerId}`
+
+export const workerOfLease = (owner: string | null): number | null => {
+  const id = /^worker:(\d+)$/.exec(owner ?? '')?.[1]
+  return id === undefined ? null : Number(id)
+}
+
+interface Asked {
+  workerId: number
+  ownerId: number
+}
+
+export function openPresence(options: { database: Database; leaseSec: number; holdSec: number }): Presence {
+  const { database, leaseSec, holdSec } = options
+  const touch = batched<Asked, { worker: Worker | null }>({
+    keyOf: ({ workerId }) => String(workerId),
+    async run(asked) {
+      const rows = await database.hot.query<TouchedRow>(TOUCH, [
+        JSON.stringify(asked.map(({ workerId, ownerId }) => ({ worker_id: workerId, owner_id: ownerId }))),
+        leaseSec,
+        holdSec,
+      ])
+      const workerOf = new Map(rows.map((row) => [Number(row.worker_id), workerFrom(row)]))
+      return asked.map(({ workerId }) => ({ worker: workerOf.get(workerId) ?? null }))
+    },
+  })
+  return {
+    touch: async (workerId, ownerId) => (await touch({ workerId, ownerId })).worker,
+    touchWaiting: async (workerIds) => void (await database.hot.query(TOUCH_WAITING, [workerIds])),
+  }
+}
+
+interface TouchedRow {
+  worker_id: string
+  owner_id: string
+  region: string | null
+  specs: unknown
+  banned: boolean
+  canaries_passed: number
+  canaries_wrong: number
+  agreed: number
+  disagreed: number
+  proven: number
+  seen_at: string
+  lease_until: string
+  assignment_id: string | null
+  job_id: string | null
+  attempt_id: number | null
+  nonce: string | null
+  cost_hint: number | null
+  held_too_long: boolean | null
+}
+
+const workerFrom = (row: TouchedRow): Worker => ({
+  workerId: Number(row.worker_id),
+  ownerId: Number(row.owner_id),
+  region: row.region,
+  specs: isObject(row.specs) ? row.specs : null,
+  isBanned: row.banned,
+  passed: row.canaries_passed,
+  wrong: row.canaries_wrong,
+  agreed: row.agreed,
+  disagreed: row.disagreed,
+  proven: row.proven,
+  seenAt: row.seen_at,
+  leaseUntil: row.lease_until,
+  given: givenFrom(row),
+})
+
+function givenFrom(row: TouchedRow): Given | null {
+  const { assignment_id: id, job_id: jobId, attempt_id: attemptId, nonce, cost_hint: costHint } = row
+  if (id === null || jobId === null || attemptId === null || nonce === null || costHint === null) return null
+  return { assignmentId: Number(id), jobId, attemptId, nonce, costHint, isOverdue: row.held_too_long === true }
+}

@@ -1,0 +1,104 @@
+// A worker's standing: all of it for admins, and for its owner what does not tell which of its jobs were canaries.
+import type { Database } from '../../../core/db/database.ts'
+import type { CanaryStock } from '../canaries/canary-stock.ts'
+import { moment } from '../moment.ts'
+import { isTrusted, scoreOf, type Standing, type TrackRecord } from './reputation.ts'
+import { isObject, type Profile } from '../tasks/requirements.ts'
+
+const COLUMNS = `
+  worker_id, name, owner_id, region, specs, banned_at is not null as is_banned, ban_reason,
+  ${moment('banned_at')} as banned_at, ${moment('registered_at')} as registered_at, ${moment('last_seen_at')} as last_seen_at,
+  completed, failed, lost, canaries_passed, canaries_wrong, agreed, disagreed, proven`
+
+const SELECT = `select ${COLUMNS} from pool_workers where worker_id = $1 and ($2::bigint is null or owner_id = $2)`
+
+const LIST = `
+  select ${COLUMNS} from pool_workers
+   where worker_id > $1 and ($2::boolean is null or (banned_at is not null) = $2) order by worker_id limit $3`
+
+const AUDIT = `
+  select action, reason, actor_id, ${moment('created_at')} as created_at
+    from pool_audit where worker_id = $1 order by audit_id desc limit 100`
+
+export interface StandingRow {
+  worker_id: string
+  name: string
+  owner_id: string
+  region: string | null
+  specs: unknown
+  is_banned: boolean
+  ban_reason: string | null
+  banned_at: string | null
+  registered_at: string
+  last_seen_at: string | null
+  completed: number
+  failed: number
+  lost: number
+  canaries_passed: number
+  canaries_wrong: number
+  agreed: number
+  disagreed: number
+  proven: number
+}
+
+/** `ownerId` null: anybody's. */
+export async function findStanding(database: Database, workerId: number, ownerId: number | null) {
+  const [row] = await database.query<StandingRow>(SELECT, [workerId, ownerId])
+  return row ?? null
+}
+
+export const listStandings = (database: Database, page: { after: number; banned: boolean | null; limit: number }) =>
+  database.query<StandingRow>(LIST, [page.after, page.banned, page.limit])
+
+export async function auditOf(database: Database, workerId: number) {
+  type Row = { action: string; reason: string | null; actor_id: string | null; created_at: string }
+  const rows = await database.query<Row>(AUDIT, [workerId])
+  return rows.map((row) => ({ ...row, actor_id: row.actor_id === null ? null : Number(row.actor_id) }))
+}
+
+const recordOf = (row: StandingRow): TrackRecord => ({
+  passed: row.canaries_passed,
+  wrong: row.canaries_wrong,
+  agreed: row.agreed,
+  disagreed: row.disagreed,
+  proven: row.proven,
+})
+
+const profileOf = ({ region, specs }: StandingRow): Profile => ({ region, specs: isObject(specs) ? specs : null })
+
+export function standingOf(row: StandingRow, canaries: CanaryStock, probation: number): Standing {
+  if (row.is_banned) return 'banned'
+  return isTrusted(recordOf(row), canaries.countFor(profileOf(row)), probation) ? 'trusted' : 'probation'
+}
+
+/** The score is rounded to a tenth, and canaries are counted with all other jobs. */
+export const ownersView = (row: StandingRow, standing: Standing) => ({
+  worker_id: Number(row.worker_id),
+  standing,
+  reputation: Math.round(scoreOf(recordOf(row)) * 10) / 10,
+  completed: row.completed,
+  failed: row.failed,
+  lost: row.lost,
+  banned_at: row.banned_at,
+  ban_reason: row.ban_reason,
+})
+
+export const adminsView = (row: StandingRow, standing: Standing) => ({
+  worker_id: Number(row.worker_id),
+  name: row.name,
+  owner_user_id: Number(row.owner_id),
+  standing,
+  reputation: Math.round(scoreOf(recordOf(row)) * 10_000) / 10_000,
+  completed: row.completed,
+  failed: row.failed,
+  lost: row.lost,
+  canaries_passed: row.canaries_passed,
+  canaries_wrong: row.canaries_wrong,
+  agreed: row.agreed,
+  disagreed: row.disagreed,
+  proven: row.proven,
+  banned_at: row.banned_at,
+  ban_reason: row.ban_reason,
+  registered_at: row.registered_at,
+  last_seen_at: row.last_seen_at,
+})
