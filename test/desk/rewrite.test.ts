@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as fc from 'fast-check'
-import { domainOf, entriesFor, isReserved, parseDomain, parseEntry, parsePage } from '../../src/doors/desk/domain.ts'
+import {
+  domainOf,
+  entriesFor,
+  isReserved,
+  parseDomain,
+  parseEntry,
+  parsePage,
+} from '../../src/doors/desk/domains/domain.ts'
 import { parseSetCookie } from '../../src/doors/desk/frame/cookie-jar.ts'
 import { framed, restOf, unframed } from '../../src/doors/desk/frame/frame-url.ts'
 import { rewriteCss } from '../../src/doors/desk/frame/rewrite-css.ts'

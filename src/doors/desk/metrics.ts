@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Database } from '../../core/db/database.ts'
 import type { Metrics } from '../../core/metrics.ts'
-import { STATUS } from './task.ts'
+import { STATUS } from './tasks/task.ts'
 
 const COUNT_OPEN = `select ${STATUS} as state, count(*)::integer as count from captcha_task t where t.ended_at is null group by 1`
 

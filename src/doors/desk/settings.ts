@@ -1,6 +1,6 @@
 // The names and defaults are the contract's; what it leaves open (keys, proxies, limits, the frame's host) is named here.
 import { flag, integer, oneOf, text, type Setting, type Settings, type Values } from '../../core/settings.ts'
-import type { SealKey } from './seal.ts'
+import type { SealKey } from './solutions/seal.ts'
 
 const KEY = /^([A-Za-z0-9_-]{1,40}):([A-Za-z0-9+/]{43}=)$/
 

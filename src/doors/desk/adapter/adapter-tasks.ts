@@ -1,10 +1,10 @@
 // How tasks of the common solver API are tasks of the desk, and how a solution is given back in its words. A picture is a
 // question with a form; a page with a widget is a task for a token, on the same list of domains as any other.
-import { NO_PAGE, parsePage, type Page } from '../domain.ts'
-import { parseForm } from '../form.ts'
-import { imageFrom } from '../image.ts'
+import { NO_PAGE, parsePage, type Page } from '../domains/domain.ts'
+import { parseForm } from '../tasks/form.ts'
+import { imageFrom } from '../tasks/image.ts'
 import { HttpProblem } from '../../../core/http/problem.ts'
-import type { Form, Image } from '../task.ts'
+import type { Form, Image } from '../tasks/task.ts'
 import { AdapterError } from './adapter-errors.ts'
 
 const IMAGE_BASE64_CHARS_MAX = 700_000

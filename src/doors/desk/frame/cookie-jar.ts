@@ -2,8 +2,8 @@
 // page's further requests, and is proposed to the operator. The browser never gets it. (RFC 6265, as far as a page that one
 // person looks at needs it.)
 import type { Database } from '../../../core/db/database.ts'
-import type { Sealer } from '../seal.ts'
-import type { Cookie } from '../solution.ts'
+import type { Sealer } from '../solutions/seal.ts'
+import type { Cookie } from '../solutions/solution.ts'
 
 const KEEP = `
   insert into captcha_cookie (uuid, domain, path, name, host_only, value, secure, http_only, same_site, expires_at)

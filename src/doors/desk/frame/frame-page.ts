@@ -1,7 +1,7 @@
 // Pages of the frame's own: a task that is never fetched, a domain that is not on the list, a site that does not answer.
 // Whatever a task says is shown as text.
 import { html, type Html } from '../../../core/pages/html.ts'
-import type { TaskRow } from '../task.ts'
+import type { TaskRow } from '../tasks/task.ts'
 
 const page = (title: string, body: Html): string =>
   html`<!doctype html>

@@ -2,8 +2,8 @@
 // has no origin, through a proxy that fetches allowed domains only.
 import { openOutbound } from '../../../core/outbound/outbound.ts'
 import type { Desk } from '../desk.ts'
-import { parseDomain } from '../domain.ts'
-import { mayBeFetched } from '../domain-store.ts'
+import { parseDomain } from '../domains/domain.ts'
+import { mayBeFetched } from '../domains/domain-store.ts'
 import { openCookieJar, type CookieJar } from './cookie-jar.ts'
 import { openFetcher, type FetchPage } from './fetch-page.ts'
 import { openImpersonator, type Impersonator } from './impersonate.ts'

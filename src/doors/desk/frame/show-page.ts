@@ -1,9 +1,9 @@
 // One page, or one thing that a page asks for: fetched, made to live in the frame, and shown.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Desk } from '../desk.ts'
-import { entriesFor, isReserved, parsePage } from '../domain.ts'
-import { listDomains } from '../domain-store.ts'
-import type { WholeTaskRow } from '../task.ts'
+import { entriesFor, isReserved, parsePage } from '../domains/domain.ts'
+import { listDomains } from '../domains/domain-store.ts'
+import type { WholeTaskRow } from '../tasks/task.ts'
 import type { PageAnswer, PageRefusal } from './fetch-page.ts'
 import { giveBack, sentHeaders } from './frame-headers.ts'
 import { notePage, taskPage } from './frame-page.ts'

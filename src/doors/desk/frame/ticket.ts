@@ -1,6 +1,6 @@
 // The frame has no cookie and no token: whoever opens it shows a ticket that is part of the address. It names the task and
 // the operator, lasts a few minutes, and is good only while that operator holds the task.
-import type { Sealer } from '../seal.ts'
+import type { Sealer } from '../solutions/seal.ts'
 
 const TICKET_SEC = 900
 

@@ -1,0 +1,95 @@
+// What the desk does for other doors: a `captcha` problem of theirs becomes a question to a person. The answer is a text.
+import type { Begun, Offer, WorkOutcome, WorkRequest } from '../../../core/capabilities.ts'
+import { hashBody } from '../../../core/http/idempotency.ts'
+import { HttpProblem } from '../../../core/http/problem.ts'
+import { auditEffect } from '../changes/audit.ts'
+import { createTask } from '../tasks/create-store.ts'
+import { parseTask } from '../tasks/create-task.ts'
+import { afterCommit, eventEffects, type Desk } from '../desk.ts'
+import { mayBeTask } from '../domains/domain-store.ts'
+import { endEffect } from '../solutions/ending.ts'
+import { told } from '../changes/events.ts'
+import { openSolution } from '../solutions/open-solution.ts'
+
+/** The creator of tasks that no account asked for. No account has this number, so that nobody reads them as their own. */
+const NOBODY = -1
+const CREATOR = 'another door'
+const QUESTION = 'Solve the CAPTCHA and write down what it asks for.'
+const URL_CHARS_MAX = 2048
+const QUESTION_CHARS_MAX = 4000
+const IMAGE_CHARS_MAX = 700_000
+
+export const openOffer = (desk: Desk): Offer => ({
+  begin: (request) => begin(desk, request),
+  async outcomeOf(job): Promise<WorkOutcome> {
+    const task = await desk.tasks.findByJob(job.jobId)
+    if (task === null) return { ok: false, code: 'GONE', message: 'The task is gone.' }
+    if (task.status === 'expired') return { ok: false, code: 'EXPIRED', message: 'Nobody claimed the task in time.' }
+    if (task.status !== 'solved')
+      return { ok: false, code: 'UNSOLVABLE', message: task.last_error ?? 'It was given up.' }
+    const solution = openSolution(desk.sealer, task)
+    if (solution === null)
+      return { ok: false, code: 'GONE', message: 'The solution was thrown away before it was read.' }
+    return { ok: true, answer: answerOf(solution.payload), metadata: { operator: task.assigned_to } }
+  },
+  async withdraw(jobId, reason) {
+    const task = await desk.tasks.findByJob(jobId)
+    if (task === null) return
+    const events = [told.unsolvable(task, reason)]
+    const answer = await desk.ledger.cancel({
+      jobId,
+      reason,
+      effects: [
+        auditEffect({ action: 'cancelled', actor: CREATOR, uuid: task.uuid, detail: reason }),
+        endEffect(jobId, { status: 'unsolvable', error: reason }),
+        ...eventEffects(desk, events),
+      ],
+    })
+    if (!answer.ok) return
+    afterCommit(desk, events)
+    desk.mirror.ended(task)
+  },
+})
+
+async function begin(desk: Desk, { key, body, traceId, wantedUntil }: WorkRequest): Promise<Begun> {
+  const asked = textsOf(body)
+  if (asked === null) return wrong('A captcha problem has a url, an image (base64) or a question, each a text.')
+  const { url, image, question = QUESTION } = asked
+  const fields = image === undefined ? [] : [{ type: 'image' as const, name: 'picture', image }]
+  const parsed = parseTask(desk, {
+    ...(url === undefined ? {} : { url }),
+    challenge_type: 'captcha',
+    metadata: { wanted_until: wantedUntil.toISOString() },
+    form: { question, fields },
+  })
+  if (parsed instanceof HttpProblem) return wrong(parsed.message)
+  if (!(await mayBeTask(desk.database, parsed.page.domain)))
+    return wrong(`domain_not_authorised: ${parsed.page.domain} is not on the desk's list.`)
+
+  const idempotency = { scope: 'desk offer', key, bodyHash: hashBody(body) }
+  const created = await createTask(desk, { ...parsed, accountId: NOBODY, creator: CREATOR, traceId, idempotency })
+  return created.ok ? { ok: true, jobId: created.task.job_id } : wrong('Another problem was sent under the same name.')
+}
+
+const wrong = (message: string): Begun => ({ ok: false, code: 'INVALID_PROBLEM', message })
+
+/** Null: one of them is not a text, or none is there. */
+function textsOf(body: Readonly<Record<string, unknown>>) {
+  const read = (name: string, charsMax: number) => {
+    const value = body[name]
+    if (value === undefined || value === null) return undefined
+    return typeof value === 'string' && value !== '' && value.length <= charsMax ? value : null
+  }
+  const url = read('url', URL_CHARS_MAX)
+  const image = read('image', IMAGE_CHARS_MAX)
+  const question = read('question', QUESTION_CHARS_MAX)
+  if (url === null || image === null || question === null) return null
+  return url === undefined && image === undefined && question === undefined ? null : { url, image, question }
+}
+
+/** The one field's text, or all fields as JSON. */
+function answerOf(payload: unknown): string {
+  if (typeof payload === 'string') return payload
+  const values: unknown[] = typeof payload === 'object' && payload !== null ? Object.values(payload) : []
+  return values.length === 1 && typeof values[0] === 'string' ? values[0] : JSON.stringify(payload)
+}

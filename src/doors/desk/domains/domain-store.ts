@@ -1,0 +1,59 @@
+// The list of domains that the owner of this deployment is authorised to automate. It is asked at every task and at every
+// request of the frame; nothing is cached, so that a domain that was taken off is off.
+import type { Database, Queryable } from '../../../core/db/database.ts'
+import { AUDIT } from '../changes/audit.ts'
+import { entriesFor, isReserved } from './domain.ts'
+
+const ADD = `
+  insert into captcha_domain (domain, reason, added_by) values ($1, $2, $3)
+      on conflict (domain) do update set reason = excluded.reason, added_by = excluded.added_by, added_at = clock_timestamp()
+  returning domain, reason, added_by, added_at`
+const REMOVE = `delete from captcha_domain where domain = $1 returning domain, reason, added_by, added_at`
+const LIST = `select domain, reason, added_by, added_at from captcha_domain order by domain limit 10000`
+const IS_LISTED = `select exists (select from captcha_domain where domain = any ($1)) as listed`
+
+export interface AllowedDomain {
+  domain: string
+  reason: string
+  added_by: string
+  added_at: Date
+}
+
+/** Adding it again gives it another reason. */
+export async function allowDomain(
+  database: Database,
+  { entry, reason, by }: { entry: string; reason: string; by: string },
+): Promise<AllowedDomain> {
+  return database.transaction(async (tx) => {
+    const [row] = await tx.query<AllowedDomain>(ADD, [entry, reason, by])
+    if (row === undefined) throw new Error('The domain was not stored.')
+    const line = { action: 'domain_allowed', actor: by, domain: entry, detail: reason }
+    await tx.query(AUDIT, [JSON.stringify([line])])
+    return row
+  })
+}
+
+/** Null: it was not on the list. */
+export async function removeDomain(database: Database, entry: string, by: string): Promise<AllowedDomain | null> {
+  return database.transaction(async (tx) => {
+    const [row] = await tx.query<AllowedDomain>(REMOVE, [entry])
+    if (row === undefined) return null
+    const line = { action: 'domain_removed', actor: by, domain: entry, detail: row.reason }
+    await tx.query(AUDIT, [JSON.stringify([line])])
+    return row
+  })
+}
+
+export const listDomains = (on: Queryable): Promise<AllowedDomain[]> => on.query<AllowedDomain>(LIST)
+
+export async function isListed(on: Queryable, domain: string): Promise<boolean> {
+  const [row] = await on.query<{ listed: boolean }>(IS_LISTED, [entriesFor(domain)])
+  return row?.listed === true
+}
+
+/** Reserved names are accepted as tasks. They are never fetched. */
+export const mayBeTask = async (on: Queryable, domain: string): Promise<boolean> =>
+  isReserved(domain) || isListed(on, domain)
+
+export const mayBeFetched = async (on: Queryable, domain: string): Promise<boolean> =>
+  !isReserved(domain) && (await isListed(on, domain))

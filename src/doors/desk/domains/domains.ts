@@ -1,0 +1,94 @@
+// /domains: the list of what the owner of this deployment is authorised to automate.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { refusals } from '../../../core/http/detail.ts'
+import { SECURED } from '../../../core/http/docs.ts'
+import { accountOf } from '../../../core/http/guard.ts'
+import { HttpProblem } from '../../../core/http/problem.ts'
+import type { Desk } from '../desk.ts'
+import { parseEntry } from './domain.ts'
+import { allowDomain, listDomains, removeDomain, type AllowedDomain } from './domain-store.ts'
+import { invalid } from '../errors.ts'
+import { deskGuard } from '../guard.ts'
+
+const Entry = Type.Object({
+  domain: Type.String(),
+  reason: Type.String(),
+  added_by: Type.String(),
+  added_at: Type.String({ format: 'date-time' }),
+})
+const NewEntry = Type.Object({
+  domain: Type.String({
+    minLength: 1,
+    maxLength: 300,
+    description: 'A host, with its port if that is not the usual one; *.shop.org for all below shop.org.',
+  }),
+  reason: Type.String({ minLength: 1, maxLength: 2000, description: 'Why the owner may automate it.' }),
+})
+
+export const domainsRoute =
+  (desk: Desk): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const secured = { tags: ['desk'], security: SECURED }
+    const { database } = desk
+
+    app.get(
+      '/api/v1/captcha/domains',
+      {
+        onRequest: deskGuard(desk, 'ADMIN', 'OPERATOR', 'SCRAPER'),
+        schema: {
+          ...secured,
+          summary: 'The domains that may be automated, with who said so, why and when.',
+          response: { 200: Type.Object({ domains: Type.Array(Entry) }), ...refusals(401, 403) },
+        },
+      },
+      async () => ({ domains: (await listDomains(database)).map(viewOf) }),
+    )
+
+    app.post(
+      '/api/v1/captcha/domains',
+      {
+        onRequest: deskGuard(desk, 'ADMIN'),
+        schema: {
+          ...secured,
+          summary: 'Allow a domain.',
+          body: NewEntry,
+          response: { 201: Entry, ...refusals(401, 403, 422) },
+        },
+      },
+      async (request, reply) => {
+        const { domain, reason } = request.body
+        const entry = parseEntry(domain)
+        if (entry === null) throw invalid('domain', 'must be a host, or *. and a host of at least two parts')
+        return reply
+          .code(201)
+          .send(viewOf(await allowDomain(database, { entry, reason, by: accountOf(request).username })))
+      },
+    )
+
+    app.delete(
+      '/api/v1/captcha/domains/:domain',
+      {
+        onRequest: deskGuard(desk, 'ADMIN'),
+        schema: {
+          ...secured,
+          summary: 'Take a domain off the list.',
+          params: Type.Object({ domain: Type.String({ maxLength: 512 }) }),
+          response: { 200: Entry, ...refusals(401, 403, 404) },
+        },
+      },
+      async (request) => {
+        const entry = parseEntry(request.params.domain)
+        const removed = entry === null ? null : await removeDomain(database, entry, accountOf(request).username)
+        if (removed === null) throw new HttpProblem(404, 'not_found', 'The domain is not on the list')
+        return viewOf(removed)
+      },
+    )
+  }
+
+const viewOf = ({ domain, reason, added_by: by, added_at: at }: AllowedDomain) => ({
+  domain,
+  reason,
+  added_by: by,
+  added_at: at.toISOString(),
+})

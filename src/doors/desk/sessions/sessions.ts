@@ -1,0 +1,124 @@
+// GET and DELETE /sessions/{domain}: the cached session of a program's own tasks.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type, type Static } from 'typebox'
+import { refusals } from '../../../core/http/detail.ts'
+import { SECURED } from '../../../core/http/docs.ts'
+import { accountOf } from '../../../core/http/guard.ts'
+import { preferredWaitMs, waitSignal } from '../../../core/http/prefer.ts'
+import { HttpProblem } from '../../../core/http/problem.ts'
+import { sendEffects } from '../../../core/ledger/effects.ts'
+import { auditEffect } from '../changes/audit.ts'
+import { afterOwnCommit, eventEffects, type Desk } from '../desk.ts'
+import { domainOf } from '../domains/domain.ts'
+import { told } from '../changes/events.ts'
+import { actorOf, deskGuard, has } from '../guard.ts'
+import { opening } from '../solutions/open-solution.ts'
+import { deleteOfDomain, openSession, type OfDomain, type SessionRow } from './session-store.ts'
+
+const SESSIONS_SHOWN_MAX = 20
+
+const Path = Type.Object({ domain: Type.String({ maxLength: 512 }) })
+const Moment = Type.String({ format: 'date-time' })
+const Session = Type.Object({
+  domain: Type.String(),
+  cookies: Type.Record(Type.String(), Type.String()),
+  data: Type.Unknown({ description: 'The object, where the solution was one.' }),
+  user_agent: Type.Union([Type.String(), Type.Null()]),
+  proxy_url: Type.Union([Type.String(), Type.Null()]),
+  task_uuid: Type.String(),
+  created_at: Moment,
+  expires_at: Moment,
+})
+const Found = Type.Object({
+  domain: Type.String(),
+  has_session: Type.Boolean(),
+  session: Type.Union([Session, Type.Null()], { description: 'The newest.' }),
+  sessions: Type.Array(Session, { description: 'All of them: one for each proxy and user agent.' }),
+})
+const Deleted = Type.Object({ domain: Type.String(), deleted: Type.Integer(), message: Type.String() })
+
+export const sessionsRoute =
+  (desk: Desk): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const secured = { tags: ['desk'], security: SECURED, params: Path }
+
+    app.get(
+      '/api/v1/captcha/sessions/:domain',
+      {
+        onRequest: deskGuard(desk, 'SCRAPER'),
+        schema: {
+          ...secured,
+          summary: 'The cached session of a domain. `Prefer: wait=N` (at most 50) waits for one.',
+          response: { 200: Found, ...refusals(401, 403, 422) },
+        },
+      },
+      async (request, reply) => {
+        const of = { accountId: accountOf(request).accountId, domain: parsedDomain(request.params.domain) }
+        const rows = await found(desk, of, request, reply)
+        const sessions = rows.slice(0, SESSIONS_SHOWN_MAX).map((row) => viewOf(desk, row))
+        const [session = null] = sessions
+        return { domain: of.domain, has_session: session !== null, session, sessions }
+      },
+    )
+
+    app.delete(
+      '/api/v1/captcha/sessions/:domain',
+      {
+        onRequest: deskGuard(desk, 'SCRAPER', 'ADMIN'),
+        schema: {
+          ...secured,
+          summary: 'Forget the sessions of a domain: my own, or for an admin all.',
+          response: { 200: Deleted, ...refusals(401, 403, 422) },
+        },
+      },
+      async (request) => {
+        const domain = parsedDomain(request.params.domain)
+        const accountId = has(request, 'ADMIN') ? null : accountOf(request).accountId
+        const deleted = await forget(desk, domain, accountId, actorOf(request))
+        return { domain, deleted, message: deleted === 0 ? 'There was no session' : 'Session deleted' }
+      },
+    )
+  }
+
+async function found(desk: Desk, of: OfDomain, request: FastifyRequest, reply: FastifyReply) {
+  const timeoutMs = preferredWaitMs(request)
+  if (timeoutMs === 0) return desk.sessionsOf(of)
+  reply.header('preference-applied', `wait=${timeoutMs / 1000}`)
+  return desk.sessionWaits.wait(of, { timeoutMs, signal: waitSignal(request, reply) })
+}
+
+async function forget(desk: Desk, domain: string, accountId: number | null, actor: string): Promise<number> {
+  const events = await desk.database.transaction(async (tx) => {
+    const gone = await deleteOfDomain(tx, domain, accountId)
+    const events = gone.map((one) => told.sessionExpired(Number(one.account_id), one.domain, 'deleted'))
+    const line = auditEffect({ action: 'session_deleted', actor, domain, detail: `${gone.length}` })
+    sendEffects(tx, [...(gone.length === 0 ? [] : [line]), ...eventEffects(desk, events)])
+    return events
+  })
+  afterOwnCommit(desk, events)
+  desk.mirror.forgotten(domain)
+  return events.length
+}
+
+function viewOf(desk: Desk, row: SessionRow): Static<typeof Session> {
+  const { cookies, data } = opening(() => openSession(desk.sealer, row))
+  return {
+    domain: row.domain,
+    cookies,
+    data,
+    user_agent: row.user_agent,
+    proxy_url: desk.proxies.byId(row.proxy_id)?.url ?? row.proxy_shown,
+    task_uuid: row.uuid,
+    created_at: row.created_at.toISOString(),
+    expires_at: row.expires_at.toISOString(),
+  }
+}
+
+function parsedDomain(text: string): string {
+  const domain = domainOf(text)
+  if (domain !== null) return domain
+  const message = 'must be a domain'
+  const fields = [{ path: ['path', 'domain'], message, rule: 'value_error' }]
+  throw new HttpProblem(422, 'validation_failed', `path.domain ${message}.`, { fields })
+}

@@ -1,0 +1,67 @@
+// Sealing: AES-256-GCM with the task as associated data, so that a value that is moved to another row does not open. The
+// name of the key is part of the sealed text: the first key of the ring seals, all of them open, and a ring can be rotated.
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { newBytes } from '../../../core/random.ts'
+
+const IV_BYTES = 12
+const TAG_BYTES = 16
+const MARK = 'v1'
+const TICKET_KEY = 'reeve desk ticket'
+
+export interface SealKey {
+  id: string
+  /** 32 bytes. */
+  key: Buffer
+}
+
+/** What a sealed value is, and whose. */
+export type About = `${'solution' | 'session' | 'cookie'}:${string}`
+
+export interface Sealer {
+  seal(about: About, value: unknown): string
+  /** Throws `Unsealable` where the key is missing or the text was not sealed for this. */
+  open(about: About, sealed: string): unknown
+  /** A short proof that a text came from a server with these keys. */
+  sign(text: string): string
+  isSigned(text: string, signature: string): boolean
+}
+
+export class Unsealable extends Error {
+  override name = 'Unsealable'
+}
+
+export function openSealer(keys: readonly [SealKey, ...SealKey[]]): Sealer {
+  const [first] = keys
+  const keyOf = new Map(keys.map(({ id, key }) => [id, key]))
+  const ticketKeys = keys.map(({ key }) => Buffer.from(hkdfSync('sha256', key, '', TICKET_KEY, 32)))
+  const mac = (key: Buffer, text: string) => createHmac('sha256', key).update(text).digest()
+
+  return {
+    seal(about, value) {
+      const iv = newBytes(IV_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', first.key, iv).setAAD(Buffer.from(about))
+      const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final(), cipher.getAuthTag()])
+      return [MARK, first.id, iv.toString('base64url'), text.toString('base64url')].join('..')
+    },
+    open(about, sealed) {
+      const [mark, id = '', iv = '', text = ''] = sealed.split('..')
+      const key = keyOf.get(id)
+      if (mark !== MARK || key === undefined) throw new Unsealable(`There is no key "${id}" here.`)
+      try {
+        const bytes = Buffer.from(text, 'base64url')
+        const options = { authTagLength: TAG_BYTES }
+        const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'), options)
+        decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(-TAG_BYTES))
+        const plain = Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()])
+        return JSON.parse(plain.toString('utf8'))
+      } catch {
+        throw new Unsealable('A sealed value does not open.')
+      }
+    },
+    sign: (text) => mac(ticketKeys[0] ?? first.key, text).toString('base64url'),
+    isSigned: (text, signature) =>
+      ticketKeys.some((key) => isSame(mac(key, text), Buffer.from(signature, 'base64url'))),
+  }
+}
+
+const isSame = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)

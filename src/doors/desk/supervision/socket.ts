@@ -1,0 +1,79 @@
+// /ws/captcha and /ws/captcha/{domain}: the desk's events, live, and with `?since=` all that was missed. An operator sees
+// every task, a program its own.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { WebSocket } from 'ws'
+import type { Event } from '../../../core/events/events.ts'
+import { follow } from '../../../core/http/follow.ts'
+import { accountOf } from '../../../core/http/guard.ts'
+import { HttpProblem } from '../../../core/http/problem.ts'
+import type { Desk } from '../desk.ts'
+import { domainOf } from '../domains/domain.ts'
+import { CHANNEL, eventFrom } from '../changes/events.ts'
+import { has, socketGuard } from '../guard.ts'
+
+const Query = Type.Object({
+  since: Type.Optional(
+    Type.String({ maxLength: 40, description: 'The `id` or the `timestamp` of the last event that was seen.' }),
+  ),
+})
+
+/** As events have it. Years of more digits are beyond what PostgreSQL counts. */
+const TIMESTAMP = /^\d{4}-\d\d-\d\d(?:T|$)/
+
+export const socketRoute =
+  (desk: Desk): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { events } = desk
+    const places = new WeakMap<FastifyRequest, number>()
+    const hooks = {
+      websocket: true as const,
+      onRequest: socketGuard(desk, 'OPERATOR', 'ADMIN', 'SCRAPER'),
+      /** Before the upgrade: what happens once the client knows that it is connected is not missed. */
+      preHandler: async (request: FastifyRequest) => void places.set(request, await placeOf(desk, sinceOf(request))),
+    }
+    const attach = (socket: WebSocket, request: FastifyRequest, domain: string | null) =>
+      follow(app.hub.attach(socket), {
+        events,
+        channel: CHANNEL,
+        since: places.get(request),
+        encode: encoder(request, domain),
+      })
+
+    app.get('/ws/captcha', { ...hooks, schema: { querystring: Query } }, (socket, request) =>
+      attach(socket, request, null),
+    )
+
+    const Path = Type.Object({ domain: Type.String({ maxLength: 512 }) })
+    const schema = { params: Path, querystring: Query }
+    app.get('/ws/captcha/:domain', { ...hooks, schema }, (socket, request) => {
+      const domain = domainOf(request.params.domain) ?? request.params.domain
+      return attach(socket, request, domain)
+    })
+  }
+
+function sinceOf({ query }: FastifyRequest): string | null {
+  return typeof query === 'object' && query !== null && 'since' in query ? String(query.since) : null
+}
+
+/** An id, a time, or now. */
+async function placeOf({ events }: Desk, since: string | null): Promise<number> {
+  if (since === null || since === '') return events.lastId(CHANNEL)
+  if (/^\d{1,15}$/.test(since)) return Number(since)
+  const moment = new Date(TIMESTAMP.test(since) ? since : Number.NaN)
+  if (!Number.isNaN(moment.getTime())) return events.lastIdAt(CHANNEL, moment)
+  const message = 'must be the id or the timestamp of an event'
+  const fields = [{ path: ['query', 'since'], message, rule: 'value_error' }]
+  throw new HttpProblem(422, 'validation_failed', `query.since ${message}.`, { fields })
+}
+
+function encoder(request: FastifyRequest, domain: string | null): (event: Event) => string | null {
+  const ownOnly = has(request, 'OPERATOR') || has(request, 'ADMIN') ? null : accountOf(request).accountId
+  return ({ id, type, payload, at }) => {
+    const event = eventFrom(type, payload)
+    if (event === null || (ownOnly !== null && event.accountId !== ownOnly)) return null
+    const isOfDomain = domain === null || ('domain' in event.payload && event.payload.domain === domain)
+    return isOfDomain ? JSON.stringify({ id, type, timestamp: at.toISOString(), payload: event.payload }) : null
+  }
+}

@@ -1,0 +1,109 @@
+// POST /api/v1/captcha/tasks: a program has met something that needs a person.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type, type Static } from 'typebox'
+import { refusals } from '../../../core/http/detail.ts'
+import { SECURED } from '../../../core/http/docs.ts'
+import { accountOf } from '../../../core/http/guard.ts'
+import { idempotencyConflict, idempotencyOf } from '../../../core/http/idempotency.ts'
+import { HttpProblem } from '../../../core/http/problem.ts'
+import { createTask, type NewTask } from './create-store.ts'
+import type { Desk } from '../desk.ts'
+import { NO_PAGE, parsePage, type Page } from '../domains/domain.ts'
+import { mayBeTask } from '../domains/domain-store.ts'
+import { domainNotAuthorised, invalid, tooMany } from '../errors.ts'
+import { FormBody, parseForm } from './form.ts'
+import { deskGuard } from '../guard.ts'
+import type { Proxy } from '../domains/proxies.ts'
+import { UserAgent } from '../solutions/solution.ts'
+import { creatorView, TaskDetail } from './task-view.ts'
+
+const METADATA_CHARS_MAX = 65_536
+const MINUTE = 60
+
+const maybe = <S extends ReturnType<typeof Type.String>>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]))
+
+const TaskBody = Type.Object({
+  url: Type.Optional(Type.String({ maxLength: 2048, description: 'Needed unless there is a form.' })),
+  challenge_type: maybe(Type.String({ minLength: 1, maxLength: 100 })),
+  error_message: maybe(Type.String({ maxLength: 4000 })),
+  request_id: maybe(Type.String({ maxLength: 255 })),
+  priority: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
+  proxy_url: maybe(Type.String({ maxLength: 2048 })),
+  user_agent: Type.Optional(Type.Union([UserAgent, Type.Null()])),
+  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  form: Type.Optional(FormBody),
+})
+type TaskBody = Static<typeof TaskBody>
+
+export const createTaskRoute =
+  (desk: Desk): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const summary = 'Create a task. The same open work of the same creator is the same task.'
+    app.post(
+      '/api/v1/captcha/tasks',
+      {
+        onRequest: deskGuard(desk, 'SCRAPER'),
+        schema: {
+          tags: ['desk'],
+          summary,
+          security: SECURED,
+          body: TaskBody,
+          response: { 201: TaskDetail, ...refusals(401, 403, 422, 429) },
+        },
+      },
+      async (request, reply) => {
+        const asked = parseTask(desk, request.body)
+        if (asked instanceof HttpProblem) throw asked
+        await checkDomain(desk, asked.page.domain)
+        const { accountId, username } = accountOf(request)
+        const created = await createTask(desk, {
+          ...asked,
+          accountId,
+          creator: username,
+          traceId: request.traceId,
+          idempotency: idempotencyOf(request, 'desk'),
+        })
+        if (!created.ok) throw idempotencyConflict()
+        return reply.code(201).send(creatorView(desk, created.task))
+      },
+    )
+  }
+
+/** Only what the owner may automate, and not more of it in a minute than is set. */
+export async function checkDomain(desk: Desk, domain: string): Promise<void> {
+  if (!(await mayBeTask(desk.database, domain))) throw domainNotAuthorised()
+  const limit = { max: desk.settings.CAPTCHA_DOMAIN_RATE_LIMIT, windowSec: MINUTE }
+  const taken = await desk.identity.takeRate(`desk domain ${domain}`, limit)
+  if (!taken.ok) throw tooMany(taken.retryAfterSec)
+}
+
+type AskedTask = Omit<NewTask, 'accountId' | 'creator' | 'traceId' | 'idempotency'>
+
+export function parseTask(desk: Desk, body: TaskBody): AskedTask | HttpProblem {
+  const page = pageOf(body)
+  if (page === null) return invalid('url', 'must be an http or https URL with no credentials')
+  const { metadata = {}, form, proxy_url: proxyUrl = null } = body
+  if (JSON.stringify(metadata).length > METADATA_CHARS_MAX) return invalid('metadata', 'is too large')
+  const proxy: Proxy | null = proxyUrl === null ? null : desk.proxies.find(proxyUrl)
+  if (proxyUrl !== null && proxy === null) return invalid('proxy_url', 'must be one of the configured proxies')
+  const question = form === undefined ? null : parseForm(form)
+  if (question instanceof HttpProblem) return question
+  return {
+    page,
+    challengeType: body.challenge_type ?? null,
+    errorMessage: body.error_message ?? null,
+    requestId: body.request_id ?? null,
+    priority: body.priority ?? desk.settings.CAPTCHA_DEFAULT_PRIORITY,
+    proxy,
+    userAgent: body.user_agent ?? null,
+    metadata,
+    question,
+    isShared: question === null,
+  }
+}
+
+/** A question needs no page. */
+function pageOf({ url, form }: TaskBody): Page | null {
+  if (url !== undefined) return parsePage(url)
+  return form === undefined ? null : parsePage(NO_PAGE)
+}

@@ -1,0 +1,87 @@
+// PUT and GET /tasks/{uuid}/preview: a screenshot that the program took, shown to the operator beside the frame.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { refusals } from '../../../core/http/detail.ts'
+import { SECURED } from '../../../core/http/docs.ts'
+import { HttpProblem } from '../../../core/http/problem.ts'
+import type { Desk } from '../desk.ts'
+import { taskNotFound } from '../errors.ts'
+import { deskGuard } from '../guard.ts'
+import { imageType } from './image.ts'
+import { previewKey } from './preview-store.ts'
+import { findVisible, noteSeen, TaskPath } from './read-tasks.ts'
+import { isCreator } from './task-view.ts'
+
+const REMEMBER = `
+  update captcha_task set preview_type = $2, updated_at = clock_timestamp() where uuid = $1 and ended_at is null returning uuid`
+
+const PREVIEW_BYTES_MAX = 2 * 1024 * 1024
+const TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
+const CSP = `default-src 'none'; sandbox; frame-ancestors 'none'`
+
+const Stored = Type.Object({ preview_path: Type.String(), bytes: Type.Integer() })
+
+export const previewRoute =
+  (desk: Desk): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const path = '/api/v1/captcha/tasks/:uuid/preview'
+    app.addContentTypeParser<Buffer>(
+      TYPES,
+      { parseAs: 'buffer', bodyLimit: PREVIEW_BYTES_MAX },
+      async (_request: FastifyRequest, bytes: Buffer) => bytes,
+    )
+
+    app.put(
+      path,
+      {
+        onRequest: deskGuard(desk, 'SCRAPER'),
+        bodyLimit: PREVIEW_BYTES_MAX,
+        schema: {
+          tags: ['desk'],
+          summary: 'Send a screenshot of at most 2 MB (PNG, JPEG, GIF or WebP) to be shown with my open task.',
+          security: SECURED,
+          consumes: TYPES,
+          params: TaskPath,
+          response: { 200: Stored, ...refusals(401, 403, 404, 409, 413, 415) },
+        },
+      },
+      async (request) => {
+        if (!desk.settings.CAPTCHA_PREVIEW_ENABLED) throw new HttpProblem(403, 'forbidden', 'Previews are switched off')
+        const task = await desk.tasks.find(request.params.uuid)
+        if (task === null || !isCreator(request, task)) throw taskNotFound()
+        if (task.ended_at !== null) throw new HttpProblem(409, 'conflict', `Task is ${task.status}`)
+        const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+        const type = imageType(bytes)
+        if (type === null) throw new HttpProblem(415, 'unsupported_media_type', 'This is not a PNG, JPEG, GIF or WebP')
+        await desk.previews.put(previewKey(task.uuid), bytes, { bytesMax: PREVIEW_BYTES_MAX, contentType: type })
+        const remembered = await desk.database.query(REMEMBER, [task.uuid, type])
+        if (remembered.length === 0) await desk.previews.delete(previewKey(task.uuid)) // it ended meanwhile
+        return { preview_path: path.replace(':uuid', task.uuid), bytes: bytes.length }
+      },
+    )
+
+    app.get(
+      path,
+      {
+        onRequest: deskGuard(desk, 'OPERATOR', 'SCRAPER', 'ADMIN'),
+        schema: {
+          tags: ['desk'],
+          summary: 'The screenshot of a task.',
+          security: SECURED,
+          params: TaskPath,
+        },
+      },
+      async (request, reply) => {
+        const task = await findVisible(desk, request, request.params.uuid)
+        const content = task.preview_type === null ? null : await desk.previews.get(previewKey(task.uuid))
+        if (content === null) throw new HttpProblem(404, 'not_found', 'The task has no preview')
+        await noteSeen(desk, request, task)
+        return reply
+          .header('content-security-policy', CSP)
+          .header('cache-control', 'private, no-store')
+          .type(task.preview_type ?? 'application/octet-stream')
+          .send(content)
+      },
+    )
+  }

@@ -1,0 +1,131 @@
+// Reading tasks. An operator sees all of them, a program its own. The wait for an end is the ledger's: nothing is missed
+// between the look and the wait, whatever becomes of the hints.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type, type Static } from 'typebox'
+import { refusals } from '../../../core/http/detail.ts'
+import { SECURED } from '../../../core/http/docs.ts'
+import { accountOf } from '../../../core/http/guard.ts'
+import { preferredWaitMs, waitSignal } from '../../../core/http/prefer.ts'
+import { audit } from '../changes/audit.ts'
+import type { Desk } from '../desk.ts'
+import { domainOf } from '../domains/domain.ts'
+import { taskNotFound } from '../errors.ts'
+import { actorOf, deskGuard, has } from '../guard.ts'
+import { isEndedStatus, STATUSES, type WholeTaskRow } from './task.ts'
+import { creatorView, isCreator, operatorView, summaryOf, TaskDetail, TaskSummary } from './task-view.ts'
+import type { TaskFilter } from './task-store.ts'
+
+const LIMIT_DEFAULT = 20
+const LIMIT_MAX = 100
+const PAGE_MAX = 100_000
+
+const PageQuery = {
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_MAX })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `Default ${LIMIT_DEFAULT}.` })),
+  domain: Type.Optional(Type.String({ maxLength: 2048 })),
+  challenge_type: Type.Optional(Type.String({ maxLength: 100 })),
+}
+const Query = Type.Object({
+  ...PageQuery,
+  status: Type.Optional(Type.Enum([...STATUSES])),
+  assigned_to: Type.Optional(Type.String({ maxLength: 200 })),
+})
+const PendingQuery = Type.Object(PageQuery)
+type Query = Static<typeof Query>
+
+const Listed = Type.Object({
+  tasks: Type.Array(TaskSummary),
+  total: Type.Integer(),
+  page: Type.Integer(),
+  limit: Type.Integer(),
+  has_more: Type.Boolean(),
+})
+
+export const TaskPath = Type.Object({ uuid: Type.String({ maxLength: 512 }) })
+
+export const readTasksRoute =
+  (desk: Desk): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const onRequest = deskGuard(desk, 'OPERATOR', 'SCRAPER', 'ADMIN')
+    const secured = { tags: ['desk'], security: SECURED }
+    const response = { 200: Listed, ...refusals(401, 403, 422) }
+
+    const all = {
+      ...secured,
+      summary: 'List tasks, newest first; a program sees its own.',
+      querystring: Query,
+      response,
+    }
+    app.get('/api/v1/captcha/tasks', { onRequest, schema: all }, async (request) => {
+      const filter = filterOf(request, request.query)
+      return listed(await desk.tasks.list(filter), filter)
+    })
+
+    const summary = 'List pending tasks, most urgent first.'
+    const pending = { ...secured, summary, querystring: PendingQuery, response }
+    app.get('/api/v1/captcha/tasks/pending', { onRequest, schema: pending }, async (request) => {
+      const filter = filterOf(request, { ...request.query, status: 'pending' })
+      return listed(await desk.tasks.listOpen(filter), filter)
+    })
+
+    const one = {
+      ...secured,
+      summary: 'One task; to its creator with the solution. `Prefer: wait=N` (at most 50) waits for its end.',
+      params: TaskPath,
+      response: { 200: TaskDetail, ...refusals(401, 403, 404) },
+    }
+    app.get('/api/v1/captcha/tasks/:uuid', { onRequest, schema: one }, async (request, reply) => {
+      const task = await waited(desk, await findVisible(desk, request, request.params.uuid), request, reply)
+      if (isCreator(request, task)) return creatorView(desk, task)
+      await noteSeen(desk, request, task)
+      return operatorView(task)
+    })
+  }
+
+/** A program that asks for another one's task learns nothing, not even that there is one. */
+export async function findVisible(desk: Desk, request: FastifyRequest, uuid: string): Promise<WholeTaskRow> {
+  const task = await desk.tasks.find(uuid)
+  const seesAll = has(request, 'OPERATOR') || has(request, 'ADMIN')
+  if (task === null || !(seesAll || isCreator(request, task))) throw taskNotFound()
+  return task
+}
+
+/** The first time that somebody else than the creator looks at it. */
+export async function noteSeen(desk: Desk, request: FastifyRequest, task: WholeTaskRow): Promise<void> {
+  if (isCreator(request, task)) return
+  await audit(desk.database, { action: 'seen', actor: actorOf(request), uuid: task.uuid })
+}
+
+async function waited(desk: Desk, task: WholeTaskRow, request: FastifyRequest, reply: FastifyReply) {
+  const timeoutMs = preferredWaitMs(request)
+  if (timeoutMs === 0 || isEndedStatus(task.status)) return task
+  reply.header('preference-applied', `wait=${timeoutMs / 1000}`)
+  await desk.ledger.awaitEnd(task.job_id, { timeoutMs, signal: waitSignal(request, reply) })
+  return (await desk.tasks.find(task.uuid)) ?? task
+}
+
+function filterOf(request: FastifyRequest, query: Query): TaskFilter {
+  const { page = 1, limit = LIMIT_DEFAULT, domain, status, assigned_to: assignedTo, challenge_type: kind } = query
+  const seesAll = has(request, 'OPERATOR') || has(request, 'ADMIN')
+  return {
+    accountId: seesAll ? null : accountOf(request).accountId,
+    status: status ?? null,
+    domain: domain === undefined ? null : (domainOf(domain) ?? domain),
+    assignedTo: assignedTo ?? null,
+    challengeType: kind ?? null,
+    limit,
+    offset: (page - 1) * limit,
+  }
+}
+
+const listed = (
+  { tasks, total }: { tasks: Parameters<typeof summaryOf>[0][]; total: number },
+  { limit, offset }: TaskFilter,
+) => ({
+  tasks: tasks.map(summaryOf),
+  total,
+  page: offset / limit + 1,
+  limit,
+  has_more: offset + tasks.length < total,
+})

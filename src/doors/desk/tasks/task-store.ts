@@ -1,0 +1,82 @@
+// Reading tasks. Those who wait are answered in crowds, so that reads of one task share a query.
+import { batched } from '../../../core/db/batch.ts'
+import type { Database, Queryable } from '../../../core/db/database.ts'
+import { parseJobId } from '../../../core/ledger/job.ts'
+import { COLUMNS, OPEN_STATUSES, STATUS, type TaskRow, type TaskStatus, type WholeTaskRow } from './task.ts'
+
+const SELECT_MANY = `
+  select ${COLUMNS}, t.solver_result, t.images from captcha_task t where t.uuid = any ($1::uuid[])`
+const SELECT_BY_ID = `select ${COLUMNS}, t.solver_result, t.images from captcha_task t where t.id = $1`
+const SELECT_BY_JOB = `select ${COLUMNS}, t.solver_result, t.images from captcha_task t where t.job_id = $1`
+
+type Order = 'newest' | 'urgent'
+
+const ORDERS: Readonly<Record<Order, string>> = { newest: 't.id desc', urgent: 't.priority desc, t.id' }
+
+export interface TaskFilter {
+  /** Only this account's. */
+  accountId: number | null
+  status: TaskStatus | null
+  domain: string | null
+  assignedTo: string | null
+  challengeType: string | null
+  limit: number
+  offset: number
+}
+
+export interface TaskStore {
+  /** Null: no such task, or something that cannot be the name of one. */
+  find(uuid: string): Promise<WholeTaskRow | null>
+  findById(id: number): Promise<WholeTaskRow | null>
+  findByJob(jobId: string): Promise<WholeTaskRow | null>
+  list(filter: TaskFilter): Promise<{ tasks: TaskRow[]; total: number }>
+  /** The open ones, most urgent first. */
+  listOpen(filter: TaskFilter): Promise<{ tasks: TaskRow[]; total: number }>
+}
+
+export function openTaskStore(database: Database): TaskStore {
+  const read = batched<string, { task: WholeTaskRow | null }>({
+    async run(uuids) {
+      const rows = await database.hot.query<WholeTaskRow>(SELECT_MANY, [uuids])
+      const rowOf = new Map(rows.map((row) => [row.uuid, row]))
+      return uuids.map((uuid) => ({ task: rowOf.get(uuid) ?? null }))
+    },
+  })
+  const one = async (sql: string, param: unknown) => (await database.query<WholeTaskRow>(sql, [param]))[0] ?? null
+
+  return {
+    async find(text) {
+      const uuid = parseJobId(text)
+      return uuid === null ? null : (await read(uuid)).task
+    },
+    findById: (id) => one(SELECT_BY_ID, id),
+    findByJob: (jobId) => one(SELECT_BY_JOB, jobId),
+    list: (filter) => page(database, filter, 'newest'),
+    listOpen: (filter) => page(database, filter, 'urgent'),
+  }
+}
+
+/** Written from the filters that are there, so that each can use its index: a few dozen statements in all. */
+async function page(on: Queryable, filter: TaskFilter, order: Order) {
+  const { accountId, status, domain, assignedTo, challengeType, limit, offset } = filter
+  const params: unknown[] = []
+  const is = (expression: string, value: unknown) => (value === null ? [] : [`${expression} = $${params.push(value)}`])
+  const isOpen = order === 'urgent' || OPEN_STATUSES.some((open) => open === status)
+  const conditions = [
+    ...(isOpen ? ['t.ended_at is null'] : []),
+    ...is(isOpen ? STATUS : 't.status', status), // an end stays what it is; a lock may have lapsed
+    ...is('t.account_id', accountId),
+    ...is('t.domain', domain),
+    ...is('t.assigned_to', assignedTo),
+    ...is('t.challenge_type', challengeType),
+  ]
+  const where = conditions.length === 0 ? 'true' : conditions.join(' and ')
+  const [limited, skipped] = [params.length + 1, params.length + 2]
+  const list = `
+    select ${COLUMNS} from captcha_task t where ${where} order by ${ORDERS[order]} limit $${limited} offset $${skipped}`
+  const [tasks, counted] = await Promise.all([
+    on.query<TaskRow>(list, [...params, limit, offset]),
+    on.query<{ total: number }>(`select count(*)::integer as total from captcha_task t where ${where}`, params),
+  ])
+  return { tasks, total: counted[0]?.total ?? 0 }
+}
