@@ -5,13 +5,15 @@
 import type { Logger } from 'pino'
 import { systemClock } from './core/clock.ts'
 import type { AllSettings, Config } from './core/config.ts'
-import type { Deps } from './core/door.ts'
+import { CloseStack } from './core/close-stack.ts'
+import type { Deps, OpenDoor } from './core/door.ts'
 import { openEngine } from './core/engine.ts'
 import { openFiles } from './core/files/open-files.ts'
 import { echo } from './core/executor/echo.ts'
 import type { ExecutorOptions } from './core/executor/executor.ts'
 import { openBackground } from './core/executor/background.ts'
 import { openHttp, type Http } from './core/http/server.ts'
+import { startLoops } from './core/loop.ts'
 import { openIdentity } from './core/identity/identity.ts'
 import { openMetrics } from './core/metrics.ts'
 import { migrate } from './core/db/migrate.ts'
@@ -42,31 +44,31 @@ export interface Running {
   firstAdmin: { username: string; password: string } | null
   /** Resolves with a sentence if it cannot go on. */
   lost: Promise<string>
-  /** Stops in order: listeners, work in flight, loops, connections. */
+  /** Stops in order: listeners and serving loops, jobs in flight, the other loops, doors, connections; PostgreSQL last. */
   stop(): Promise<void>
 }
 
 /** Starts a process of this role. What it had opened is closed again if a later step fails. */
 export async function start(options: Start): Promise<Running> {
-  const undo: (() => Promise<void>)[] = []
+  const opened = new CloseStack(options.log)
   try {
     const storage = await openStorage(options.settings.core, options.log)
-    undo.unshift(storage.close)
-    return await startOn(storage, options, undo)
+    opened.push('database', storage.close)
+    return await startOn(storage, options, opened)
   } catch (error) {
-    await closeAll(undo)
+    await opened.close()
     throw error
   }
 }
 
-async function startOn(storage: Storage, { settings, role, log, onStep }: Start, undo: (() => Promise<void>)[]) {
+async function startOn(storage: Storage, { settings, role, log, onStep }: Start, opened: CloseStack): Promise<Running> {
   const { core: config } = settings
   const { database } = storage
   await migrate(database, migrationFolders())
 
   const metrics = openMetrics()
   const engine = await openEngine({ config, database, metrics, log })
-  undo.unshift(engine.close)
+  opened.push('engine', engine.close)
   const identity = openIdentity({ database, config })
   const { files, about: aboutFiles } = openFiles(config)
   const { created: firstAdmin } = await identity.ensureAdmin()
@@ -82,7 +84,7 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
     clock: systemClock,
     offers: new Capabilities(),
   }
-  const doors = await openDoors(deps, settings, undo)
+  const doors = await openDoors(deps, settings, opened)
   const kinds = [echo, ...doors.flatMap(({ opened }) => opened.kinds ?? [])]
   engine.kinds.add(kinds)
 
@@ -93,37 +95,52 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   const works = role !== 'serve'
   const upkeep = upkeepLoops({ ...engine, buryEveryMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000 })
   const cleaning = outboxCleaning(database, config.OUTBOX_KEPT_DAYS)
-  const workLoops = [...upkeep, cleaning, ...identity.loops, ...doors.flatMap(({ opened }) => opened.loops ?? [])]
+  const workLoops = [
+    ...upkeep,
+    cleaning,
+    ...identity.loops,
+    ...doors.flatMap(({ opened }) => opened.loops?.working ?? []),
+  ]
   const background = openBackground({
     config,
     engine,
     kinds: works ? kinds : [],
-    loops: [...engine.ledger.loops, ...outbox.loops, ...(works ? workLoops : [])],
+    loops: [...storage.loops, ...engine.ledger.loops, ...outbox.loops, ...(works ? workLoops : [])],
     log,
     onStep,
   })
-  undo.unshift(background.stop)
+  opened.push('background', background.stop)
   const about = { database: storage.about, feed: engine.about, files: aboutFiles }
   const http =
     role === 'work'
       ? null
       : await openHttp({ ...deps, feed: engine.feed, kinds: engine.kinds, doors, built: DOORS, about })
-  if (http !== null) undo.unshift(http.close)
+  const serving = http === null ? null : openServing(http, doors, log)
+  if (serving !== null) opened.push('serving', serving.stop)
   const url = http === null ? null : await listen(http, config)
   background.start()
+  serving?.start()
 
-  let stopping: Promise<void> | null = null
-  return {
-    url,
-    firstAdmin,
-    lost: storage.lost,
-    stop: () => (stopping ??= closeAll(undo)),
-  }
+  return { url, firstAdmin, lost: storage.lost, stop: () => opened.close() }
 }
 
-/** Last opened, first closed. */
-async function closeAll(undo: readonly (() => Promise<void>)[]): Promise<void> {
-  for (const close of undo) await close()
+/** The loops of a process that serves. They stop when it begins to drain, so that another process takes over at once. */
+function openServing(http: Http, doors: readonly OpenDoor[], log: Logger) {
+  const loops = [...http.loops, ...doors.flatMap(({ opened }) => opened.loops?.serving ?? [])]
+  const stopping = new CloseStack(log)
+  for (const { door, opened } of doors) {
+    if (opened.stopServing !== undefined) stopping.push(door.name, opened.stopServing)
+  }
+  return {
+    start() {
+      const running = startLoops(loops, log)
+      stopping.push('serving loops', running.stop)
+    },
+    async stop() {
+      const handedOver = stopping.close()
+      await http.close().finally(() => handedOver)
+    },
+  }
 }
 
 async function listen(http: Http, { SERVER_HOST, SERVER_PORT }: Config): Promise<string> {
@@ -136,12 +153,12 @@ async function listen(http: Http, { SERVER_HOST, SERVER_PORT }: Config): Promise
 }
 
 /** A closed door (DOORS) keeps its tables and has no routes, kinds or loops. */
-export async function openDoors(deps: Deps, settings: AllSettings, undo: (() => Promise<void>)[]) {
+export async function openDoors(deps: Deps, settings: AllSettings, closing: CloseStack): Promise<OpenDoor[]> {
   const open = DOORS.filter((door) => deps.config.DOORS.includes(door.name))
-  const doors = []
+  const doors: OpenDoor[] = []
   for (const door of open) {
     const opened = await door.open(deps, settings.doors)
-    if (opened.close !== undefined) undo.unshift(opened.close)
+    if (opened.close !== undefined) closing.push(door.name, opened.close)
     doors.push({ door, opened })
   }
   return doors

@@ -54,6 +54,25 @@ describe('walls', () => {
   })
 })
 
+describe('lifecycle', () => {
+  const inServer = production.filter((file) => !file.startsWith('src/cli/'))
+
+  test('nothing repeats but loops', () => {
+    assert.deepEqual(linesWith(/\bsetInterval\b/, inServer), [])
+  })
+
+  test('loops are declared, and started by main.ts and what it opens', () => {
+    const starting = linesWith(/\b(runLoop|startLoops)\(/, inServer).map((line) => line.split(':')[0])
+    const allowed = [
+      'src/core/executor/background.ts',
+      'src/core/executor/executor.ts', // the heartbeat goes on until the last job of a drain has ended
+      'src/core/loop.ts',
+      'src/main.ts',
+    ]
+    assert.deepEqual([...new Set(starting)].sort(), allowed)
+  })
+})
+
 describe('time, randomness and environment', () => {
   test('only config.ts reads the environment', () => {
     assert.deepEqual(linesWith(/\bprocess\.env\b/, outside('src/core/config.ts')), [])

@@ -1,5 +1,6 @@
 // What a command needs of a deployment: its database, through the running server's if there is one.
 import type { Logger } from 'pino'
+import { CloseStack } from '../core/close-stack.ts'
 import { systemClock } from '../core/clock.ts'
 import { environment, parseConfig, type AllSettings, type Config } from '../core/config.ts'
 import type { Database } from '../core/db/database.ts'
@@ -32,14 +33,14 @@ export function withDoors<T>(work: (deps: CommandDeps) => Promise<T>): Promise<T
     const { engine, config } = deps
     const { files } = openFiles(config)
     const { openDoors } = await import('../main.ts')
-    const undo: (() => Promise<void>)[] = []
+    const closing = new CloseStack(deps.log)
     try {
       const more = { files, metrics, clock: systemClock, offers: new Capabilities() }
-      const doors = await openDoors({ ...engine, ...deps, ...more }, settings, undo)
+      const doors = await openDoors({ ...engine, ...deps, ...more }, settings, closing)
       engine.kinds.add([echo, ...doors.flatMap(({ opened }) => opened.kinds ?? [])])
       return await work(deps)
     } finally {
-      for (const close of undo) await close()
+      await closing.close()
     }
   })
 }

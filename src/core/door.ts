@@ -38,11 +38,24 @@ export interface Deps {
 export interface Opened {
   routes?: FastifyPluginAsync
   kinds?: readonly Kind[]
-  /** Run in every process that works. */
-  loops?: readonly Loop[]
+  loops?: {
+    /** Run in every process that serves HTTP. */
+    serving?: readonly Loop[]
+    /** Run in every process that works. */
+    working?: readonly Loop[]
+  }
   /** Topics of the outbox that this door delivers. */
   deliveries?: readonly Delivery[]
+  /** Runs in a process that serves HTTP once its serving loops have stopped, while requests and jobs in flight still finish. */
+  stopServing?: () => Promise<void>
+  /** Runs when all loops have stopped and no job is in flight, before the database closes. */
   close?: () => Promise<void>
+}
+
+/** A door of this process, and what it opened. */
+export interface OpenDoor {
+  door: Door
+  opened: Opened
 }
 
 export interface Door<S extends Settings = Settings> {

@@ -1,6 +1,7 @@
 // The engine: ledger, feed, outbox and events on one database, wired together. A server opens its doors on it; a command
 // uses it by itself.
 import type { Logger } from 'pino'
+import { CloseStack } from './close-stack.ts'
 import { redisUrl, type Config } from './config.ts'
 import type { Database } from './db/database.ts'
 import { openEvents, type Events } from './events/events.ts'
@@ -83,6 +84,10 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
         })
   const feed: Feed = redisFeed ?? openPostgresFeed({ ...common, bus, metrics: executorMetrics })
   const events = openEvents(database, bus, logError)
+  const closing = new CloseStack(log)
+  closing.push('bus', () => bus.close())
+  closing.push('feed', () => feed.close())
+  closing.push('ledger', () => ledger.close())
 
   return {
     ledger,
@@ -98,11 +103,7 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
     onOutbox: (wake) => {
       wakeDispatcher = wake
     },
-    async close() {
-      ledger.close()
-      await feed.close()
-      await bus.close()
-    },
+    close: () => closing.close(),
   }
 }
 

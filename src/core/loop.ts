@@ -1,4 +1,6 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
 
 export interface Loop {
   name: string
@@ -26,6 +28,25 @@ export async function runLoop(loop: Loop, signal: AbortSignal, log: (error: unkn
     await (loop.wake === undefined
       ? sleep(pauseMs, undefined, { signal }).catch(() => {})
       : loop.wake.wait(pauseMs, signal))
+  }
+}
+
+export interface RunningLoops {
+  /** Resolves when the passes in flight have ended. */
+  stop(): Promise<void>
+}
+
+export function startLoops(loops: readonly Loop[], log: Logger): RunningLoops {
+  const stopping = new AbortController()
+  setMaxListeners(0, stopping.signal) // every loop listens
+  const running = loops.map((loop) =>
+    runLoop(loop, stopping.signal, (error) => log.error({ err: error, loop: loop.name }, 'loop failed')),
+  )
+  return {
+    async stop() {
+      stopping.abort()
+      await Promise.all(running)
+    },
   }
 }
 

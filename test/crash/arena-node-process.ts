@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../src/core/clock.ts'
 import { openMetrics } from '../../src/core/metrics.ts'
 import { newSecret } from '../../src/core/random.ts'
-import { runLoop } from '../../src/core/loop.ts'
+import { startLoops } from '../../src/core/loop.ts'
 import { readSettings } from '../../src/core/settings.ts'
 import type { Client } from '../../src/doors/arena/engine/audience.ts'
 import { openNode } from '../../src/doors/arena/node.ts'
@@ -74,9 +74,8 @@ class Bot implements Client {
 
 const stopped = once(process, 'SIGTERM')
 process.on('message', () => (isEnough = true))
-const stopping = new AbortController()
-const loops = [...engine.ledger.loops, ...outbox.loops].map((loop) => runLoop(loop, stopping.signal, () => {}))
-node.start()
+const loops = startLoops([...engine.ledger.loops, ...outbox.loops], log)
+const ofNode = startLoops(node.loops, log)
 const bots = options.userIds.map((userId, index) => new Bot(index + 1, userId))
 await Promise.all(
   bots.map(async (bot) => {
@@ -90,9 +89,9 @@ void joinAgain()
 
 await stopped
 isEnough = true
+await ofNode.stop()
 await node.stop()
-stopping.abort()
-await Promise.all(loops)
+await loops.stop()
 await close()
 process.exit()
 

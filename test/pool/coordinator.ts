@@ -8,6 +8,7 @@ import { openEngine } from '../../src/core/engine.ts'
 import { openFolderStore } from '../../src/core/files/folder-store.ts'
 import { openIdentity } from '../../src/core/identity/identity.ts'
 import { openLog } from '../../src/core/log.ts'
+import { startLoops } from '../../src/core/loop.ts'
 import { openMetrics } from '../../src/core/metrics.ts'
 import { Capabilities } from '../../src/core/capabilities.ts'
 import { openCanaryAdmin } from '../../src/doors/pool/canaries/canary-list.ts'
@@ -52,8 +53,9 @@ export async function setupCoordinator(
     offers: new Capabilities(),
   }
   const coordinator = await openCoordinator(deps, readSettings(POOL_SETTINGS, env, []), options)
-  coordinator.matchmaker.start()
+  const running = startLoops(coordinator.matchmaker.loops, log)
   atEnd(t, () => coordinator.close())
+  atEnd(t, () => running.stop())
   return { database, coordinator, engine, canaries: openCanaryAdmin({ ...deps, coordinator }), ...acting(coordinator) }
 }
 

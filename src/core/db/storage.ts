@@ -1,9 +1,11 @@
 // Where the database is: the one that the settings name, or the embedded one in the data folder.
 import type { Logger } from 'pino'
+import { CloseStack } from '../close-stack.ts'
 import { databaseUrl, type Config } from '../config.ts'
 import { openDatabase, type Connection, type Database } from './database.ts'
 import { lockDataDir } from '../embedded/lock.ts'
 import { findRunning, startEmbedded } from '../embedded/server.ts'
+import type { Loop } from '../loop.ts'
 import { StartError } from '../start-error.ts'
 
 const POSTGRES_MIN = 15
@@ -14,6 +16,8 @@ export interface Storage {
   about: string
   /** Resolves with a sentence if the database server of this process dies under it. */
   lost: Promise<string>
+  /** To run in a process that goes on. */
+  loops: readonly Loop[]
   close(): Promise<void>
 }
 
@@ -28,17 +32,18 @@ export async function openStorage(config: Config, log: Logger): Promise<Storage>
   try {
     const server = await startEmbedded({ dataDir: config.REEVE_DATA_DIR, log: (line) => log.info(line) })
     const database = await openChecked(server.connection, config.REEVE_DATA_DIR, log)
+    const closing = new CloseStack(log)
+    closing.push('lock', () => lock.release())
+    closing.push('PostgreSQL', () => server.stop())
+    closing.push('database connections', () => database.close())
     return {
       database,
       about: 'PostgreSQL, embedded in the data folder',
       lost: server.exited.then(({ expected }) =>
         expected ? never : `The embedded database stopped by itself: see ${config.REEVE_DATA_DIR}/postgres.log.`,
       ),
-      async close() {
-        await database.close()
-        await server.stop()
-        await lock.release()
-      },
+      loops: server.loops,
+      close: () => closing.close(),
     }
   } catch (error) {
     await lock.release()
@@ -53,13 +58,13 @@ export async function joinStorage(config: Config, log: Logger): Promise<Storage>
   if (running === null) return openStorage(config, log)
 
   const database = await openChecked(running, config.REEVE_DATA_DIR, log)
-  return { database, about: 'the running server', lost: never, close: () => database.close() }
+  return { database, about: 'the running server', lost: never, loops: [], close: () => database.close() }
 }
 
 async function openUrl(url: string, log: Logger): Promise<Storage> {
   const about = withoutPassword(url)
   const database = await openChecked(url, about, log)
-  return { database, about: `PostgreSQL at ${about}`, lost: never, close: () => database.close() }
+  return { database, about: `PostgreSQL at ${about}`, lost: never, loops: [], close: () => database.close() }
 }
 
 async function openChecked(connection: Connection, about: string, log: Logger): Promise<Database> {

@@ -2,6 +2,7 @@
 // this process. The price is that the bound is kept from here: what is too long moves aside, and the file starts again.
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import { copyFile, open, stat, truncate } from 'node:fs/promises'
+import type { Loop } from '../loop.ts'
 
 const LOG_BYTES_MAX = 10 * 1024 * 1024
 const TRIM_EVERY_MS = 60_000
@@ -9,34 +10,34 @@ const TAIL_BYTES_MAX = 2048
 
 export interface LogFile {
   fd: number
+  /** Keeps the file within its bound. */
+  loop: Loop
   /** Remembers the end of the file; `tail` reads the last lines written since, for an error message. */
   mark(): { tail(): Promise<string> }
   close(): void
 }
 
-export async function openLog(path: string, log: (line: string) => void): Promise<LogFile> {
+export async function openLog(path: string): Promise<LogFile> {
   const fd = openSync(path, 'a', 0o600)
   await trimLog(path)
-  const timer = setInterval(() => {
-    trimLog(path).catch((error: unknown) => log(`cannot shorten ${path}: ${String(error)}`))
-  }, TRIM_EVERY_MS)
-  timer.unref()
 
   return {
     fd,
+    loop: {
+      name: 'keep postgres.log short',
+      everyMs: TRIM_EVERY_MS,
+      runOnce: () => trimLog(path).then(() => false),
+    },
     mark() {
       const from = fstatSync(fd).size
       return { tail: () => readTail(path, from) }
     },
-    close() {
-      clearInterval(timer)
-      closeSync(fd)
-    },
+    close: () => closeSync(fd),
   }
 }
 
 /** At most twice the limit stays on disk: the file and the one before it. */
-export async function trimLog(path: string): Promise<void> {
+async function trimLog(path: string): Promise<void> {
   if ((await stat(path)).size <= LOG_BYTES_MAX) return
   await copyFile(path, `${path}.1`)
   await truncate(path)

@@ -20,6 +20,7 @@ import { join } from 'node:path'
 import { type Binaries, findBinaries } from './binaries.ts'
 import { DATABASE, ensureCluster, USER } from './cluster.ts'
 import type { Exit } from './launch.ts'
+import type { Loop } from '../loop.ts'
 import { lockFile } from './lock.ts'
 import { type LogFile, openLog } from './log-file.ts'
 import { readPidFile } from './pid-file.ts'
@@ -33,6 +34,8 @@ export interface EmbeddedServer {
   /** What `pg` needs to connect. */
   connection: { host: string; port: number; user: string; database: string }
   pid: number
+  /** To run while the server does. */
+  loops: readonly Loop[]
   /** Resolves when the server is gone: `expected` if stop() was called. */
   exited: Promise<Exit & { expected: boolean }>
   /** Resolves when no process of the server is left. May be called again. */
@@ -61,7 +64,7 @@ export async function startEmbedded(options: StartOptions): Promise<EmbeddedServ
     await lock.release()
   }
   try {
-    logFile = await openLog(join(dataDir, 'postgres.log'), log)
+    logFile = await openLog(join(dataDir, 'postgres.log'))
     return await start({ dataDir, binaries, settings, logFile, log, close })
   } catch (error) {
     await close()
@@ -103,6 +106,7 @@ async function start({ dataDir, binaries, settings, logFile, log, close }: Start
   return {
     connection: { host, port: PORT, user: USER, database: DATABASE },
     pid: postmaster.pid,
+    loops: [logFile.loop],
     exited,
     async stop() {
       await postmaster.stop()

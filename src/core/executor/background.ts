@@ -1,9 +1,8 @@
 // All that runs beside the listeners of a process: hands for every kind that can be done here, and every loop.
-import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Engine } from '../engine.ts'
-import { runLoop, type Loop } from '../loop.ts'
+import { startLoops, type Loop, type RunningLoops } from '../loop.ts'
 import { openExecutor, type Hands, type ExecutorOptions } from './executor.ts'
 import type { Kind } from './kind.ts'
 
@@ -24,9 +23,6 @@ export interface Background {
 }
 
 export function openBackground({ config, engine, kinds, loops, log, onStep }: BackgroundDeps): Background {
-  const stopping = new AbortController()
-  setMaxListeners(0, stopping.signal) // every loop listens
-  const running: Promise<void>[] = []
   const runnable = kinds.filter((kind) => kind.run !== undefined)
   const hands = runnable.map((kind) => ({
     kind,
@@ -44,6 +40,7 @@ export function openBackground({ config, engine, kinds, loops, log, onStep }: Ba
     }),
   }))
   const preparing: Promise<void>[] = []
+  let running: RunningLoops | null = null
   let isStopping = false
   const startExecutor = async ({ name, prepare }: Kind, hands: Hands) => {
     try {
@@ -57,19 +54,14 @@ export function openBackground({ config, engine, kinds, loops, log, onStep }: Ba
 
   return {
     start() {
-      for (const loop of [...loops, ...feedLoops]) {
-        running.push(
-          runLoop(loop, stopping.signal, (error) => log.error({ err: error, loop: loop.name }, 'loop failed')),
-        )
-      }
+      running = startLoops([...loops, ...feedLoops], log)
       for (const one of hands) preparing.push(startExecutor(one.kind, one.hands))
     },
     async stop() {
       isStopping = true
       await Promise.all(preparing)
       await Promise.all(hands.map((one) => one.hands.drain(config.DRAIN_TIMEOUT_SEC * 1000)))
-      stopping.abort()
-      await Promise.all(running)
+      await running?.stop()
     },
   }
 }

@@ -4,6 +4,7 @@
 // buffers for megabytes before the socket shows anything). No queue is shared, so that one slow reader never delays
 // another.
 import type { WebSocket } from 'ws'
+import type { Loop } from '../loop.ts'
 
 export const BACKPRESSURE = { code: 1008, reason: 'backpressure_exceeded' } as const
 export const STOPPING = { code: 1001, reason: 'server_stopping' } as const
@@ -35,31 +36,31 @@ export interface Connection {
 export interface Hub {
   attach(socket: WebSocket): Connection
   size(): number
+  /** Pings the connections, and closes those that do not answer. */
+  loop: Loop
   /** Says goodbye to all, and cuts off those who do not answer. */
   closeAll(): void
 }
 
 export function openHub(limits: HubLimits): Hub {
   const connections = new Set<HubConnection>()
-  let watch: NodeJS.Timeout | null = null
-  const look = () => {
-    for (const connection of connections) connection.look(performance.now())
-  }
 
   return {
     attach(socket) {
       const connection = new HubConnection(socket, limits)
       connections.add(connection)
-      watch ??= setInterval(look, LOOK_EVERY_MS).unref()
-      connection.onClose(() => {
-        connections.delete(connection)
-        if (connections.size > 0 || watch === null) return
-        clearInterval(watch)
-        watch = null
-      })
+      connection.onClose(() => connections.delete(connection))
       return connection
     },
     size: () => connections.size,
+    loop: {
+      name: 'ping WebSockets',
+      everyMs: LOOK_EVERY_MS,
+      async runOnce() {
+        for (const connection of connections) connection.look(performance.now())
+        return false
+      },
+    },
     closeAll: () => {
       for (const connection of connections) connection.close(STOPPING.code, STOPPING.reason)
     },

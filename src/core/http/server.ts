@@ -7,7 +7,7 @@ import websocket from '@fastify/websocket'
 import type { FastifyInstance } from 'fastify'
 import { adminRoutes } from '../admin/admin-routes.ts'
 import { DOOR_NAMES } from '../config.ts'
-import type { Deps, Door, Opened } from '../door.ts'
+import type { Deps, Door, OpenDoor } from '../door.ts'
 import type { Feed } from '../feed/feed.ts'
 import type { Kinds } from '../executor/endings.ts'
 import { authRoutes } from '../identity/auth-routes.ts'
@@ -29,13 +29,14 @@ import {
   writeRequestLines,
   writeSocketLines,
 } from './lifecycle.ts'
+import type { Loop } from '../loop.ts'
 import { VERSION } from '../version.ts'
 import { formatByPath, type ErrorFormat } from './error-format.ts'
 
 export interface HttpDeps extends Deps {
   feed: Pick<Feed, 'check'>
   /** The open ones. */
-  doors: readonly { door: Door; opened: Opened }[]
+  doors: readonly OpenDoor[]
   /** All that this version has, open or closed, for the start page. Default: the open ones. */
   built?: readonly Pick<Door, 'name' | 'about'>[]
   kinds: Kinds
@@ -46,6 +47,8 @@ export interface HttpDeps extends Deps {
 export interface Http {
   app: FastifyInstance
   listen(): Promise<{ url: string }>
+  /** To run while it listens. */
+  loops: readonly Loop[]
   /** Says 503 at /readyz from now on. `close` does so as well; a load balancer may need it earlier. */
   drain(): void
   /** Accepts no more, answers what has come in, closes WebSockets, within DRAIN_TIMEOUT_SEC. */
@@ -64,6 +67,7 @@ export async function openHttp(deps: HttpDeps): Promise<Http> {
 
   return {
     app,
+    loops: [app.hub.loop],
     async listen() {
       await app.listen({ host: config.SERVER_HOST, port: config.SERVER_PORT })
       return { url: addressOf(app) }

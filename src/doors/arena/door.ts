@@ -12,7 +12,7 @@ import type { Live } from '../../core/http/metrics-route.ts'
 import { cleaningLoop } from './cleaning.ts'
 import { envelope } from './errors.ts'
 import { matchKind } from './matches/match-kind.ts'
-import { openNode } from './node.ts'
+import { openNode, type ArenaNode } from './node.ts'
 import { queueRoutes } from './queue/join.ts'
 import { leaderboardRoute } from './read/leaderboard.ts'
 import { matchesRoutes } from './read/matches.ts'
@@ -29,17 +29,26 @@ export const arenaDoor: Door<typeof ARENA_SETTINGS> = {
   errorBody: (problem) => envelope.errorBody(problem),
   migrations: new URL('migrations/', import.meta.url),
 
-  open: (deps, settings) => ({
-    kinds: [matchKind],
-    loops: [cleaningLoop(deps.database)],
-    routes: (app) => arenaRoutes(app, deps, settings),
-  }),
+  open(deps, settings) {
+    const node = openNode(deps, settings)
+    return {
+      kinds: [matchKind],
+      loops: { serving: node.loops, working: [cleaningLoop(deps.database)] },
+      stopServing: () => node.stop(),
+      routes: (app) => arenaRoutes(app, { deps, settings, node }),
+    }
+  },
 }
 
 type App = Parameters<ReturnType<typeof gatewayRoute>>[0]
 
-async function arenaRoutes(app: App, deps: Deps, settings: ArenaSettings): Promise<void> {
-  const node = openNode(deps, settings)
+interface Arena {
+  deps: Deps
+  settings: ArenaSettings
+  node: ArenaNode
+}
+
+async function arenaRoutes(app: App, { deps, settings, node }: Arena): Promise<void> {
   const { identity, database } = deps
   const { pool, store, seats, sessions } = node
   // Strangers may ask as often as they like: all who ask at once share a query.
@@ -52,8 +61,6 @@ async function arenaRoutes(app: App, deps: Deps, settings: ArenaSettings): Promi
   })
   const count = async (): Promise<Live> => ({ ...(await queueLength({})), sessions: sessions.size })
   app.liveCounts.provide(count)
-  app.addHook('onReady', async () => node.start())
-  app.addHook('preClose', () => node.stop())
 
   await app.register(gatewayRoute({ ...deps, ...node }))
   await app.register(queueRoutes({ ...deps, ...node, settings }))

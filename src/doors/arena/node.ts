@@ -7,11 +7,10 @@
 //                                                            result + both ratings + seats, in one transaction
 //
 // What must not be lost is in PostgreSQL; what is in memory here can be had again from there by any other node.
-import { setMaxListeners } from 'node:events'
 import { isoNow } from '../../core/clock.ts'
 import type { Deps } from '../../core/door.ts'
 import { ownerName } from '../../core/log.ts'
-import { runLoop, type Loop } from '../../core/loop.ts'
+import type { Loop } from '../../core/loop.ts'
 import { newSecret } from '../../core/random.ts'
 import { openExchange } from './cluster/exchange.ts'
 import { Mail } from './cluster/mail.ts'
@@ -60,7 +59,6 @@ export function openNode(deps: NodeDeps, settings: ArenaSettings) {
     runOnce: () => presence.showNode().then(() => false),
   }
   const loops = [showing, matchmaker.pairing, matchmaker.expiring, keeper.loop, takeover, stage.remotes.loop]
-  const running = runLoops(loops, (error, loop) => log.error({ err: error, loop }, 'loop failed'))
 
   const giveBack = async (session: Session): Promise<void> => {
     if (session.state === 'closing') await runner.finish(session)
@@ -74,10 +72,10 @@ export function openNode(deps: NodeDeps, settings: ArenaSettings) {
   return {
     ...stage,
     matchmaker,
-    start: running.start,
-    /** Gives back what it runs, with a last snapshot, so that another node can go on with it at once. */
+    /** For processes that serve. */
+    loops,
+    /** After the loops have stopped: gives back what it runs, with a last snapshot, so that another node can go on with it at once. */
     async stop(): Promise<void> {
-      await running.stop()
       wheel.stop()
       await keeper.saveAll()
       await Promise.all([...sessions.all()].map(giveBack))
@@ -141,20 +139,5 @@ function stamper(iso: () => string): (now: number) => string {
       text = iso()
     }
     return text
-  }
-}
-
-function runLoops(loops: readonly Loop[], log: (error: unknown, loop: string) => void) {
-  const stopping = new AbortController()
-  setMaxListeners(0, stopping.signal)
-  let running: Promise<void>[] = []
-  return {
-    start() {
-      running = loops.map((loop) => runLoop(loop, stopping.signal, (error) => log(error, loop.name)))
-    },
-    async stop() {
-      stopping.abort()
-      await Promise.all(running)
-    },
   }
 }

@@ -59,7 +59,7 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
           waitMsMax: settings.SOLVER_WAIT_SECONDS * 1000,
         }),
       ],
-      loops: [cleaningLoop(database, skewSec), deliveryLogCleaning(database, config.OUTBOX_KEPT_DAYS)],
+      loops: { working: [cleaningLoop(database, skewSec), deliveryLogCleaning(database, config.OUTBOX_KEPT_DAYS)] },
       deliveries: [
         ...signedDeliveries(sending, { direction: 'callback', topic: CALLBACK_TOPIC, keys: keys.challenger }),
         ...signedDeliveries(sending, {

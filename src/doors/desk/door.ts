@@ -91,7 +91,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
     return {
       kinds: [deskKind(desk)],
       deliveries: [mirrorDelivery(desk)],
-      loops: [...sweepLoops(desk), ...desk.mirror.loops],
+      loops: { serving: [desk.sessionWaits.loop], working: [...sweepLoops(desk), ...desk.mirror.loops] },
       async close() {
         desk.sessionWaits.close()
         desk.mirror.close()

@@ -65,7 +65,7 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
 
     return {
       kinds: [judgeKind({ ...deps, slots: slotsOf(settings.JUDGE_SLOTS), workroom: judging.open })],
-      loops: [offered.loop(owner, judging.versions), judging.loop],
+      loops: { working: [offered.loop(owner, judging.versions), judging.loop] },
       async close() {
         await judging.close()
         if (judging.versions() !== null) await offered.leave(owner)

@@ -49,16 +49,16 @@ export const poolDoor: Door<typeof POOL_SETTINGS> = {
     const { database, config } = deps
     const coordinator = await openCoordinator(deps, settings, { random: unitRandom })
     const outbound = openOutbound({ allowCidrs: config.OUTBOUND_ALLOW_CIDRS })
-    coordinator.matchmaker.start()
     const common = { ...deps, coordinator }
 
     return {
       kinds: coordinator.kinds,
-      loops: coordinator.loops,
+      loops: { serving: coordinator.matchmaker.loops, working: coordinator.loops },
       deliveries: [
         receiptDelivery({ database, key: coordinator.keys.receipts }),
         ...coordinator.callbacks.deliveries({ ...deps, outbound }),
       ],
+      stopServing: async () => coordinator.matchmaker.close(),
       close: () => coordinator.close(),
       async routes(app) {
         const probationCanaries = settings.POOL_PROBATION_CANARIES

@@ -117,7 +117,7 @@ export async function openCoordinator(
     loops: [repair.loop, quorums.loop, canaries.loop, openDeadlines({ database, cancel })],
     async close() {
       canaries.close()
-      await matchmaker.close()
+      matchmaker.close()
       await quorums.close()
     },
   }

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
+import { openLog } from '../../../src/core/log.ts'
+import { startLoops } from '../../../src/core/loop.ts'
 import { openHub, type HubLimits } from '../../../src/core/http/hub.ts'
 
 const LIMITS: HubLimits = {
@@ -20,6 +22,8 @@ async function hubWithClient(t: TestContext, limits: Partial<HubLimits>, connect
   const address = server.address()
   assert(address !== null && typeof address === 'object')
   const hub = openHub({ ...LIMITS, ...limits })
+  const pinging = startLoops([hub.loop], openLog({ LOG_LEVEL: 'silent' }))
+  t.after(() => pinging.stop())
   const joined = once(server, 'connection')
   connect(address.port)
   const [socket] = await joined

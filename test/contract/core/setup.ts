@@ -13,6 +13,7 @@ import { openHttp } from '../../../src/core/http/server.ts'
 import { openIdentity } from '../../../src/core/identity/identity.ts'
 import type { Role } from '../../../src/core/identity/role.ts'
 import { openLog } from '../../../src/core/log.ts'
+import { startLoops } from '../../../src/core/loop.ts'
 import { openMetrics } from '../../../src/core/metrics.ts'
 import { Capabilities } from '../../../src/core/capabilities.ts'
 import { atEnd } from '../../support/cleanup.ts'
@@ -67,6 +68,8 @@ export async function setup(t: TestContext, options: SetupOptions = {}) {
     kinds: engine.kinds,
     about: options.about ?? { database: 'PostgreSQL', feed: 'PostgreSQL', files: 'a folder' },
   })
+  const loops = startLoops(http.loops, log)
+  atEnd(t, () => loops.stop())
   atEnd(t, () => http.close())
 
   const { app } = http

@@ -1,6 +1,7 @@
 // Waiting for the session of a domain. A hint on the bus says that one was stored; the database says which. Hints may be
 // lost, so that whoever waits looks again every few seconds.
 import type { Bus } from '../../../core/events/bus.ts'
+import type { Loop } from '../../../core/loop.ts'
 import type { OfDomain, SessionRow } from './session-store.ts'
 
 const CHANNEL = 'reeve:desk:sessions'
@@ -12,6 +13,8 @@ export interface SessionWaits {
   announce(of: OfDomain): void
   /** The live ones once there is any, or none when the time is up. */
   wait(of: OfDomain, options: { timeoutMs: number; signal: AbortSignal }): Promise<readonly SessionRow[]>
+  /** For processes that serve. */
+  loop: Loop
   close(): void
 }
 
@@ -26,7 +29,6 @@ export function openSessionWaits(bus: Bus, read: (of: OfDomain) => Promise<reado
     (name) => look([name]),
     () => look([...waiting.keys()]),
   )
-  const timer = setInterval(() => look([...waiting.keys()]), LOOK_AGAIN_MS).unref()
 
   return {
     announce: (of) => bus.publish(CHANNEL, nameOf(of)),
@@ -64,9 +66,14 @@ export function openSessionWaits(bus: Bus, read: (of: OfDomain) => Promise<reado
       })
     },
 
-    close() {
-      clearInterval(timer)
-      unsubscribe()
+    loop: {
+      name: 'look for sessions that are waited for',
+      everyMs: LOOK_AGAIN_MS,
+      async runOnce() {
+        look([...waiting.keys()])
+        return false
+      },
     },
+    close: unsubscribe,
   }
 }

@@ -4,9 +4,8 @@
 //
 //   poll ──► wait ──► pass: open lanes → who is eligible → first jobs of those lanes → match → acquire ──► assignment
 //                       └── nothing for this worker: wait on, or "No assignment available" when its time is up
-import type { Logger } from 'pino'
 import type { Bus } from '../../../core/events/bus.ts'
-import { runLoop, Wake, type Loop } from '../../../core/loop.ts'
+import { Wake, type Loop } from '../../../core/loop.ts'
 import type { Assignment, Assignments, GiveAnswer } from './assignments.ts'
 import type { Candidates } from './candidates.ts'
 import type { CanaryStock } from '../canaries/canary-stock.ts'
@@ -53,14 +52,14 @@ export interface Matchmaker {
   size(): number
   /** One pass; true if another one may find more. */
   runOnce(): Promise<boolean>
+  /** For processes that serve. */
   loops: readonly Loop[]
-  start(): void
-  close(): Promise<void>
+  /** Answers who waits here, and who comes later, with nothing. */
+  close(): void
 }
 
 export interface MatchmakerDeps {
   bus: Bus
-  log: Logger
   assignments: Assignments
   candidates: Candidates
   canaries: CanaryStock
@@ -78,8 +77,7 @@ export interface MatchmakerDeps {
 export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
   const waiting = new Map<number, Waiter>()
   const wake = new Wake()
-  const stopping = new AbortController()
-  const running: Promise<void>[] = []
+  let isClosed = false
   const unsubscribe = deps.bus.subscribe(CHANNEL, wake.ring.bind(wake), wake.ring.bind(wake))
   let lastLane = 0
   let turn = 0
@@ -124,20 +122,15 @@ export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
     },
   ]
   return {
-    wait: (worker, options) => waitIn(waiting, worker, options, deps, () => wake.ring()),
+    wait: async (worker, options) => (isClosed ? 'nothing' : waitIn(waiting, worker, options, deps, () => wake.ring())),
     announce: () => deps.bus.publish(CHANNEL, READY),
     size: () => waiting.size,
     runOnce,
     loops,
-    start() {
-      const log = (error: unknown) => deps.log.error({ err: error }, 'the matchmaker failed')
-      for (const loop of loops) running.push(runLoop(loop, stopping.signal, log))
-    },
-    async close() {
+    close() {
+      isClosed = true
       unsubscribe()
-      stopping.abort()
       for (const waiter of waiting.values()) waiter.settle('nothing')
-      await Promise.all(running)
     },
   }
 }
