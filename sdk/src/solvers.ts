@@ -6,7 +6,7 @@
 //     async sudoku(problem, { signal }) { … return '534678912…' },
 //   })
 
-export interface Problem {
+export interface SolverProblem {
   type: string
   /** As the Challenger wrote it: check what you use. */
   [field: string]: unknown
@@ -24,7 +24,7 @@ export interface SolverContext {
  * The answer. Throw `Unsolvable` for a problem that has none: the Challenger is told. After any other error the problem is
  * tried again later.
  */
-export type Solver = (problem: Problem, context: SolverContext) => string | Promise<string>
+export type Solver = (problem: SolverProblem, context: SolverContext) => string | Promise<string>
 
 /** By the type of problem. */
 export type Solvers = Readonly<Record<string, Solver>>

@@ -9,7 +9,7 @@ import { CommandFailed } from './failure.ts'
 import { plain, print, styled } from './terminal.ts'
 import { addVerifyReceiptCommand } from './verify-receipt-command.ts'
 
-interface VerifyOptions {
+interface VerifyRequestOptions {
   method?: string
   path?: string
   header?: string
@@ -36,7 +36,7 @@ export function addVerifyCommand(program: Command): void {
   addVerifyReceiptCommand(command)
 }
 
-async function verify(file: string | undefined, options: VerifyOptions): Promise<void> {
+async function verify(file: string | undefined, options: VerifyRequestOptions): Promise<void> {
   const { method, path, header, body } = requestOf(file, options)
   const auth = parseAuthorization(header.replace(/^authorization:\s*/i, ''))
   if (auth === null) throw new CommandFailed('The header is not RCS-HMAC-SHA256 keyId=…,ts=…,nonce=…,sig=….', 2)
@@ -64,7 +64,7 @@ interface Request {
 }
 
 /** From a file, with what is given beside it in its place. */
-function requestOf(file: string | undefined, options: VerifyOptions): Request {
+function requestOf(file: string | undefined, options: VerifyRequestOptions): Request {
   const read = (name: string) => readFileSync(name === '-' ? 0 : name)
   const found = file === undefined ? null : parseRequest(read(file))
   const path = options.path ?? found?.path

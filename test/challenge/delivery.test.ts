@@ -3,7 +3,7 @@ import { describe, test, type TestContext } from 'node:test'
 import type { OutboundAnswer, OutboundRefusal, OutboundRequest } from '../../src/core/outbound/outbound.ts'
 import type { Delivered } from '../../src/core/outbox/delivery.ts'
 import type { Refused } from '../../src/core/outcome.ts'
-import { CALLBACK_TOPIC, signedDeliveries } from '../../src/doors/challenge/delivery.ts'
+import { CALLBACK_TOPIC, signedDeliveries } from '../../src/doors/challenge/deliveries/delivery.ts'
 import { migrationFolders } from '../../src/doors/outline.ts'
 import { testDatabase } from '../support/database.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { outboxCleaning } from '../../src/core/outbox/cleaning.ts'
-import { deliveryLogCleaning } from '../../src/doors/challenge/delivery-log.ts'
+import { deliveryLogCleaning } from '../../src/doors/challenge/deliveries/delivery-log.ts'
 import { migrationFolders } from '../../src/doors/outline.ts'
 import { testDatabase } from '../support/database.ts'
 

@@ -9,31 +9,32 @@
 import type { Door } from '../../core/door.ts'
 import { openOutbound } from '../../core/outbound/outbound.ts'
 import { openThreads } from './bounded/threads.ts'
-import { callbackRoute } from './callback.ts'
-import { createChallengeRoute } from './create-challenge.ts'
-import { deadLettersRoute } from './dead-letters.ts'
-import { deliveryLogCleaning } from './delivery-log.ts'
-import { CALLBACK_TOPIC, SEND_TOPIC, signedDeliveries } from './delivery.ts'
+import { callbackRoute } from './challenger/callback.ts'
+import { createChallengeRoute } from './challenger/create-challenge.ts'
+import { deadLettersRoute } from './deliveries/dead-letters.ts'
+import { deliveryLogCleaning } from './deliveries/delivery-log.ts'
+import { CALLBACK_TOPIC, SEND_TOPIC, signedDeliveries } from './deliveries/delivery.ts'
 import { errorBody } from './errors.ts'
-import { openKeys } from './keys.ts'
-import { cleaningLoop } from './nonces.ts'
-import { openPlugins } from './plugins/plugins.ts'
-import { readChallengesRoute } from './read-challenges.ts'
-import { noteSent, sendChallengeRoute } from './send-challenge.ts'
+import { openKeys } from './signing/keys.ts'
+import { cleaningLoop } from './signing/nonces.ts'
+import { openPlugins } from './problems/plugins.ts'
+import { readChallengesRoute } from './challenger/read-challenges.ts'
+import { noteSent, sendChallengeRoute } from './challenger/send-challenge.ts'
 import { CHALLENGE_SETTINGS } from './settings.ts'
-import { openSigned } from './signed.ts'
-import { solveKind } from './solve-kind.ts'
-import { openSolveStore } from './solve-store.ts'
-import { solveRoute } from './solve.ts'
-import { BUILT_IN } from './solvers/solve-problem.ts'
-import { statsRoute } from './stats.ts'
+import { openVerifier } from './signing/verify.ts'
+import { solveKind } from './solver/solve-kind.ts'
+import { openSolveStore } from './solver/accept.ts'
+import { solveRoute } from './solver/solve.ts'
+import { BUILT_IN } from './problems/solve-problem.ts'
+import { statsRoute } from './solver/stats.ts'
 import { openTransport } from './transport.ts'
 
 const PATHS = ['/solve', '/stats', '/callback/:challenge_id', '/challenges', '/challenges/:id', '/challenges/:id/send']
 
 export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
   name: 'challenge',
-  about: 'Signed challenges out to a Solver, signed answers back to a Challenger; this server can be either or both.',
+  about:
+    'RequestVerifier challenges out to a Solver, signed answers back to a Challenger; this server can be either or both.',
   settings: CHALLENGE_SETTINGS,
   paths: ['/solve', '/solve/', '/stats', '/callback/', '/challenges', '/challenges/'],
   errorBody,
@@ -75,11 +76,11 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
       },
       async routes(app) {
         openTransport(app, settings, PATHS)
-        const bySolver = openSigned({ database, side: 'solver', keys: keys.solver, skewSec, threads })
+        const bySolver = openVerifier({ database, side: 'solver', keys: keys.solver, skewSec, threads })
         await app.register(solveRoute({ signed: bySolver, store: openSolveStore(deps, skewSec), allowInsecure }))
         await app.register(statsRoute(deps))
 
-        const byChallenger = openSigned({ database, side: 'challenger', keys: keys.challenger, skewSec, threads })
+        const byChallenger = openVerifier({ database, side: 'challenger', keys: keys.challenger, skewSec, threads })
         await app.register(callbackRoute({ database, signed: byChallenger, skewSec, threads }))
         await app.register(createChallengeRoute({ ...deps, threads }))
         await app.register(readChallengesRoute(deps))

@@ -1,14 +1,14 @@
 // The names are the contract's; what it leaves open (rotation, CORS) is named here.
 import { INSECURE_CALLBACKS } from '../../core/outbound/callback-url.ts'
 import { flag, integer, list, text, type Setting, type Settings, type Values } from '../../core/settings.ts'
-import type { Key } from './keys.ts'
+import type { HmacKey } from './signing/keys.ts'
 
 const EXTRA_KEY = /^([\x21\x23-\x2b\x2d-\x3c\x3e-\x7e]{1,255})=(.+)@(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/
 
 /** keyId=secret@2026-12-31T00:00:00Z, several separated by commas. */
-function extraKeys(about: string): Setting<readonly Key[]> {
+function extraKeys(about: string): Setting<readonly HmacKey[]> {
   const parse = (raw: string) => {
-    const keys: Key[] = []
+    const keys: HmacKey[] = []
     for (const item of raw.split(',')) {
       const [, keyId, secret, notAfter] = EXTRA_KEY.exec(item.trim()) ?? []
       const notAfterMs = Date.parse(notAfter ?? '')
@@ -25,14 +25,14 @@ export const CHALLENGE_SETTINGS = {
   CHAL_HMAC_KEY_ID: text({
     or: 'chal-kid-1',
     pattern: /^[\x21\x23-\x2b\x2d-\x7e]{1,255}$/,
-    about: 'Key id of callbacks: the Solver signs with it, the Challenger knows it.',
+    about: 'HmacKey id of callbacks: the Solver signs with it, the Challenger knows it.',
   }),
   CHAL_HMAC_SECRET: text({ or: '', secret: true, about: 'Its secret. Empty: no callback is signed or accepted.' }),
   CHAL_HMAC_EXTRA_KEYS: extraKeys('Further keys that callbacks may be signed with, each until its date.'),
   SOLVER_HMAC_KEY_ID: text({
     or: 'solver-kid-1',
     pattern: /^[\x21\x23-\x2b\x2d-\x7e]{1,255}$/,
-    about: 'Key id of /solve: the Challenger signs with it, the Solver knows it.',
+    about: 'HmacKey id of /solve: the Challenger signs with it, the Solver knows it.',
   }),
   SOLVER_HMAC_SECRET: text({ or: '', secret: true, about: 'Its secret. Empty: no /solve is signed or accepted.' }),
   SOLVER_HMAC_EXTRA_KEYS: extraKeys('Further keys that /solve may be signed with, each until its date.'),

@@ -1,8 +1,8 @@
 // What the thread of bounded work can do. Everything that a stranger's input could make slow is one of these.
 import { RE2JS } from 're2js'
-import { readBody, type Read } from './read-body.ts'
-import { solveMath, type MathFormat } from '../solvers/math.ts'
-import { solveText, type TextProblem } from '../solvers/text.ts'
+import { readBody, type ParsedBody } from '../signing/read-body.ts'
+import { solveMath, type MathFormat } from '../problems/math.ts'
+import { solveText, type TextProblem } from '../problems/text.ts'
 
 export type Task =
   | { task: 'math'; expression: string; format: MathFormat }
@@ -14,9 +14,9 @@ export type Task =
   /** What a large body says. */
   | { task: 'read'; bytes: Uint8Array<ArrayBuffer> }
 
-export type Value = string | boolean | Read
+export type TaskValue = string | boolean | ParsedBody
 
-export function perform(task: Task): Value {
+export function perform(task: Task): TaskValue {
   switch (task.task) {
     case 'math':
       return solveMath(task.expression, task.format)

@@ -15,7 +15,7 @@ const WAITING_MAX = 10_000
 export const WALL_MS_MAX = 60_000
 const LOOK_AGAIN_MS = 10
 
-export type Answer = Performed | { ok: false; code: 'TIMEOUT'; message: string }
+export type TaskAnswer = Performed | { ok: false; code: 'TIMEOUT'; message: string }
 
 export interface Bound {
   /** Of the processor, from the moment a thread takes the task. */
@@ -25,21 +25,21 @@ export interface Bound {
 }
 
 export interface Threads {
-  run(task: Task, bound: Bound): Promise<Answer>
+  run(task: Task, bound: Bound): Promise<TaskAnswer>
   /** Starts the threads before there is a task: what they need takes a while to load. */
   warm(): void
   close(): Promise<void>
 }
 
-interface Waiting {
+interface QueuedTask {
   task: Task
   bound: Bound
-  done(answer: Answer): void
+  done(answer: TaskAnswer): void
 }
 
 /** `cpuMs`: what this process has had of the processor so far. */
 export function openThreads(cpuMs: () => number = spentByProcess): Threads {
-  const waiting: Waiting[] = []
+  const waiting: QueuedTask[] = []
   const idle: Worker[] = []
   /** Each with the moment from which it takes tasks: what it needs has been loaded. */
   const all = new Map<Worker, Promise<unknown>>()
@@ -74,7 +74,7 @@ export function openThreads(cpuMs: () => number = spentByProcess): Threads {
     if (one !== undefined) void give(worker, one)
   }
 
-  const give = async (worker: Worker, { task, bound, done }: Waiting) => {
+  const give = async (worker: Worker, { task, bound, done }: QueuedTask) => {
     await all.get(worker)
     const answer = await performed(worker, task, (onOver) => startClock(bound, cpuMs, onOver))
     if (answer === null || answer === 'timeout') {
@@ -114,7 +114,7 @@ const leastOf = ({ cpuMs, wallMs = cpuMs }: Bound): number => Math.min(cpuMs, wa
 function performed(
   worker: Worker,
   task: Task,
-  limit: (onOver: () => void) => Clock,
+  limit: (onOver: () => void) => TaskTimer,
 ): Promise<Performed | 'timeout' | null> {
   return new Promise((resolve) => {
     const settle = (answer: Performed | 'timeout' | null) => {
@@ -129,12 +129,12 @@ function performed(
   })
 }
 
-interface Clock {
+interface TaskTimer {
   stop(): void
 }
 
 /** A task computes and waits for nothing, so that it has not had its time before the whole process has. */
-function startClock({ cpuMs, wallMs = WALL_MS_MAX }: Bound, spentMs: () => number, onOver: () => void): Clock {
+function startClock({ cpuMs, wallMs = WALL_MS_MAX }: Bound, spentMs: () => number, onOver: () => void): TaskTimer {
   const overAt = spentMs() + cpuMs
   const look = () => {
     const leftMs = overAt - spentMs()

@@ -1,9 +1,11 @@
 // The other side of threads.ts: one task at a time, and an answer to each.
 import { parentPort } from 'node:worker_threads'
-import { Unsolvable, type UnsolvableCode } from '../solvers/unsolvable.ts'
-import { perform, type Task, type Value } from './task.ts'
+import { UnsolvableProblem, type UnsolvableCode } from '../problems/solution.ts'
+import { perform, type Task, type TaskValue } from './task.ts'
 
-export type Performed = { ok: true; value: Value } | { ok: false; code: UnsolvableCode | 'INTERNAL'; message: string }
+export type Performed =
+  | { ok: true; value: TaskValue }
+  | { ok: false; code: UnsolvableCode | 'INTERNAL'; message: string }
 
 parentPort?.on('message', (task: Task) => {
   parentPort?.postMessage(answerTo(task), [])
@@ -15,7 +17,7 @@ function answerTo(task: Task): Performed {
   try {
     return { ok: true, value: perform(task) }
   } catch (error) {
-    if (error instanceof Unsolvable) return { ok: false, code: error.code, message: error.message }
+    if (error instanceof UnsolvableProblem) return { ok: false, code: error.code, message: error.message }
     if (error instanceof RangeError)
       return { ok: false, code: 'TOO_LARGE', message: 'The problem is too large or too deeply nested.' }
     return { ok: false, code: 'INTERNAL', message: error instanceof Error ? error.message : 'failed' }

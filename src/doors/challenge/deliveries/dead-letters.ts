@@ -1,12 +1,12 @@
 // Requests that were given up: listed, and replayed one by one or all at once. For admins: they belong to no account.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Database } from '../../core/db/database.ts'
-import { SECURED } from '../../core/http/docs.ts'
-import { requireRole } from '../../core/http/guard.ts'
-import type { Identity } from '../../core/identity/identity.ts'
+import type { Database } from '../../../core/db/database.ts'
+import { SECURED } from '../../../core/http/docs.ts'
+import { requireRole } from '../../../core/http/guard.ts'
+import type { Identity } from '../../../core/identity/identity.ts'
 import { CALLBACK_TOPIC, SEND_TOPIC } from './delivery.ts'
-import { OWNER_REFUSALS, problem } from './errors.ts'
+import { OWNER_REFUSALS, problem } from '../errors.ts'
 
 const TOPICS = [CALLBACK_TOPIC, SEND_TOPIC]
 

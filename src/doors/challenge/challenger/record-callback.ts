@@ -1,10 +1,10 @@
 // What a callback changes, in one transaction that all share who arrive at once: the nonce is burnt, the result recorded,
 // the challenge completed by the first of them, and the audit written.
-import { batched } from '../../core/db/batch.ts'
-import type { Database, Tx } from '../../core/db/database.ts'
-import { jsonParam } from '../../core/db/params.ts'
-import { hideFromPlanner } from '../../core/db/sql.ts'
-import { burnNonces, IS_BURNT, nonceRows, verdictOf, type Nonce, type Verdict } from './nonces.ts'
+import { batched } from '../../../core/db/batch.ts'
+import type { Database, Tx } from '../../../core/db/database.ts'
+import { jsonParam } from '../../../core/db/params.ts'
+import { hideFromPlanner } from '../../../core/db/sql.ts'
+import { burnNonces, IS_BURNT, nonceRows, verdictOf, type Nonce, type NonceVerdict } from '../signing/nonces.ts'
 
 // Two callbacks of one challenge are judged one after the other: which was first decides which is final. The lock is a
 // statement of its own, so that the next one sees what the one before us has committed.
@@ -72,24 +72,27 @@ export interface CallbackResult {
   rule: string
 }
 
-export interface Recording {
+export interface CallbackRecording {
   nonce: Nonce
   result: CallbackResult
   /** Of the request. */
   bytes: number
 }
 
-export interface Recorded {
+export interface CallbackRecord {
   /** Unless it was burnt for this callback, nothing has changed. */
-  verdict: Verdict
+  verdict: NonceVerdict
   /** `conflict`: the same request id with another body. */
   outcome: 'recorded' | 'duplicate' | 'conflict' | null
 }
 
 /** Two of one challenge never share a transaction: the second is judged after the first. */
-export function openRecording(database: Database, skewSec: number): (recording: Recording) => Promise<Recorded> {
+export function openRecording(
+  database: Database,
+  skewSec: number,
+): (recording: CallbackRecording) => Promise<CallbackRecord> {
   const judge = burnAndLock(skewSec)
-  return batched<Recording, Recorded>({
+  return batched<CallbackRecording, CallbackRecord>({
     rowsMax: ROWS_MAX,
     keyOf: ({ result }) => result.challengeId,
     sizeOf: ({ bytes }) => bytes,
@@ -100,7 +103,7 @@ export function openRecording(database: Database, skewSec: number): (recording: 
           ...row,
           challenge_id: asked[place]?.result.challengeId,
         }))
-        const judged = await tx.query<{ verdict: Verdict }>(judge, [JSON.stringify(rows)])
+        const judged = await tx.query<{ verdict: NonceVerdict }>(judge, [JSON.stringify(rows)])
         const good = judged.flatMap(({ verdict }, place) => (verdict === 'burnt' ? [place] : []))
         const outcomes = await record(tx, results, good)
         return judged.map(({ verdict }, place) => ({ verdict, outcome: outcomes.get(place) ?? null }))
@@ -113,9 +116,9 @@ async function record(
   tx: Tx,
   results: string | Buffer,
   good: readonly number[],
-): Promise<Map<number, Recorded['outcome']>> {
+): Promise<Map<number, CallbackRecord['outcome']>> {
   if (good.length === 0) return new Map()
-  const told = await tx.query<{ place: number; outcome: Recorded['outcome'] }>(RECORD, [results, good])
+  const told = await tx.query<{ place: number; outcome: CallbackRecord['outcome'] }>(RECORD, [results, good])
   return new Map(told.map(({ place, outcome }) => [place, outcome]))
 }
 

@@ -5,9 +5,9 @@ import { HttpProblem } from '../../../core/http/problem.ts'
 const SHAPE_MAX = { containers: 50_000, values: 250_000 }
 
 /** What a body says, or why it cannot be read. */
-export type Read = { ok: true; value: unknown } | { ok: false; message: string }
+export type ParsedBody = { ok: true; value: unknown } | { ok: false; message: string }
 
-export function readBody(bytes: Uint8Array): Read {
+export function readBody(bytes: Uint8Array): ParsedBody {
   try {
     return { ok: true, value: parseJson(bytes, SHAPE_MAX) }
   } catch (error) {

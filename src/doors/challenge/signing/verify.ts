@@ -5,16 +5,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bodyHash, isSignedWith, parseAuthorization, type AuthFields } from '@reeve/sdk/challenge'
-import { Overloaded } from '../../core/db/batch.ts'
-import type { Database, Tx } from '../../core/db/database.ts'
-import type { HttpProblem } from '../../core/http/problem.ts'
-import { pathOf } from '../../core/http/error-format.ts'
-import { LARGE_BYTES } from '../../core/db/params.ts'
-import { readBody, type Read } from './bounded/read-body.ts'
-import type { Threads } from './bounded/threads.ts'
-import { problem } from './errors.ts'
-import type { Key, KeyRing } from './keys.ts'
-import { openBurning, openSeeing, type Nonce, type Side, type Verdict } from './nonces.ts'
+import { Overloaded } from '../../../core/db/batch.ts'
+import type { Database, Tx } from '../../../core/db/database.ts'
+import type { HttpProblem } from '../../../core/http/problem.ts'
+import { pathOf } from '../../../core/http/error-format.ts'
+import { LARGE_BYTES } from '../../../core/db/params.ts'
+import { readBody, type ParsedBody } from './read-body.ts'
+import type { Threads } from '../bounded/threads.ts'
+import { problem } from '../errors.ts'
+import type { HmacKey, KeyRing } from './keys.ts'
+import { openBurning, openSeeing, type Nonce, type SigningSide, type NonceVerdict } from './nonces.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -23,7 +23,7 @@ declare module 'fastify' {
   }
 }
 
-export interface Verified extends Nonce {
+export interface VerifiedRequest extends Nonce {
   /** The body as an object of the version that both sides speak, or what is wrong with it. */
   fields: Fields | HttpProblem
   bodyHash: string
@@ -32,22 +32,22 @@ export interface Verified extends Nonce {
 
 const READ_MS_MAX = 10_000
 
-export interface Signed {
-  /** Key and signature. Whether nonce and time are good is the verdict of whoever does the work. */
-  verify(request: FastifyRequest): Promise<Verified>
+export interface RequestVerifier {
+  /** HmacKey and signature. Whether nonce and time are good is the verdict of whoever does the work. */
+  verify(request: FastifyRequest): Promise<VerifiedRequest>
   /** A refusal after the signature verified is an answer, and burns the nonce; a second one is a replay. */
-  refuse(verified: Verified, error: HttpProblem, note?: (tx: Tx) => Promise<void>): Promise<never>
+  refuse(verified: VerifiedRequest, error: HttpProblem, note?: (tx: Tx) => Promise<void>): Promise<never>
 }
 
-export interface SignedOptions {
+export interface VerifierOptions {
   database: Database
-  side: Side
+  side: SigningSide
   keys: KeyRing
   skewSec: number
   threads: Threads
 }
 
-export function openSigned({ database, side, keys, skewSec, threads }: SignedOptions): Signed {
+export function openVerifier({ database, side, keys, skewSec, threads }: VerifierOptions): RequestVerifier {
   const see = openSeeing(database, side)
   const burn = openBurning(side, skewSec)
   return {
@@ -58,7 +58,7 @@ export function openSigned({ database, side, keys, skewSec, threads }: SignedOpt
       const hash = bodyHash(body)
       const parts = { method: request.method, path: pathOf(request.raw.url ?? ''), ...auth, body: { hash } }
       const signers = keys.find(auth.keyId).filter((key) => isSignedWith(key.secret, auth.sig, parts))
-      if (signers.length === 0) throw verdictProblem((await see(auth.nonce)).seen ? 'seen' : 'stale')
+      if (signers.length === 0) throw nonceRefusal((await see(auth.nonce)).seen ? 'seen' : 'stale')
       const fields = fieldsOf(await read(body, threads))
       const { nonce, ts } = auth
       return { nonce, ts, notAfterMs: lastOf(signers), fields, bodyHash: hash, bodyBytes: body.length }
@@ -69,16 +69,16 @@ export function openSigned({ database, side, keys, skewSec, threads }: SignedOpt
         if (verdict === 'burnt') await note?.(tx)
         return verdict
       })
-      throw verdict === 'burnt' ? error : verdictProblem(verdict)
+      throw verdict === 'burnt' ? error : nonceRefusal(verdict)
     },
   }
 }
 
-export const verdictProblem = (verdict: Exclude<Verdict, 'burnt'>): HttpProblem =>
+export const nonceRefusal = (verdict: Exclude<NonceVerdict, 'burnt'>): HttpProblem =>
   problem(verdict === 'seen' ? 'REPLAY_ATTACK' : 'INVALID_SIGNATURE')
 
 /** Several keys may share an id while it is rotated: the one that lasts longest counts. Null: no end. */
-const lastOf = (keys: readonly Key[]): number | null =>
+const lastOf = (keys: readonly HmacKey[]): number | null =>
   keys.some((key) => key.notAfterMs === null) ? null : Math.max(...keys.map((key) => key.notAfterMs ?? 0))
 
 /** Before the body is read; and the body is taken as it is, whatever its type: its bytes are what is signed. */
@@ -110,7 +110,7 @@ export const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A large body would hold the event loop for tens of milliseconds, whatever is in it. */
-async function read(body: Buffer, threads: Threads): Promise<Read> {
+async function read(body: Buffer, threads: Threads): Promise<ParsedBody> {
   if (body.length <= LARGE_BYTES) return readBody(body)
   const bytes = new Uint8Array(body) // of its own: it is given away
   const answer = await threads.run({ task: 'read', bytes }, { cpuMs: READ_MS_MAX })
@@ -119,7 +119,7 @@ async function read(body: Buffer, threads: Threads): Promise<Read> {
   throw new Overloaded('A large body could not be read in time.')
 }
 
-function fieldsOf(body: Read): Fields | HttpProblem {
+function fieldsOf(body: ParsedBody): Fields | HttpProblem {
   if (!body.ok) return problem('INVALID_JSON', body.message)
   if (!isObject(body.value)) return problem('INVALID_JSON')
   return body.value['api_version'] === 'v2.1' ? body.value : problem('UNSUPPORTED_VERSION')

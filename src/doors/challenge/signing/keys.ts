@@ -1,8 +1,8 @@
 // Which keys a side signs with and which it accepts. A key that is being rotated out or in is accepted until its date, so
 // that both sides can change at different moments and no request is refused.
-import type { ChallengeSettings } from './settings.ts'
+import type { ChallengeSettings } from '../settings.ts'
 
-export interface Key {
+export interface HmacKey {
   keyId: string
   secret: string
   /** Null: no end. */
@@ -11,9 +11,9 @@ export interface Key {
 
 export interface KeyRing {
   /** Null: none is set, and nothing can be signed. */
-  signing: Key | null
+  signing: HmacKey | null
   /** By id, also those whose time is over: the database's clock judges that. Several may share an id while it is rotated. */
-  find(keyId: string): Key[]
+  find(keyId: string): HmacKey[]
 }
 
 export interface Keys {
@@ -35,9 +35,9 @@ export function openKeys(settings: ChallengeSettings): Keys {
   }
 }
 
-const keyOf = (keyId: string, secret: string): Key[] => (secret === '' ? [] : [{ keyId, secret, notAfterMs: null }])
+const keyOf = (keyId: string, secret: string): HmacKey[] => (secret === '' ? [] : [{ keyId, secret, notAfterMs: null }])
 
-function ring(main: readonly Key[], further: readonly Key[]): KeyRing {
+function ring(main: readonly HmacKey[], further: readonly HmacKey[]): KeyRing {
   const all = [...main, ...further]
   return {
     signing: main[0] ?? null,

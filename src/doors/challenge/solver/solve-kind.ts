@@ -1,13 +1,13 @@
 // The kind `solve`: the work behind POST /solve. Whatever comes of it, an answer, a problem that has none, or a job that
 // died, is told to the Challenger: the callback is queued in the transaction that ends the job.
-import { JobFailed, type Kind } from '../../core/executor/kind.ts'
-import type { Effect } from '../../core/ledger/effects.ts'
-import { CALLBACK_TOPIC } from './delivery.ts'
+import { JobFailed, type Kind } from '../../../core/executor/kind.ts'
+import type { Effect } from '../../../core/ledger/effects.ts'
+import { CALLBACK_TOPIC } from '../deliveries/delivery.ts'
 import { constraintsOf } from './constraints.ts'
-import { isObject } from './signed.ts'
-import type { Solution } from './solvers/solution.ts'
-import { solveProblem, type SolveContext } from './solvers/solve-problem.ts'
-import { SOLVE_KIND, solverJobId, type SolvePayload } from './solve-store.ts'
+import { isObject } from '../signing/verify.ts'
+import type { CallbackOutcome } from '../problems/solution.ts'
+import { solveProblem, type SolveContext } from '../problems/solve-problem.ts'
+import { SOLVE_KIND, solverJobId, type SolvePayload } from './accept.ts'
 
 const FINISH = `
   update solve_requests
@@ -50,7 +50,7 @@ export function solveKind(context: Omit<SolveContext, 'signal'>): Kind {
   }
 }
 
-function effectsOf(jobId: string, payload: SolvePayload, solution: Solution): Effect[] {
+function effectsOf(jobId: string, payload: SolvePayload, solution: CallbackOutcome): Effect[] {
   const { challenge_id: challengeId, callback_url: url } = payload
   const body = JSON.stringify({
     api_version: 'v2.1',

@@ -1,6 +1,6 @@
 // The log of attempts to reach the other side is thrown away when it is old. Its rows are numbered in the order of their time.
-import type { Database } from '../../core/db/database.ts'
-import type { Loop } from '../../core/loop.ts'
+import type { Database } from '../../../core/db/database.ts'
+import type { Loop } from '../../../core/loop.ts'
 
 const CLEAN = `
   delete from challenge_deliveries

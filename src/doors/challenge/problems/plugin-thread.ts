@@ -1,18 +1,18 @@
 // The thread of the plug-ins: loads the modules, then runs their functions, many at a time, and answers each.
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Problem, SolverContext } from '@reeve/sdk/solvers'
-import { isObject } from '../signed.ts'
+import type { SolverProblem, SolverContext } from '@reeve/sdk/solvers'
+import { isObject } from '../signing/verify.ts'
 
-export interface Asked {
+export interface PluginRequest {
   id: number
   type: string
-  problem: Problem
+  problem: SolverProblem
   challengeId: string
   outputSpec: unknown
 }
 
 /** A number: the problem of this id is not wanted any more. */
-export type ToThread = Asked | number
+export type ToThread = PluginRequest | number
 
 export type FromThread =
   | { id: number; ok: true; answer: unknown }
@@ -21,9 +21,9 @@ export type FromThread =
   | { loaded: string[] }
   | { broken: string }
 
-type Run = (problem: Problem, context: SolverContext) => unknown
+type PluginFunction = (problem: SolverProblem, context: SolverContext) => unknown
 
-const solvers = new Map<string, Run>()
+const solvers = new Map<string, PluginFunction>()
 const running = new Map<number, AbortController>()
 const say = (message: FromThread) => parentPort?.postMessage(message, [])
 
@@ -47,15 +47,15 @@ async function add(url: string): Promise<void> {
   const given = isObject(module) ? module['solvers'] : undefined
   if (!isObject(given)) throw new Error(`${url} does not export solvers`)
   for (const [type, run] of Object.entries(given)) {
-    if (!isRun(run)) throw new Error(`${url}: ${type} is not a function`)
+    if (!isFunction(run)) throw new Error(`${url}: ${type} is not a function`)
     if (solvers.has(type)) throw new Error(`${url}: there is another solver for ${type}`)
     solvers.set(type, run)
   }
 }
 
-const isRun = (value: unknown): value is Run => typeof value === 'function'
+const isFunction = (value: unknown): value is PluginFunction => typeof value === 'function'
 
-async function solve({ id, type, problem, challengeId, outputSpec }: Asked): Promise<void> {
+async function solve({ id, type, problem, challengeId, outputSpec }: PluginRequest): Promise<void> {
   const interruption = new AbortController()
   running.set(id, interruption)
   try {

@@ -1,4 +1,4 @@
-import { isObject } from './signed.ts'
+import { isObject } from '../signing/verify.ts'
 
 /** What a Challenger may ask of the time: milliseconds for the solving itself, and a moment (Unix seconds) after which no
  * answer is wanted. */

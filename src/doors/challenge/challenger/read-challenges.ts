@@ -1,13 +1,13 @@
 // GET /challenges and GET /challenges/{id}: one's own, with what came of them.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Database } from '../../core/db/database.ts'
-import { SECURED } from '../../core/http/docs.ts'
-import { accountOf, requireRole } from '../../core/http/guard.ts'
-import type { Identity } from '../../core/identity/identity.ts'
+import type { Database } from '../../../core/db/database.ts'
+import { SECURED } from '../../../core/http/docs.ts'
+import { accountOf, requireRole } from '../../../core/http/guard.ts'
+import type { Identity } from '../../../core/identity/identity.ts'
 import { ChallengeView, viewOf } from './challenge-schema.ts'
 import { findChallenge, listChallenges, storyOf, type ChallengeRow } from './challenge-store.ts'
-import { OWNER_REFUSALS, problem } from './errors.ts'
+import { OWNER_REFUSALS, problem } from '../errors.ts'
 
 const LIMIT_DEFAULT = 50
 

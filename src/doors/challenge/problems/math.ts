@@ -6,7 +6,7 @@ import { Decimal } from 'decimal.js'
 import { Fraction } from 'fraction.js'
 import type * as mathjs from 'mathjs'
 import type { MathJsInstance, MathNode } from 'mathjs'
-import { Unsolvable } from './unsolvable.ts'
+import { UnsolvableProblem } from './solution.ts'
 
 /** The library in one file: its thousand modules take ten times as long to load. There, `create` has all of it already. */
 type Bundle = Omit<typeof mathjs, 'create'> & { create(config: { number: 'Fraction' }): Pick<MathJsInstance, 'parse'> }
@@ -23,7 +23,7 @@ const math = bundle.create({ number: 'Fraction' })
 const Approx = Decimal.clone({ precision: 64, toExpNeg: -40, toExpPos: 60 })
 const GIVEN_DIGITS = 40
 
-type Value = Fraction | Decimal
+type MathValue = Fraction | Decimal
 
 export interface MathFormat {
   /** `auto`: a whole number, a decimal that ends, or a fraction. */
@@ -32,7 +32,7 @@ export interface MathFormat {
 }
 
 export function solveMath(expression: string, format: MathFormat): string {
-  if (expression.length > EXPRESSION_CHARS_MAX) throw new Unsolvable('INVALID_PROBLEM', 'The expression is too long.')
+  if (expression.length > EXPRESSION_CHARS_MAX) throw new UnsolvableProblem('INVALID_PROBLEM', 'The expression is too long.')
   return formatted(evaluate(parsed(expression), { nodes: 0 }), format)
 }
 
@@ -45,13 +45,13 @@ function parsed(expression: string): MathNode {
     return math.parse(plainNumbers(expression))
   } catch (error) {
     const why = error instanceof Error ? error.message : 'syntax error'
-    throw new Unsolvable('INVALID_PROBLEM', `The expression cannot be read: ${why}`.slice(0, 300))
+    throw new UnsolvableProblem('INVALID_PROBLEM', `The expression cannot be read: ${why}`.slice(0, 300))
   }
 }
 
-function evaluate(node: MathNode, count: { nodes: number }): Value {
+function evaluate(node: MathNode, count: { nodes: number }): MathValue {
   count.nodes += 1
-  if (count.nodes > NODES_MAX) throw new Unsolvable('INVALID_PROBLEM', 'The expression has too many parts.')
+  if (count.nodes > NODES_MAX) throw new UnsolvableProblem('INVALID_PROBLEM', 'The expression has too many parts.')
   const valueOf = (child: MathNode) => evaluate(child, count)
 
   if (isParenthesisNode(node)) return valueOf(node.content)
@@ -59,56 +59,56 @@ function evaluate(node: MathNode, count: { nodes: number }): Value {
   if (isSymbolNode(node)) return named(node.name)
   if (isOperatorNode(node)) return bounded(operator(String(node.fn), node.args.map(valueOf)))
   if (isFunctionNode(node)) return bounded(call(node.fn.name, node.args.map(valueOf)))
-  throw new Unsolvable('INVALID_PROBLEM', 'The expression holds something that is not arithmetic.')
+  throw new UnsolvableProblem('INVALID_PROBLEM', 'The expression holds something that is not arithmetic.')
 }
 
-function constant(value: unknown): Value {
+function constant(value: unknown): MathValue {
   if (isFraction(value)) return bounded(new Fraction(value.s * value.n, value.d)) // its own class, of the same shape
-  throw new Unsolvable('INVALID_PROBLEM', 'The expression holds something that is not a number.')
+  throw new UnsolvableProblem('INVALID_PROBLEM', 'The expression holds something that is not a number.')
 }
 
-function named(name: string): Value {
+function named(name: string): MathValue {
   if (name === 'pi' || name === 'PI') return Approx.acos(-1)
   if (name === 'e' || name === 'E') return Approx.exp(1)
-  throw new Unsolvable('INVALID_PROBLEM', `Unknown name ${name.slice(0, 50)}.`)
+  throw new UnsolvableProblem('INVALID_PROBLEM', `Unknown name ${name.slice(0, 50)}.`)
 }
 
-const isExact = (value: Value): value is Fraction => value instanceof Fraction
-const isWhole = (value: Value): value is Fraction => isExact(value) && value.d === 1n
+const isExact = (value: MathValue): value is Fraction => value instanceof Fraction
+const isWhole = (value: MathValue): value is Fraction => isExact(value) && value.d === 1n
 
-const approx = (value: Value): Decimal =>
+const approx = (value: MathValue): Decimal =>
   isExact(value) ? new Approx(String(value.s * value.n)).div(String(value.d)) : value
 
 const digitsOf = (value: bigint): number => value.toString(16).length * 1.21
 
-function bounded(value: Value): Value {
+function bounded(value: MathValue): MathValue {
   if (!isExact(value)) {
-    if (!value.isFinite()) throw new Unsolvable('NOT_A_NUMBER', 'The value is not a finite number.')
+    if (!value.isFinite()) throw new UnsolvableProblem('NOT_A_NUMBER', 'The value is not a finite number.')
     return value
   }
   if (digitsOf(value.n) > DIGITS_MAX || digitsOf(value.d) > DIGITS_MAX) throw tooLarge()
   return value
 }
 
-const tooLarge = () => new Unsolvable('TOO_LARGE', `A number has more than ${DIGITS_MAX} digits.`)
+const tooLarge = () => new UnsolvableProblem('TOO_LARGE', `A number has more than ${DIGITS_MAX} digits.`)
 
-function operator(fn: string, values: readonly Value[]): Value {
+function operator(fn: string, values: readonly MathValue[]): MathValue {
   const [a, b] = values
-  if (a === undefined) throw new Unsolvable('INVALID_PROBLEM', 'An operator has no operand.')
+  if (a === undefined) throw new UnsolvableProblem('INVALID_PROBLEM', 'An operator has no operand.')
   if (b === undefined) {
     if (fn === 'unaryMinus') return isExact(a) ? a.neg() : a.neg()
     if (fn === 'unaryPlus') return a
     if (fn === 'factorial') return factorial(a)
-    throw new Unsolvable('INVALID_PROBLEM', `The operator ${fn} is not arithmetic.`)
+    throw new UnsolvableProblem('INVALID_PROBLEM', `The operator ${fn} is not arithmetic.`)
   }
   const binary = BINARY[fn]
-  if (binary === undefined) throw new Unsolvable('INVALID_PROBLEM', `The operator ${fn} is not arithmetic.`)
+  if (binary === undefined) throw new UnsolvableProblem('INVALID_PROBLEM', `The operator ${fn} is not arithmetic.`)
   return binary(a, b)
 }
 
 const both =
   (exact: (a: Fraction, b: Fraction) => Fraction, other: (a: Decimal, b: Decimal) => Decimal) =>
-  (a: Value, b: Value): Value =>
+  (a: MathValue, b: MathValue): MathValue =>
     isExact(a) && isExact(b) ? exact(a, b) : other(approx(a), approx(b))
 
 const add = both(
@@ -123,18 +123,18 @@ const multiply = both(
   (a, b) => a.mul(b),
   (a, b) => a.mul(b),
 )
-const divide = (a: Value, b: Value): Value => {
-  if (isExact(b) ? b.n === 0n : b.isZero()) throw new Unsolvable('DIVISION_BY_ZERO', 'Division by zero.')
+const divide = (a: MathValue, b: MathValue): MathValue => {
+  if (isExact(b) ? b.n === 0n : b.isZero()) throw new UnsolvableProblem('DIVISION_BY_ZERO', 'Division by zero.')
   return both(
     (x, y) => x.div(y),
     (x, y) => x.div(y),
   )(a, b)
 }
-const floor = (a: Value): Value => (isExact(a) ? a.floor() : new Fraction(BigInt(a.floor().toFixed())))
+const floor = (a: MathValue): MathValue => (isExact(a) ? a.floor() : new Fraction(BigInt(a.floor().toFixed())))
 /** The remainder has the sign of the divisor. */
-const modulo = (a: Value, b: Value): Value => subtract(a, multiply(b, floor(divide(a, b))))
+const modulo = (a: MathValue, b: MathValue): MathValue => subtract(a, multiply(b, floor(divide(a, b))))
 
-const BINARY: Readonly<Record<string, (a: Value, b: Value) => Value>> = {
+const BINARY: Readonly<Record<string, (a: MathValue, b: MathValue) => MathValue>> = {
   add,
   subtract,
   multiply,
@@ -144,9 +144,9 @@ const BINARY: Readonly<Record<string, (a: Value, b: Value) => Value>> = {
 }
 
 /** Exact for a whole exponent, and for a root that is one. The size is known before it is computed. */
-function power(a: Value, b: Value): Value {
+function power(a: MathValue, b: MathValue): MathValue {
   if (isExact(a) && isWhole(b)) {
-    if (a.n === 0n && b.s < 0n) throw new Unsolvable('DIVISION_BY_ZERO', 'Division by zero.')
+    if (a.n === 0n && b.s < 0n) throw new UnsolvableProblem('DIVISION_BY_ZERO', 'Division by zero.')
     const isUnit = a.d === 1n && a.n <= 1n
     const digits = (digitsOf(a.n) + digitsOf(a.d)) * Number(b.n)
     if (!isUnit && digits > 2 * DIGITS_MAX) throw tooLarge()
@@ -167,23 +167,23 @@ function powerOf(a: Fraction, b: Fraction): Fraction {
   return b.s < 0n ? positive.inverse() : positive
 }
 
-function factorial(value: Value): Value {
-  if (!isWhole(value) || value.s < 0n) throw new Unsolvable('NOT_A_NUMBER', 'Only whole numbers have a factorial.')
+function factorial(value: MathValue): MathValue {
+  if (!isWhole(value) || value.s < 0n) throw new UnsolvableProblem('NOT_A_NUMBER', 'Only whole numbers have a factorial.')
   if (value.n > FACTORIAL_MAX) throw tooLarge()
   let product = 1n
   for (let factor = 2n; factor <= value.n; factor += 1n) product *= factor
   return new Fraction(product)
 }
 
-const ofDecimal = (compute: (value: Decimal) => Decimal) => (value: Value) => compute(approx(value))
-const least = (a: Value, b: Value) => (approx(a).lte(approx(b)) ? a : b)
-const most = (a: Value, b: Value) => (approx(a).gte(approx(b)) ? a : b)
-const whole = (a: Value, b: Value, compute: (a: Fraction, b: Fraction) => Fraction): Value => {
-  if (!isWhole(a) || !isWhole(b)) throw new Unsolvable('NOT_A_NUMBER', 'Only whole numbers have divisors.')
+const ofDecimal = (compute: (value: Decimal) => Decimal) => (value: MathValue) => compute(approx(value))
+const least = (a: MathValue, b: MathValue) => (approx(a).lte(approx(b)) ? a : b)
+const most = (a: MathValue, b: MathValue) => (approx(a).gte(approx(b)) ? a : b)
+const whole = (a: MathValue, b: MathValue, compute: (a: Fraction, b: Fraction) => Fraction): MathValue => {
+  if (!isWhole(a) || !isWhole(b)) throw new UnsolvableProblem('NOT_A_NUMBER', 'Only whole numbers have divisors.')
   return compute(a, b)
 }
 
-const UNARY: Readonly<Record<string, (value: Value) => Value>> = {
+const UNARY: Readonly<Record<string, (value: MathValue) => MathValue>> = {
   abs: (a) => (isExact(a) ? a.abs() : a.abs()),
   floor,
   ceil: (a) => (isExact(a) ? a.ceil() : new Fraction(BigInt(a.ceil().toFixed()))),
@@ -204,7 +204,7 @@ const UNARY: Readonly<Record<string, (value: Value) => Value>> = {
   atan: ofDecimal((a) => a.atan()),
 }
 
-const FOLDED: Readonly<Record<string, (a: Value, b: Value) => Value>> = {
+const FOLDED: Readonly<Record<string, (a: MathValue, b: MathValue) => MathValue>> = {
   min: least,
   max: most,
   sum: add,
@@ -212,7 +212,7 @@ const FOLDED: Readonly<Record<string, (a: Value, b: Value) => Value>> = {
   lcm: (a, b) => whole(a, b, (x, y) => x.lcm(y)),
 }
 
-function call(name: string, values: readonly Value[]): Value {
+function call(name: string, values: readonly MathValue[]): MathValue {
   const [first, second, ...more] = values
   const fold = Object.hasOwn(FOLDED, name) ? FOLDED[name] : undefined
   if (fold !== undefined && first !== undefined) return values.slice(1).reduce((a, b) => bounded(fold(a, b)), first)
@@ -221,10 +221,10 @@ function call(name: string, values: readonly Value[]): Value {
   const binary = Object.hasOwn(BINARY, name) ? BINARY[name] : undefined
   if (binary !== undefined && first !== undefined && second !== undefined && more.length === 0)
     return binary(first, second)
-  throw new Unsolvable('INVALID_PROBLEM', `There is no function ${name.slice(0, 50)} of ${values.length} values.`)
+  throw new UnsolvableProblem('INVALID_PROBLEM', `There is no function ${name.slice(0, 50)} of ${values.length} values.`)
 }
 
-function formatted(value: Value, { format, digits }: MathFormat): string {
+function formatted(value: MathValue, { format, digits }: MathFormat): string {
   if (!isExact(value)) return value.toSignificantDigits(format === 'decimal' ? digits : GIVEN_DIGITS).toString()
   const { s, n, d } = value
   if (d === 1n && format !== 'decimal') return String(s * n)

@@ -1,9 +1,9 @@
 // Accepting a challenge to solve: nonce, request and job in one statement, shared by all that arrive at once.
-import { batched } from '../../core/db/batch.ts'
-import type { Ledger } from '../../core/ledger/ledger.ts'
-import { newJobId } from '../../core/random.ts'
+import { batched } from '../../../core/db/batch.ts'
+import type { Ledger } from '../../../core/ledger/ledger.ts'
+import { newJobId } from '../../../core/random.ts'
 import type { Constraints } from './constraints.ts'
-import { burnNonces, IS_BURNT, nonceRows, verdictOf, type Nonce, type Verdict } from './nonces.ts'
+import { burnNonces, IS_BURNT, nonceRows, verdictOf, type Nonce, type NonceVerdict } from '../signing/nonces.ts'
 
 // Sorted, so that two servers that accept the same challenges never wait for each other in a circle. A challenge that is
 // asked for twice at once is inserted once.
@@ -33,7 +33,7 @@ export interface SolvePayload {
   callback_url: string
 }
 
-export interface Acceptance {
+export interface SolveAcceptance {
   nonce: Nonce
   payload: SolvePayload
   /** Of the request. */
@@ -41,25 +41,25 @@ export interface Acceptance {
   traceId: string
 }
 
-export interface Accepted {
+export interface SolveReceipt {
   /** Unless it was burnt for this request, nothing has changed. */
-  verdict: Verdict
+  verdict: NonceVerdict
   isNew: boolean
 }
 
 export interface SolveStore {
-  accept(acceptance: Acceptance): Promise<Accepted>
+  accept(acceptance: SolveAcceptance): Promise<SolveReceipt>
 }
 
 export const solverJobId = (challengeId: string): string => `solver_job_${challengeId}`
 
 export function openSolveStore({ ledger }: { ledger: Ledger }, skewSec: number): SolveStore {
-  const submit = ledger.openGuarded<{ verdict: Verdict; is_new: boolean }>({
+  const submit = ledger.openGuarded<{ verdict: NonceVerdict; is_new: boolean }>({
     tables: guardTables(skewSec),
     answer: ANSWER,
   })
   return {
-    accept: batched<Acceptance, Accepted>({
+    accept: batched<SolveAcceptance, SolveReceipt>({
       rowsMax: ROWS_MAX,
       sizeOf: ({ bytes }) => bytes,
       async run(asked) {

@@ -4,14 +4,20 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { bodyHash } from '@reeve/sdk/challenge'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { Database } from '../../core/db/database.ts'
-import { HttpProblem } from '../../core/http/problem.ts'
-import type { Threads } from './bounded/threads.ts'
-import { auditRefusal, openRecording, type CallbackResult } from './callback-store.ts'
+import type { Database } from '../../../core/db/database.ts'
+import { HttpProblem } from '../../../core/http/problem.ts'
+import type { Threads } from '../bounded/threads.ts'
+import { auditRefusal, openRecording, type CallbackResult } from './record-callback.ts'
 import { openFinding, type JudgedBy } from './challenge-store.ts'
-import { problem, REFUSALS } from './errors.ts'
-import { optionalText, readSignedBodies, verdictProblem, type Signed, type Verified } from './signed.ts'
-import { isCorrect, parseRule } from './validation.ts'
+import { problem, REFUSALS } from '../errors.ts'
+import {
+  optionalText,
+  readSignedBodies,
+  nonceRefusal,
+  type RequestVerifier,
+  type VerifiedRequest,
+} from '../signing/verify.ts'
+import { isCorrect, parseRule } from './validation-rule.ts'
 
 const REQUEST_ID = /^[\x21-\x7e]{1,255}$/
 const STATUS_CHARS_MAX = 50
@@ -20,7 +26,7 @@ const Received = Type.Object({ received: Type.Boolean(), challenge_id: Type.Stri
 
 export interface CallbackDeps {
   database: Database
-  signed: Signed
+  signed: RequestVerifier
   skewSec: number
   threads: Threads
 }
@@ -31,7 +37,7 @@ export const callbackRoute =
     readSignedBodies(app)
     const find = openFinding(database)
     const record = openRecording(database, skewSec)
-    const summary = 'Receive a result. Signed: Authorization: RCS-HMAC-SHA256 …'
+    const summary = 'Receive a result. RequestVerifier: Authorization: RCS-HMAC-SHA256 …'
     app.post(
       '/callback/:challenge_id',
       {
@@ -53,19 +59,19 @@ export const callbackRoute =
 
         const result = { ...callback, ...(await judge(challenge, callback, threads)) }
         const { verdict, outcome } = await record({ nonce: verified, result, bytes: verified.bodyBytes })
-        if (verdict !== 'burnt') throw verdictProblem(verdict)
+        if (verdict !== 'burnt') throw nonceRefusal(verdict)
         return { received: true, challenge_id: challenge.challenge_id, duplicate: outcome !== 'recorded' }
       },
     )
   }
 
-type Callback = Omit<CallbackResult, 'isCorrect' | 'rule'>
+type ReceivedCallback = Omit<CallbackResult, 'isCorrect' | 'rule'>
 
 function callbackOf(
   request: FastifyRequest,
-  { fields, bodyHash: hash }: Verified,
+  { fields, bodyHash: hash }: VerifiedRequest,
   challengeId: string,
-): Callback | HttpProblem {
+): ReceivedCallback | HttpProblem {
   if (fields instanceof HttpProblem) return fields
   const { challenge_id: named, status } = fields
   if (named === undefined || named === null || named === '') return problem('MISSING_CHALLENGE_ID')
@@ -100,7 +106,7 @@ function callbackOf(
 
 const refusalOf = (
   request: FastifyRequest<{ Params: { challenge_id: string } }>,
-  { bodyHash: hash }: Verified,
+  { bodyHash: hash }: VerifiedRequest,
   error: HttpProblem,
 ) => ({
   challengeId: request.params.challenge_id,
@@ -111,7 +117,7 @@ const refusalOf = (
 })
 
 /** Only an answer of a success is judged. */
-async function judge(challenge: JudgedBy, { status, answer }: Callback, threads: Threads) {
+async function judge(challenge: JudgedBy, { status, answer }: ReceivedCallback, threads: Threads) {
   const rule = parseRule(challenge.validation_rule)
   if (typeof rule === 'string') throw new Error('A stored rule cannot be read.')
   if (status !== 'success' || answer === null) return { isCorrect: null, rule: rule.type }

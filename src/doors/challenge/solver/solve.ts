@@ -1,19 +1,19 @@
 // POST /solve: a Challenger asks us to solve something. Accepted means on disk; the answer comes by callback.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { HttpProblem } from '../../core/http/problem.ts'
-import { isCallableUrl } from '../../core/outbound/callback-url.ts'
+import { HttpProblem } from '../../../core/http/problem.ts'
+import { isCallableUrl } from '../../../core/outbound/callback-url.ts'
 import { constraintsOf } from './constraints.ts'
-import { problem, REFUSALS } from './errors.ts'
-import { readSignedBodies, verdictProblem, type Signed, type Verified } from './signed.ts'
-import { solverJobId, type SolvePayload, type SolveStore } from './solve-store.ts'
+import { problem, REFUSALS } from '../errors.ts'
+import { readSignedBodies, nonceRefusal, type RequestVerifier, type VerifiedRequest } from '../signing/verify.ts'
+import { solverJobId, type SolvePayload, type SolveStore } from './accept.ts'
 
 const CHALLENGE_ID_CHARS_MAX = 255
 
 const Accepted = Type.Object({ message: Type.String(), solver_job_id: Type.String() })
 
 export interface SolveDeps {
-  signed: Signed
+  signed: RequestVerifier
   store: SolveStore
   allowInsecure: boolean
 }
@@ -22,7 +22,7 @@ export const solveRoute =
   ({ signed, store, allowInsecure }: SolveDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     readSignedBodies(app)
-    const summary = 'Accept a challenge to solve. Signed: Authorization: RCS-HMAC-SHA256 …'
+    const summary = 'Accept a challenge to solve. RequestVerifier: Authorization: RCS-HMAC-SHA256 …'
     app.post(
       '/solve',
       { schema: { tags: ['challenge'], summary, response: { 202: Accepted, ...REFUSALS } } },
@@ -33,7 +33,7 @@ export const solveRoute =
 
         const { bodyBytes: bytes } = verified
         const { verdict, isNew } = await store.accept({ nonce: verified, payload, bytes, traceId: request.traceId })
-        if (verdict !== 'burnt') throw verdictProblem(verdict)
+        if (verdict !== 'burnt') throw nonceRefusal(verdict)
         const message = isNew ? 'Challenge accepted' : 'Challenge already accepted'
         return reply.code(202).send({ message, solver_job_id: solverJobId(payload.challenge_id) })
       },
@@ -41,7 +41,7 @@ export const solveRoute =
   }
 
 /** In the contract's order: JSON, version, challenge id, callback URL. */
-function payloadOf({ fields }: Verified, allowInsecure: boolean): SolvePayload | HttpProblem {
+function payloadOf({ fields }: VerifiedRequest, allowInsecure: boolean): SolvePayload | HttpProblem {
   if (fields instanceof HttpProblem) return fields
   const { challenge_id: id, callback_url: url } = fields
   if (id === undefined || id === null || id === '') return problem('MISSING_CHALLENGE_ID')

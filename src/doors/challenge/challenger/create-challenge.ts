@@ -1,19 +1,19 @@
 // POST /challenges: a challenge with its answer and its rule, which stay here.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Database } from '../../core/db/database.ts'
-import { SECURED } from '../../core/http/docs.ts'
-import { accountOf, requireRole } from '../../core/http/guard.ts'
-import { hashBody, idempotencyConflict, idempotencyOf } from '../../core/http/idempotency.ts'
-import type { Identity } from '../../core/identity/identity.ts'
-import { newJobId } from '../../core/random.ts'
-import type { Threads } from './bounded/threads.ts'
+import type { Database } from '../../../core/db/database.ts'
+import { SECURED } from '../../../core/http/docs.ts'
+import { accountOf, requireRole } from '../../../core/http/guard.ts'
+import { hashBody, idempotencyConflict, idempotencyOf } from '../../../core/http/idempotency.ts'
+import type { Identity } from '../../../core/identity/identity.ts'
+import { newJobId } from '../../../core/random.ts'
+import type { Threads } from '../bounded/threads.ts'
 import { ChallengeView, viewOf } from './challenge-schema.ts'
-import { findSame, insertChallenge, type NewChallenge } from './challenge-store.ts'
-import { constraintsOf } from './constraints.ts'
-import { OWNER_REFUSALS, problem } from './errors.ts'
-import { ANSWER_CHARS_MAX } from './solvers/solution.ts'
-import { parseRule, problemWithRule } from './validation.ts'
+import { findSame, insertChallenge, type ChallengeToStore } from './challenge-store.ts'
+import { constraintsOf } from '../solver/constraints.ts'
+import { OWNER_REFUSALS, problem } from '../errors.ts'
+import { ANSWER_CHARS_MAX } from '../problems/solution.ts'
+import { parseRule, problemWithRule } from './validation-rule.ts'
 
 const NewChallengeBody = Type.Object(
   {
@@ -77,7 +77,7 @@ export const createChallengeRoute =
   }
 
 /** The same owner, id or key, and body: the same challenge. */
-async function createOnce(database: Database, challenge: NewChallenge) {
+async function createOnce(database: Database, challenge: ChallengeToStore) {
   await insertChallenge(database, challenge)
   const same = await findSame(database, challenge)
   const mine = same.filter((row) => Number(row.account_id) === challenge.accountId)

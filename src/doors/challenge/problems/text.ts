@@ -1,8 +1,7 @@
 // `text`: one named operation on one text. Characters are code points, not halves of surrogate pairs.
 import { createHash } from 'node:crypto'
 import { RE2JS } from 're2js'
-import { ANSWER_CHARS_MAX } from './solution.ts'
-import { Unsolvable } from './unsolvable.ts'
+import { ANSWER_CHARS_MAX, UnsolvableProblem } from './solution.ts'
 
 const REPEAT_MAX = 10_000
 
@@ -42,10 +41,10 @@ export function solveText(problem: TextProblem): string {
   const name = problem['operation']
   const operation = typeof name === 'string' && Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined
   if (operation === undefined) {
-    throw new Unsolvable('INVALID_PROBLEM', `operation must be one of ${Object.keys(OPERATIONS).join(', ')}.`)
+    throw new UnsolvableProblem('INVALID_PROBLEM', `operation must be one of ${Object.keys(OPERATIONS).join(', ')}.`)
   }
   const answer = operation(textOf(problem, 'text'), problem)
-  if (answer.length > ANSWER_CHARS_MAX) throw new Unsolvable('TOO_LARGE', 'The answer is too long.')
+  if (answer.length > ANSWER_CHARS_MAX) throw new UnsolvableProblem('TOO_LARGE', 'The answer is too long.')
   return answer.toWellFormed().replaceAll('\0', '\u{fffd}')
 }
 
@@ -53,34 +52,34 @@ const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0
 
 function textOf(problem: TextProblem, name: string, or?: string): string {
   const value = problem[name] ?? or
-  if (typeof value !== 'string') throw new Unsolvable('INVALID_PROBLEM', `${name} must be a string.`)
+  if (typeof value !== 'string') throw new UnsolvableProblem('INVALID_PROBLEM', `${name} must be a string.`)
   return value
 }
 
 function required(problem: TextProblem, name: string): string {
   const value = textOf(problem, name)
-  if (value === '') throw new Unsolvable('INVALID_PROBLEM', `${name} must not be empty.`)
+  if (value === '') throw new UnsolvableProblem('INVALID_PROBLEM', `${name} must not be empty.`)
   return value
 }
 
 function integerOf(problem: TextProblem, name: string, or: number): number {
   const value = problem[name] ?? or
   if (typeof value !== 'number' || !Number.isSafeInteger(value))
-    throw new Unsolvable('INVALID_PROBLEM', `${name} must be an integer.`)
+    throw new UnsolvableProblem('INVALID_PROBLEM', `${name} must be an integer.`)
   return value
 }
 
 function repeat(text: string, times: number): string {
-  if (times < 0 || times > REPEAT_MAX) throw new Unsolvable('INVALID_PROBLEM', `times must be 0 to ${REPEAT_MAX}.`)
-  if (text.length * times > ANSWER_CHARS_MAX) throw new Unsolvable('TOO_LARGE', 'The answer is too long.')
+  if (times < 0 || times > REPEAT_MAX) throw new UnsolvableProblem('INVALID_PROBLEM', `times must be 0 to ${REPEAT_MAX}.`)
+  if (text.length * times > ANSWER_CHARS_MAX) throw new UnsolvableProblem('TOO_LARGE', 'The answer is too long.')
   return text.repeat(times)
 }
 
 function extract(text: string, pattern: string, group: number): string {
   const matcher = compiled(pattern).matcher(text)
-  if (!matcher.find()) throw new Unsolvable('NO_MATCH', 'The pattern matches nothing.')
+  if (!matcher.find()) throw new UnsolvableProblem('NO_MATCH', 'The pattern matches nothing.')
   if (group < 0 || group > matcher.groupCount())
-    throw new Unsolvable('INVALID_PROBLEM', 'The pattern has no such group.')
+    throw new UnsolvableProblem('INVALID_PROBLEM', 'The pattern has no such group.')
   return matcher.group(group) ?? ''
 }
 
@@ -88,6 +87,6 @@ function compiled(pattern: string): RE2JS {
   try {
     return RE2JS.compile(pattern)
   } catch {
-    throw new Unsolvable('INVALID_PROBLEM', 'The pattern is not a regular expression of RE2.')
+    throw new UnsolvableProblem('INVALID_PROBLEM', 'The pattern is not a regular expression of RE2.')
   }
 }

@@ -1,15 +1,15 @@
 // Nonces: judged with their timestamps, burnt, and thrown away when their timestamps could no longer pass. Burning is an
 // insert that another one in the way turns into nothing: two servers cannot both burn the same nonce. It is part of the
 // statement that does the request's work, so that a nonce is burnt exactly when its request was answered.
-import { batched } from '../../core/db/batch.ts'
-import type { Database, Queryable } from '../../core/db/database.ts'
-import type { Loop } from '../../core/loop.ts'
+import { batched } from '../../../core/db/batch.ts'
+import type { Database, Queryable } from '../../../core/db/database.ts'
+import type { Loop } from '../../../core/loop.ts'
 
 /**
  * Common table expressions over the rows `$1`, each a nonce and what is to be done with it: `asked` has their columns,
  * `burnt` the nonces that were burnt. Of two rows with one nonce the first has it.
  */
-export const burnNonces = (side: Side, skewSec: number, columns: string): string => `
+export const burnNonces = (side: SigningSide, skewSec: number, columns: string): string => `
   asked as materialized (
     select r.*, abs(date_part('epoch', clock_timestamp()) - ts) <= ${skewSec}
                   and coalesce(date_part('epoch', clock_timestamp()) * 1000 <= not_after_ms, true) as is_fresh
@@ -29,13 +29,13 @@ export const IS_BURNT = 'burnt.burnt = asked.nonce and asked.is_first'
  * A column of `asked left join burnt`. What was seen before is named before what is stale. (It is looked up by `select true`:
  * an `exists` may be planned as a walk over all nonces.)
  */
-export const verdictOf = (side: Side): string => `
+export const verdictOf = (side: SigningSide): string => `
   case when burnt.burnt is not null then 'burnt'
        when is_fresh then 'seen'
        when (select true from challenge_nonces as k where k.side = '${side}' and k.nonce = asked.nonce) then 'seen'
        else 'stale' end as verdict`
 
-const burnOnly = (side: Side, skewSec: number): string => `
+const burnOnly = (side: SigningSide, skewSec: number): string => `
   with ${burnNonces(side, skewSec, 'unused text')}
   select ${verdictOf(side)} from asked left join burnt on ${IS_BURNT}`
 
@@ -53,10 +53,10 @@ const CLEAN_EVERY_MS = 3_600_000
 const CLEAN_BATCH = 10_000
 const KEPT_BEYOND_SEC = 60
 
-export type Side = 'solver' | 'challenger'
+export type SigningSide = 'solver' | 'challenger'
 
 /** `stale`: the timestamp is outside the window, or the key's time was over, by the database's clock. */
-export type Verdict = 'burnt' | 'seen' | 'stale'
+export type NonceVerdict = 'burnt' | 'seen' | 'stale'
 
 export interface Nonce {
   nonce: string
@@ -79,16 +79,19 @@ export function nonceRows(nonces: readonly Nonce[]) {
 }
 
 /** A request that is refused burns its nonce as well. */
-export function openBurning(side: Side, skewSec: number): (on: Queryable, nonce: Nonce) => Promise<Verdict> {
+export function openBurning(
+  side: SigningSide,
+  skewSec: number,
+): (on: Queryable, nonce: Nonce) => Promise<NonceVerdict> {
   const sql = burnOnly(side, skewSec)
   return async (on, nonce) => {
-    const [row] = await on.query<{ verdict: Verdict }>(sql, [JSON.stringify(nonceRows([nonce]))])
+    const [row] = await on.query<{ verdict: NonceVerdict }>(sql, [JSON.stringify(nonceRows([nonce]))])
     if (row === undefined) throw new Error('A nonce got no verdict.')
     return row.verdict
   }
 }
 
-export function openSeeing(database: Database, side: Side): (nonce: string) => Promise<{ seen: boolean }> {
+export function openSeeing(database: Database, side: SigningSide): (nonce: string) => Promise<{ seen: boolean }> {
   return batched<string, { seen: boolean }>({
     async run(nonces) {
       const rows = await database.hot.query<{ nonce: string }>(FIND_SEEN, [side, nonces])

@@ -3,14 +3,13 @@ import type { Waiting } from '../../../core/executor/kind.ts'
 import type { Acquired } from '../../../core/ledger/job.ts'
 import { WALL_MS_MAX, type Bound, type Threads } from '../bounded/threads.ts'
 import type { Task } from '../bounded/task.ts'
-import { isObject, type Fields } from '../signed.ts'
-import type { Plugins } from '../plugins/plugins.ts'
-import type { Constraints } from '../constraints.ts'
-import type { SolvePayload } from '../solve-store.ts'
-import { ELSEWHERE, solveElsewhere, type ElsewhereDeps } from './elsewhere.ts'
+import { isObject, type Fields } from '../signing/verify.ts'
+import type { Plugins } from './plugins.ts'
+import type { Constraints } from '../solver/constraints.ts'
+import type { SolvePayload } from '../solver/accept.ts'
+import { ELSEWHERE, solveElsewhere, type ElsewhereDeps } from './other-doors.ts'
 import type { MathFormat } from './math.ts'
-import type { Solution } from './solution.ts'
-import { deadlinePassed, Unsolvable } from './unsolvable.ts'
+import { deadlinePassed, UnsolvableProblem, type CallbackOutcome } from './solution.ts'
 
 const NOW = `select date_part('epoch', clock_timestamp()) * 1000 as now_ms`
 
@@ -34,10 +33,10 @@ export async function solveProblem(
   job: Acquired,
   payload: SolvePayload,
   context: SolveContext,
-): Promise<Solution | Waiting> {
+): Promise<CallbackOutcome | Waiting> {
   try {
     const { problem, constraints } = payload
-    if (!isObject(problem)) throw new Unsolvable('INVALID_PROBLEM', 'problem must be an object with a type.')
+    if (!isObject(problem)) throw new UnsolvableProblem('INVALID_PROBLEM', 'problem must be an object with a type.')
     const { type } = problem
     if (typeof type === 'string' && ELSEWHERE.includes(type)) {
       return await solveElsewhere(context, job, { type, problem, constraints })
@@ -56,12 +55,12 @@ export async function solveProblem(
     const wallMs = await timeLeftMs(constraints, WALL_MS_MAX, context)
     return await solveHere(task, { cpuMs: SOLVE_MS_MAX, wallMs }, context)
   } catch (error) {
-    if (!(error instanceof Unsolvable)) throw error
+    if (!(error instanceof UnsolvableProblem)) throw error
     return { status: 'failed', error_code: error.code, error_message: error.message }
   }
 }
 
-async function solveHere(task: Task, bound: Bound, { threads }: SolveContext): Promise<Solution> {
+async function solveHere(task: Task, bound: Bound, { threads }: SolveContext): Promise<CallbackOutcome> {
   const answer = await threads.run(task, bound)
   if (answer.ok) return { status: 'success', answer: String(answer.value), metadata: { solver: task.task } }
   if (answer.code === 'INTERNAL') throw new Error(`The ${task.task} solver failed: ${answer.message}`)
@@ -82,13 +81,13 @@ function taskOf(problem: Fields, outputSpec: unknown, further: readonly string[]
   switch (problem['type']) {
     case 'math': {
       const { expression } = problem
-      if (typeof expression !== 'string') throw new Unsolvable('INVALID_PROBLEM', 'expression must be a string.')
+      if (typeof expression !== 'string') throw new UnsolvableProblem('INVALID_PROBLEM', 'expression must be a string.')
       return { task: 'math', expression, format: formatOf(isObject(outputSpec) ? outputSpec : {}) }
     }
     case 'text':
       return { task: 'text', problem }
     default:
-      throw new Unsolvable('UNSUPPORTED_PROBLEM', `type must be one of ${[...BUILT_IN, ...further].join(', ')}.`)
+      throw new UnsolvableProblem('UNSUPPORTED_PROBLEM', `type must be one of ${[...BUILT_IN, ...further].join(', ')}.`)
   }
 }
 

@@ -1,6 +1,6 @@
 // The Challenger's tables: challenges with the answers that never leave them, and what came of each.
-import { batched } from '../../core/db/batch.ts'
-import type { Database, Queryable } from '../../core/db/database.ts'
+import { batched } from '../../../core/db/batch.ts'
+import type { Database, Queryable } from '../../../core/db/database.ts'
 
 const INSERT = `
   insert into challenges (challenge_id, account_id, problem, output_spec, constraints, validation_rule, answer,
@@ -51,7 +51,7 @@ export interface ChallengeRow {
   completed_at: Date | null
 }
 
-export interface NewChallenge {
+export interface ChallengeToStore {
   challengeId: string
   accountId: number
   problem: unknown
@@ -64,7 +64,7 @@ export interface NewChallenge {
 }
 
 /** False: the id or the key is taken. */
-export async function insertChallenge(on: Queryable, challenge: NewChallenge): Promise<boolean> {
+export async function insertChallenge(on: Queryable, challenge: ChallengeToStore): Promise<boolean> {
   const json = (value: unknown) => (value === undefined || value === null ? null : JSON.stringify(value))
   const rows = await on.query(INSERT, [
     challenge.challengeId,
@@ -80,7 +80,7 @@ export async function insertChallenge(on: Queryable, challenge: NewChallenge): P
   return rows.length > 0
 }
 
-export const findSame = (on: Queryable, challenge: NewChallenge): Promise<ChallengeRow[]> =>
+export const findSame = (on: Queryable, challenge: ChallengeToStore): Promise<ChallengeRow[]> =>
   on.query<ChallengeRow>(FIND_SAME, [challenge.challengeId, challenge.accountId, challenge.idempotencyKey])
 
 export async function findChallenge(on: Queryable, challengeId: string): Promise<ChallengeRow | null> {

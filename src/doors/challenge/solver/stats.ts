@@ -1,11 +1,11 @@
 // GET /stats: how much work waits, and how callbacks fare. Counted at most once a second, whoever asks.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Clock } from '../../core/clock.ts'
-import type { Database } from '../../core/db/database.ts'
-import type { Ledger } from '../../core/ledger/ledger.ts'
-import { CALLBACK_TOPIC } from './delivery.ts'
-import { SOLVE_KIND } from './solve-store.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/db/database.ts'
+import type { Ledger } from '../../../core/ledger/ledger.ts'
+import { CALLBACK_TOPIC } from '../deliveries/delivery.ts'
+import { SOLVE_KIND } from './accept.ts'
 
 // Only live and dead rows: both have an index of their own.
 const COUNT_CALLBACKS = `

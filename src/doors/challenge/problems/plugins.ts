@@ -4,12 +4,12 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Worker } from 'node:worker_threads'
-import type { Problem } from '@reeve/sdk/solvers'
+import type { SolverProblem } from '@reeve/sdk/solvers'
 import { storableText } from '../../../core/db/database.ts'
 import { StartError } from '../../../core/start-error.ts'
 import { besideAs, startThread } from '../../../core/start-thread.ts'
-import { ANSWER_CHARS_MAX, type Solution } from '../solvers/solution.ts'
-import type { Asked, FromThread, ToThread } from './thread.ts'
+import { ANSWER_CHARS_MAX, type CallbackOutcome } from './solution.ts'
+import type { PluginRequest, FromThread, ToThread } from './plugin-thread.ts'
 
 const GRACE_MS = 1000
 const MESSAGE_CHARS_MAX = 500
@@ -17,12 +17,12 @@ const CODE = /^[A-Z][A-Z0-9_]{0,63}$/
 
 export interface PluginProblem {
   type: string
-  problem: Problem
+  problem: SolverProblem
   challengeId: string
   outputSpec: unknown
 }
 
-export interface Limits {
+export interface PluginLimits {
   timeoutMs: number
   signal: AbortSignal
 }
@@ -30,7 +30,7 @@ export interface Limits {
 export interface Plugins {
   types: readonly string[]
   /** Throws an error after which it may be tried again. */
-  solve(asked: PluginProblem, limits: Limits): Promise<Solution>
+  solve(asked: PluginProblem, limits: PluginLimits): Promise<CallbackOutcome>
   close(): Promise<void>
 }
 
@@ -61,12 +61,12 @@ export async function openPlugins(paths: readonly string[], taken: readonly stri
   }
 }
 
-type Answer = Extract<FromThread, { id: number }> | 'gone' | 'late'
+type PluginAnswer = Extract<FromThread, { id: number }> | 'gone' | 'late'
 
 /** One thread, from its start to its end. */
 async function startRoom(modules: readonly string[]) {
-  const thread = startThread(besideAs('thread', import.meta.url), { workerData: modules })
-  const waiting = new Map<number, (answer: Answer) => void>()
+  const thread = startThread(besideAs('plugin-thread', import.meta.url), { workerData: modules })
+  const waiting = new Map<number, (answer: PluginAnswer) => void>()
   const post = (message: ToThread) => thread.postMessage(message, [])
   let isGone = false
   let lastId = 0
@@ -82,11 +82,11 @@ async function startRoom(modules: readonly string[]) {
     if ('id' in message) waiting.get(message.id)?.(message)
   })
 
-  const ask = (asked: PluginProblem, { timeoutMs, signal }: Limits) =>
-    new Promise<Answer>((resolve) => {
+  const ask = (asked: PluginProblem, { timeoutMs, signal }: PluginLimits) =>
+    new Promise<PluginAnswer>((resolve) => {
       const id = (lastId += 1)
       const stop = () => post(id)
-      const settle = (answer: Answer) => {
+      const settle = (answer: PluginAnswer) => {
         clearTimeout(timer)
         clearTimeout(lastTimer)
         signal.removeEventListener('abort', stop)
@@ -98,14 +98,14 @@ async function startRoom(modules: readonly string[]) {
       signal.addEventListener('abort', stop)
       waiting.set(id, settle)
       if (isGone) settle('gone')
-      else post({ id, ...asked } satisfies Asked)
+      else post({ id, ...asked } satisfies PluginRequest)
     })
 
   return {
     types,
     isGone: () => isGone,
     end: async () => void (await thread.terminate()),
-    async solve(asked: PluginProblem, limits: Limits): Promise<Solution> {
+    async solve(asked: PluginProblem, limits: PluginLimits): Promise<CallbackOutcome> {
       const started = performance.now()
       const answer = await ask(asked, limits)
       if (answer === 'gone') throw new Error('The thread of the plug-ins ended.')
@@ -130,13 +130,13 @@ function loaded(thread: Worker): Promise<string[]> {
   }).finally(() => thread.unref())
 }
 
-const failed = (code: string, message: string): Solution => ({
+const failed = (code: string, message: string): CallbackOutcome => ({
   status: 'failed',
   error_code: code,
   error_message: message,
 })
 
-function solutionFrom(answer: Exclude<Answer, string>, type: string): Solution {
+function solutionFrom(answer: Exclude<PluginAnswer, string>, type: string): CallbackOutcome {
   if (!answer.ok) {
     const message = storableText(answer.message, MESSAGE_CHARS_MAX)
     if (answer.code === null) throw new Error(`The plug-in for ${type} failed: ${message}`)

@@ -7,10 +7,9 @@ import { isEnded } from '../../../core/ledger/ended.ts'
 import type { Acquired } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import type { Offer, Capabilities } from '../../../core/capabilities.ts'
-import type { Constraints } from '../constraints.ts'
-import type { Fields } from '../signed.ts'
-import type { Solution } from './solution.ts'
-import { deadlinePassed, Unsolvable } from './unsolvable.ts'
+import type { Constraints } from '../solver/constraints.ts'
+import type { Fields } from '../signing/verify.ts'
+import { deadlinePassed, UnsolvableProblem, type CallbackOutcome } from './solution.ts'
 
 const FIND_WAIT = `
   select date_part('epoch', clock_timestamp()) * 1000 as now_ms,
@@ -34,13 +33,13 @@ export interface ElsewhereDeps {
   waitMsMax: number
 }
 
-export interface Asked {
+export interface OtherDoorProblem {
   type: string
   problem: Fields
   constraints: Constraints
 }
 
-export async function solveElsewhere(deps: ElsewhereDeps, job: Acquired, asked: Asked): Promise<Solution | Waiting> {
+export async function solveElsewhere(deps: ElsewhereDeps, job: Acquired, asked: OtherDoorProblem): Promise<CallbackOutcome | Waiting> {
   const offer = deps.offers.find(asked.type)
   const wait = await waitOf(deps, job.jobId, asked.constraints)
   if (wait.leftMs <= 0) {
@@ -59,11 +58,11 @@ export async function solveElsewhere(deps: ElsewhereDeps, job: Acquired, asked: 
     : { status: 'failed', error_code: outcome.code, error_message: outcome.message }
 }
 
-async function begin(offer: Offer | null, job: Acquired, { type, problem }: Asked, wait: Wait): Promise<Waiting> {
-  if (offer === null) throw new Unsolvable('SOLVER_UNAVAILABLE', `This server has nobody who solves ${type} problems.`)
+async function begin(offer: Offer | null, job: Acquired, { type, problem }: OtherDoorProblem, wait: Wait): Promise<Waiting> {
+  if (offer === null) throw new UnsolvableProblem('SOLVER_UNAVAILABLE', `This server has nobody who solves ${type} problems.`)
   const { jobId, traceId } = job
   const begun = await offer.begin({ key: jobId, body: problem, traceId, wantedUntil: wait.until })
-  if (!begun.ok) throw new Unsolvable(begun.code, begun.message)
+  if (!begun.ok) throw new UnsolvableProblem(begun.code, begun.message)
   const remember = { sql: REMEMBER, row: { job_id: jobId, waits_for: begun.jobId } }
   return { ...waitFor(begun.jobId, wait), effects: [remember] }
 }
@@ -80,7 +79,7 @@ interface Wait {
   leftMs: number
   until: Date
   /** What is said when there is no time left. */
-  refusal: Unsolvable
+  refusal: UnsolvableProblem
 }
 
 /** The time counts from the moment the challenge was accepted, by the database's clock. */
@@ -100,6 +99,6 @@ async function waitOf(
     waitedMs: nowMs - acceptedMs,
     leftMs: untilMs - nowMs,
     until: new Date(untilMs),
-    refusal: isDeadline ? deadlinePassed() : new Unsolvable('TIMEOUT', `Not solved within ${allowedMs} ms.`),
+    refusal: isDeadline ? deadlinePassed() : new UnsolvableProblem('TIMEOUT', `Not solved within ${allowedMs} ms.`),
   }
 }
