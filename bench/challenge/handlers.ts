@@ -1,7 +1,7 @@
 // POST /solve with less behind it than the door has: what each step costs is the difference.
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { isSignedWith, parseAuthorization } from '@reeve/sdk/challenge'
-import { parseJson } from '../../dist/core/http/body.js'
+import { parseJson } from '../../dist/core/http/request/body.js'
 import type { Deps } from '../../dist/core/door.js'
 import { newJobId } from '../../dist/core/random.js'
 import { SECRET } from './settings.ts'

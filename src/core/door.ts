@@ -9,7 +9,7 @@ import type { Bus } from './events/bus.ts'
 import type { Events } from './events/events.ts'
 import type { FileStore } from './files/file-store.ts'
 import type { Kind } from './executor/kind.ts'
-import type { Problem } from './http/problem.ts'
+import type { ErrorReport } from './http/errors/http-error.ts'
 import type { Identity } from './identity/identity.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Loop } from './loop.ts'
@@ -67,7 +67,7 @@ export interface Door<S extends Settings = Settings> {
   settings: S
   /** Paths, or beginnings of paths that end in a slash, whose errors are worded by this door. */
   paths: readonly string[]
-  errorBody(problem: Problem): object
+  errorBody(problem: ErrorReport): object
   /** The status of a body or query that breaks its schema. Default 400; doors that speak like FastAPI say 422. */
   validationStatus?: 400 | 422
   migrations: URL | null

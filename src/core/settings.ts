@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict'
 
 export interface Setting<T> {
-  parse(raw: string): T | Problem
+  parse(raw: string): T | InvalidValue
   or: T
   about: string
   secret: boolean
 }
 
-export interface Problem {
+export interface InvalidValue {
   expected: string
 }
 
@@ -18,7 +18,7 @@ export type Values<S extends Settings> = { readonly [K in keyof S]: S[K] extends
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-const isProblem = (value: unknown): value is Problem =>
+const isInvalid = (value: unknown): value is InvalidValue =>
   typeof value === 'object' && value !== null && Object.keys(value).join() === 'expected'
 
 export function integer(range: { min: number; max: number; or: number; about: string }): Setting<number> {
@@ -69,9 +69,9 @@ export function readSettings<S extends Settings>(table: S, env: Environment, pro
   for (const [name, setting] of Object.entries(table)) {
     const raw = env[name]
     const value = raw === undefined || raw === '' ? setting.or : setting.parse(raw)
-    if (isProblem(value))
+    if (isInvalid(value))
       problems.push(`${name}: expected ${value.expected}, got ${setting.secret ? 'something else' : `"${raw}"`}`)
-    values[name] = isProblem(value) ? setting.or : value
+    values[name] = isInvalid(value) ? setting.or : value
   }
   assert(isComplete(table, values))
   return values

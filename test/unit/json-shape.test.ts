@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { excessOf } from '../../src/core/http/json-shape.ts'
+import { excessOf } from '../../src/core/http/request/json-shape.ts'
 
 describe('the shape of JSON', () => {
   test('brackets within a string are text, whatever is escaped in it', () => {

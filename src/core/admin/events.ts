@@ -1,8 +1,8 @@
 // /admin/events: a WebSocket that shows any channel of events, live and since an id.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { follow } from '../http/follow.ts'
-import { requireSocket } from '../http/socket-auth.ts'
+import { follow } from '../http/sockets/follow.ts'
+import { requireSocket } from '../http/auth/socket-auth.ts'
 import type { AdminDeps } from './admin-routes.ts'
 
 const Query = Type.Object({

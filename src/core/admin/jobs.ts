@@ -1,12 +1,12 @@
 // /admin/jobs: any job of any kind, whichever door it came through.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { refusals } from '../http/detail.ts'
-import { SECURED } from '../http/docs.ts'
-import { accountOf, requireRole } from '../http/guard.ts'
-import { idempotencyConflict, idempotencyOf } from '../http/idempotency.ts'
-import { preferredWaitMs, waitSignal } from '../http/prefer.ts'
-import { HttpProblem } from '../http/problem.ts'
+import { refusals } from '../http/errors/detail.ts'
+import { SECURED } from '../http/routes/docs.ts'
+import { accountOf, requireRole } from '../http/auth/guard.ts'
+import { idempotencyConflict, idempotencyOf } from '../http/request/idempotency.ts'
+import { preferredWaitMs, waitSignal } from '../http/request/prefer.ts'
+import { HttpError } from '../http/errors/http-error.ts'
 import { cancelJob, replayJob, type Kinds } from '../executor/endings.ts'
 import { JOB_ID, parseJobId } from '../ledger/job.ts'
 import type { AdminDeps } from './admin-routes.ts'
@@ -137,7 +137,7 @@ const endRoutes =
         const answer = await cancelJob(ledger, kinds, jobId, request.body?.reason ?? 'cancelled by an admin')
         if (answer.ok) return { job_id: jobId, state: 'dead' as const }
         if (answer.code === 'unknown_job') throw unknownJob()
-        throw new HttpProblem(409, 'conflict', 'The job has already ended')
+        throw new HttpError(409, 'conflict', 'The job has already ended')
       },
     )
 
@@ -149,12 +149,12 @@ const endRoutes =
         const answer = await replayJob(ledger, kinds, jobIdOf(request.params.id))
         if (answer.ok) return reply.code(202).send({ job_id: answer.jobId, state: 'pending' })
         if (answer.code === 'unknown_job') throw unknownJob()
-        throw new HttpProblem(409, 'conflict', 'Only a dead job can be replayed')
+        throw new HttpError(409, 'conflict', 'Only a dead job can be replayed')
       },
     )
   }
 
-const unknownJob = () => new HttpProblem(404, 'not_found', 'Job not found')
+const unknownJob = () => new HttpError(404, 'not_found', 'Job not found')
 
 function jobIdOf(text: string): string {
   const jobId = parseJobId(text)
@@ -162,11 +162,11 @@ function jobIdOf(text: string): string {
   return jobId
 }
 
-function unknownKind(kinds: Kinds): HttpProblem {
+function unknownKind(kinds: Kinds): HttpError {
   const message = `must be one of ${kinds
     .all()
     .map(({ name }) => name)
     .join(', ')}`
   const fields = [{ path: ['body', 'kind'], message, rule: 'enum' }]
-  return new HttpProblem(422, 'validation_failed', `body.kind ${message}.`, { fields })
+  return new HttpError(422, 'validation_failed', `body.kind ${message}.`, { fields })
 }

@@ -1,10 +1,10 @@
 // /admin/status: what runs here, and how much is waiting.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { refusals } from '../http/detail.ts'
-import { SECURED } from '../http/docs.ts'
-import { requireRole } from '../http/guard.ts'
-import { socketsOf } from '../http/metrics-route.ts'
+import { refusals } from '../http/errors/detail.ts'
+import { SECURED } from '../http/routes/docs.ts'
+import { requireRole } from '../http/auth/guard.ts'
+import { socketsOf } from '../http/routes/metrics.ts'
 import type { AdminDeps } from './admin-routes.ts'
 import { JobState } from './job-schema.ts'
 

@@ -1,12 +1,12 @@
 // /admin/users: only an admin gives roles.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { refusals } from '../http/detail.ts'
-import { SECURED } from '../http/docs.ts'
-import { requireRole } from '../http/guard.ts'
-import { HttpProblem } from '../http/problem.ts'
+import { refusals } from '../http/errors/detail.ts'
+import { SECURED } from '../http/routes/docs.ts'
+import { requireRole } from '../http/auth/guard.ts'
+import { HttpError } from '../http/errors/http-error.ts'
 import type { Account, ChangeAnswer } from '../identity/accounts.ts'
-import { registerProblem } from '../identity/auth-routes.ts'
+import { registerError } from '../identity/auth-routes.ts'
 import type { Identity } from '../identity/identity.ts'
 import { ROLES } from '../identity/role.ts'
 
@@ -54,7 +54,7 @@ export const userRoutes =
       },
       async (request, reply) => {
         const answer = await identity.register(request.body)
-        if (!answer.ok) throw registerProblem(answer.code)
+        if (!answer.ok) throw registerError(answer.code)
         return reply.code(201).send(onWire(answer.account))
       },
     )
@@ -117,8 +117,8 @@ const changeRoutes =
 
 function changedAccount(answer: ChangeAnswer): Account {
   if (answer.ok) return answer.account
-  if (answer.code === 'unknown_account') throw new HttpProblem(404, 'not_found', 'User not found')
-  throw new HttpProblem(409, 'conflict', 'This is the last admin: make another one first')
+  if (answer.code === 'unknown_account') throw new HttpError(404, 'not_found', 'User not found')
+  throw new HttpError(409, 'conflict', 'This is the last admin: make another one first')
 }
 
 const onWire = ({ accountId, username, roles, isActive, createdAt }: Account) => ({

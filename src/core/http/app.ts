@@ -10,13 +10,13 @@ import fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import { BODY_BYTES_MAX, parseJson } from './body.ts'
-import { handleError } from './errors.ts'
-import { HttpProblem } from './problem.ts'
-import { requestIdOf, traceIdOf } from './request.ts'
+import { BODY_BYTES_MAX, parseJson } from './request/body.ts'
+import { handleError } from './errors/handle-error.ts'
+import { HttpError } from './errors/http-error.ts'
+import { requestIdOf, traceIdOf } from './request/request.ts'
 import { openSecurityHeaders } from './security-headers.ts'
-import { compileSchema } from './validate.ts'
-import type { ErrorFormat } from './error-format.ts'
+import { compileSchema } from './request/validate.ts'
+import type { ErrorFormat } from './errors/error-format.ts'
 
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_TIMEOUT_MS = 10_000
@@ -102,7 +102,7 @@ async function limitBodyTime(request: FastifyRequest, reply: FastifyReply): Prom
   const timer = setTimeout(() => {
     if (raw.complete) return
     // Whoever reads the body hears of it as of any error of a stream, and the door words the answer.
-    const problem = new HttpProblem(408, 'request_timeout', `The body did not arrive within ${ms / 1000} seconds.`)
+    const problem = new HttpError(408, 'request_timeout', `The body did not arrive within ${ms / 1000} seconds.`)
     if (!reply.sent && raw.listenerCount('error') > 0) raw.emit('error', problem)
     else raw.destroy()
   }, ms)
@@ -112,7 +112,7 @@ async function limitBodyTime(request: FastifyRequest, reply: FastifyReply): Prom
 
 /** The only character that a URL can bring and PostgreSQL cannot store. */
 async function refuseNulInUrl(request: FastifyRequest): Promise<void> {
-  if (request.url.includes('%00')) throw new HttpProblem(400, 'bad_request', 'The URL holds a NUL character.')
+  if (request.url.includes('%00')) throw new HttpError(400, 'bad_request', 'The URL holds a NUL character.')
 }
 
 const BAD_HTTP: Readonly<Record<string, readonly [status: string, detail: string]>> = {

@@ -1,12 +1,12 @@
 // What every request meets on its way in and on its way out, and how WebSockets come and go.
 import type { WebsocketPluginOptions } from '@fastify/websocket'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { chooseProtocol } from './bearer-protocol.ts'
-import { STOPPING, type Hub } from './hub.ts'
-import type { Methods } from './methods.ts'
-import type { HttpMetrics } from './metrics-route.ts'
-import { HttpProblem } from './problem.ts'
-import { pathOf } from './error-format.ts'
+import { chooseProtocol } from './auth/bearer-protocol.ts'
+import { STOPPING, type Hub } from './sockets/hub.ts'
+import type { Methods } from './routes/methods.ts'
+import type { HttpMetrics } from './routes/metrics.ts'
+import { HttpError } from './errors/http-error.ts'
+import { pathOf } from './errors/error-format.ts'
 
 const SOCKET_MESSAGE_BYTES_MAX = 64 * 1024
 const LOGGED_PATH_CHARS_MAX = 200
@@ -26,9 +26,9 @@ export function refuseUnknown(app: FastifyInstance, methods: Methods, draining: 
     if (request.is404) throw unknownPath(request, methods)
     if (!request.ws) return undefined
     if (request.routeOptions.config.speaksWebSocket !== true) {
-      throw new HttpProblem(400, 'bad_request', 'This path does not speak WebSocket.')
+      throw new HttpError(400, 'bad_request', 'This path does not speak WebSocket.')
     }
-    if (draining.aborted) throw new HttpProblem(503, 'unavailable', 'The server is stopping.')
+    if (draining.aborted) throw new HttpError(503, 'unavailable', 'The server is stopping.')
     return undefined
   })
 }
@@ -40,10 +40,10 @@ export function closeConnectionsOf(app: FastifyInstance, draining: AbortSignal):
   })
 }
 
-function unknownPath(request: FastifyRequest, methods: Methods): HttpProblem {
+function unknownPath(request: FastifyRequest, methods: Methods): HttpError {
   const allowed = methods.of(request.url)
-  if (allowed.length === 0) return new HttpProblem(404, 'not_found', 'Not Found')
-  return new HttpProblem(405, 'method_not_allowed', 'Method Not Allowed', { headers: { allow: allowed.join(', ') } })
+  if (allowed.length === 0) return new HttpError(404, 'not_found', 'Not Found')
+  return new HttpError(405, 'method_not_allowed', 'Method Not Allowed', { headers: { allow: allowed.join(', ') } })
 }
 
 /** A WebSocket has no answer that ends: it is told when it opens and when it is gone. */

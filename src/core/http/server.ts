@@ -14,14 +14,14 @@ import { authRoutes } from '../identity/auth-routes.ts'
 import { envelopeAuthRoutes } from '../identity/envelope-auth-routes.ts'
 import { startPage, type DoorState } from '../pages/start-page.ts'
 import { openApp } from './app.ts'
-import { detailBody } from './detail.ts'
-import { openDocs } from './docs.ts'
-import { openEnvelope } from './envelope.ts'
-import { handleError } from './errors.ts'
-import { healthRoutes, openReadiness } from './health.ts'
-import { HUB_TIMES, openHub } from './hub.ts'
-import { collectMethods } from './methods.ts'
-import { metricsRoute, openHttpMetrics, openLiveCounts, socketsOf } from './metrics-route.ts'
+import { detailBody } from './errors/detail.ts'
+import { openDocs } from './routes/docs.ts'
+import { openEnvelope } from './errors/envelope.ts'
+import { handleError } from './errors/handle-error.ts'
+import { healthRoutes, openReadiness } from './routes/health.ts'
+import { HUB_TIMES, openHub } from './sockets/hub.ts'
+import { collectMethods } from './routes/methods.ts'
+import { metricsRoute, openHttpMetrics, openLiveCounts, socketsOf } from './routes/metrics.ts'
 import {
   closeConnectionsOf,
   refuseUnknown,
@@ -31,7 +31,7 @@ import {
 } from './lifecycle.ts'
 import type { Loop } from '../loop.ts'
 import { VERSION } from '../version.ts'
-import { formatByPath, type ErrorFormat } from './error-format.ts'
+import { formatByPath, type ErrorFormat } from './errors/error-format.ts'
 
 export interface HttpDeps extends Deps {
   feed: Pick<Feed, 'check'>

@@ -2,10 +2,10 @@
 // leaked key must not be able to outlive its revocation.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { refusals } from '../http/detail.ts'
-import { SECURED } from '../http/docs.ts'
-import { accountOf, requireAccount } from '../http/guard.ts'
-import { HttpProblem } from '../http/problem.ts'
+import { refusals } from '../http/errors/detail.ts'
+import { SECURED } from '../http/routes/docs.ts'
+import { accountOf, requireAccount } from '../http/auth/guard.ts'
+import { HttpError } from '../http/errors/http-error.ts'
 import { LIVE_KEYS_MAX, type ApiKey } from './api-keys.ts'
 import type { Identity } from './identity.ts'
 
@@ -39,9 +39,9 @@ export const apiKeyRoutes =
         },
       },
       async (request, reply) => {
-        if (request.credential?.kind !== 'token') throw new HttpProblem(403, 'forbidden', 'Log in to make an API key')
+        if (request.credential?.kind !== 'token') throw new HttpError(403, 'forbidden', 'Log in to make an API key')
         const answer = await identity.createApiKey(accountOf(request).accountId, request.body.name)
-        if (!answer.ok) throw new HttpProblem(409, 'conflict', `At most ${LIVE_KEYS_MAX} API keys: revoke one first`)
+        if (!answer.ok) throw new HttpError(409, 'conflict', `At most ${LIVE_KEYS_MAX} API keys: revoke one first`)
         reply.header('cache-control', 'no-store')
         return reply.code(201).send({ ...onWire(answer.apiKey), api_key: answer.secret })
       },
@@ -66,7 +66,7 @@ export const apiKeyRoutes =
       },
       async (request, reply) => {
         const revoked = await identity.revokeApiKey(accountOf(request).accountId, request.params.id)
-        if (!revoked) throw new HttpProblem(404, 'not_found', 'API key not found')
+        if (!revoked) throw new HttpError(404, 'not_found', 'API key not found')
         return reply.code(204).send(null)
       },
     )

@@ -2,11 +2,11 @@
 import formbody from '@fastify/formbody'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { parseForm, STRANGER_BYTES_MAX } from '../http/body.ts'
-import { refusals } from '../http/detail.ts'
-import { SECURED } from '../http/docs.ts'
-import { accountOf, requireAccount } from '../http/guard.ts'
-import { HttpProblem, retryAfter, type FieldProblem } from '../http/problem.ts'
+import { parseForm, STRANGER_BYTES_MAX } from '../http/request/body.ts'
+import { refusals } from '../http/errors/detail.ts'
+import { SECURED } from '../http/routes/docs.ts'
+import { accountOf, requireAccount } from '../http/auth/guard.ts'
+import { HttpError, retryAfter, type FieldError } from '../http/errors/http-error.ts'
 import { apiKeyRoutes } from './api-key-routes.ts'
 import type { Identity, RegisterRefusal } from './identity.ts'
 import { isRole, type Role } from './role.ts'
@@ -68,7 +68,7 @@ export const authRoutes =
         const username = nameOf(request.body)
         const role = selfGivenRole(request.body.role)
         const answer = await identity.register({ username, password: request.body.password, roles: [role] })
-        if (!answer.ok) throw registerProblem(answer.code)
+        if (!answer.ok) throw registerError(answer.code)
         const { account } = answer
         return reply.code(201).send({ user_id: account.accountId, username: account.username, role })
       },
@@ -87,7 +87,7 @@ export const authRoutes =
       },
       async (request, reply) => {
         if (request.credential?.kind !== 'token')
-          throw new HttpProblem(400, 'bad_request', 'An API key is revoked, not logged out')
+          throw new HttpError(400, 'bad_request', 'An API key is revoked, not logged out')
         await identity.logout(request.credential.secret)
         return reply.code(204).send(null)
       },
@@ -128,7 +128,7 @@ const loginRoute =
         return reply.headers(NO_STORE).send({ access_token: token, token_type: 'bearer', expires_in: expiresInSec })
       }
       if (answer.code === 'rate_limited') throw tooManyLogins(answer.retryAfterSec)
-      throw new HttpProblem(401, 'invalid_credentials', 'Invalid credentials', {
+      throw new HttpError(401, 'invalid_credentials', 'Invalid credentials', {
         headers: { 'www-authenticate': 'Bearer' },
       })
     })
@@ -146,7 +146,7 @@ const passwordRoute =
     }
     const onRequest = requireAccount(identity)
     app.post('/auth/password', { onRequest, schema, bodyLimit: STRANGER_BYTES_MAX }, async (request, reply) => {
-      if (request.credential?.kind !== 'token') throw new HttpProblem(403, 'forbidden', 'Log in to change the password')
+      if (request.credential?.kind !== 'token') throw new HttpError(403, 'forbidden', 'Log in to change the password')
       const answer = await identity.changePassword({
         account: accountOf(request),
         token: request.credential.secret,
@@ -161,17 +161,17 @@ const passwordRoute =
         case 'rate_limited':
           throw tooManyLogins(answer.retryAfterSec)
         case 'invalid_credentials':
-          throw new HttpProblem(403, 'forbidden', 'The current password is wrong')
+          throw new HttpError(403, 'forbidden', 'The current password is wrong')
       }
     })
   }
 
-const tooManyLogins = (retryAfterSec: number): HttpProblem =>
-  new HttpProblem(429, 'rate_limited', 'Too many login attempts', { headers: retryAfter(retryAfterSec) })
+const tooManyLogins = (retryAfterSec: number): HttpError =>
+  new HttpError(429, 'rate_limited', 'Too many login attempts', { headers: retryAfter(retryAfterSec) })
 
-const invalidField = (name: string, message: string, rule = 'value_error'): HttpProblem => {
-  const fields: FieldProblem[] = [{ path: ['body', name], message, rule }]
-  return new HttpProblem(422, 'validation_failed', `body.${name} ${message}.`, { fields })
+const invalidField = (name: string, message: string, rule = 'value_error'): HttpError => {
+  const fields: FieldError[] = [{ path: ['body', name], message, rule }]
+  return new HttpError(422, 'validation_failed', `body.${name} ${message}.`, { fields })
 }
 
 /** One of the two, or both if they say the same. */
@@ -187,17 +187,17 @@ function nameOf({ username, email }: { username?: string; email?: string }): str
 function selfGivenRole(text: string): Role {
   const role = text.toUpperCase()
   if (!isRole(role)) throw invalidField('role', `must be one of ${SELF_GIVEN.join(', ')}`, 'enum')
-  if (!SELF_GIVEN.includes(role)) throw new HttpProblem(403, 'forbidden', 'Only an admin gives this role')
+  if (!SELF_GIVEN.includes(role)) throw new HttpError(403, 'forbidden', 'Only an admin gives this role')
   return role
 }
 
-export function registerProblem(code: RegisterRefusal): HttpProblem {
+export function registerError(code: RegisterRefusal): HttpError {
   switch (code) {
     case 'invalid_username':
       return invalidField('username', 'must be 1 to 120 visible characters, with no space at either end')
     case 'invalid_password':
       return invalidField('password', 'must be 1 to 1024 characters')
     case 'duplicate_user':
-      return new HttpProblem(409, 'duplicate_user', 'Username already exists')
+      return new HttpError(409, 'duplicate_user', 'Username already exists')
   }
 }

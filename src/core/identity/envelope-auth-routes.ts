@@ -1,11 +1,11 @@
 // /api/auth/*: the arena contract's way to register, log in and log out. Every deployment has it, whichever doors are open.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { STRANGER_BYTES_MAX } from '../http/body.ts'
-import { SECURED } from '../http/docs.ts'
-import { Failure, Success, type Envelope } from '../http/envelope.ts'
-import { requireAccount } from '../http/guard.ts'
-import { HttpProblem, retryAfter } from '../http/problem.ts'
+import { STRANGER_BYTES_MAX } from '../http/request/body.ts'
+import { SECURED } from '../http/routes/docs.ts'
+import { Failure, Success, type Envelope } from '../http/errors/envelope.ts'
+import { requireAccount } from '../http/auth/guard.ts'
+import { HttpError, retryAfter } from '../http/errors/http-error.ts'
 import type { Identity } from './identity.ts'
 
 const tags = ['accounts']
@@ -38,8 +38,8 @@ export const envelopeAuthRoutes =
       },
       async (request, reply) => {
         const answer = await identity.register({ ...request.body, roles: ['PLAYER'] })
-        if (!answer.ok && answer.code === 'duplicate_user') throw new HttpProblem(409, 'duplicate_user', '')
-        if (!answer.ok) throw new HttpProblem(400, 'bad_request', '')
+        if (!answer.ok && answer.code === 'duplicate_user') throw new HttpError(409, 'duplicate_user', '')
+        if (!answer.ok) throw new HttpError(400, 'bad_request', '')
         const { accountId: userId, username } = answer.account
         return reply.code(201).send(envelope.success({ userId, username }))
       },
@@ -59,9 +59,9 @@ export const envelopeAuthRoutes =
       async (request, reply) => {
         const answer = await identity.login({ ...request.body, address: request.ip })
         if (!answer.ok && answer.code === 'rate_limited') {
-          throw new HttpProblem(429, 'rate_limited', '', { headers: retryAfter(answer.retryAfterSec) })
+          throw new HttpError(429, 'rate_limited', '', { headers: retryAfter(answer.retryAfterSec) })
         }
-        if (!answer.ok) throw new HttpProblem(401, 'invalid_credentials', '')
+        if (!answer.ok) throw new HttpError(401, 'invalid_credentials', '')
         const { token, expiresAt, account } = answer
         const user = { userId: account.accountId, username: account.username }
         return reply
@@ -84,7 +84,7 @@ export const envelopeAuthRoutes =
       },
       async (request, reply) => {
         // An API key is not a login, and is revoked elsewhere.
-        if (request.credential?.kind !== 'token') throw new HttpProblem(401, 'unauthorized', '')
+        if (request.credential?.kind !== 'token') throw new HttpError(401, 'unauthorized', '')
         await identity.logout(request.credential.secret)
         return reply.send(envelope.success({ loggedOut: true }))
       },

@@ -8,7 +8,7 @@
 // Loops:       cleaning, in every process that works; a node has its own.
 import { batched } from '../../core/db/batch.ts'
 import type { Deps, Door } from '../../core/door.ts'
-import type { Live } from '../../core/http/metrics-route.ts'
+import type { Live } from '../../core/http/routes/metrics.ts'
 import { cleaningLoop } from './cleaning.ts'
 import { envelope } from './errors.ts'
 import { matchKind } from './matches/match-kind.ts'

@@ -1,7 +1,7 @@
 // The contract's codes, in Korean and in English. What HTTP says and what a WebSocket says come from one table.
 import { systemClock } from '../../core/clock.ts'
-import { ENVELOPE_WORDS, Failure, openEnvelope, type Wording } from '../../core/http/envelope.ts'
-import { HttpProblem } from '../../core/http/problem.ts'
+import { ENVELOPE_WORDS, Failure, openEnvelope, type Wording } from '../../core/http/errors/envelope.ts'
+import { HttpError } from '../../core/http/errors/http-error.ts'
 
 const ARENA_WORDS = {
   queue_duplicate: {
@@ -34,7 +34,7 @@ const STATUS = {
 
 export const envelope = openEnvelope(systemClock, ARENA_WORDS)
 
-export const problem = (code: keyof typeof STATUS): HttpProblem => new HttpProblem(STATUS[code], code, '')
+export const problem = (code: keyof typeof STATUS): HttpError => new HttpError(STATUS[code], code, '')
 
 /** For the documentation of a route. */
 export const refusals = { 400: Failure, 401: Failure } as const

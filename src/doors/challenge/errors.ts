@@ -1,6 +1,6 @@
 // {"error":{"code","message","request_id"}}: the codes of the contract, and of the core in the same spelling.
 import { Type } from 'typebox'
-import { HttpProblem, type CoreCode, type Problem } from '../../core/http/problem.ts'
+import { HttpError, type CoreCode, type ErrorReport } from '../../core/http/errors/http-error.ts'
 
 const CHALLENGE_ERRORS = {
   MISSING_AUTH: [401, 'The Authorization header is missing.'],
@@ -30,14 +30,14 @@ const CHALLENGE_ERRORS = {
 
 export type ChallengeCode = keyof typeof CHALLENGE_ERRORS
 
-export const problem = (code: ChallengeCode, message?: string): HttpProblem =>
-  new HttpProblem(CHALLENGE_ERRORS[code][0], code, message ?? CHALLENGE_ERRORS[code][1])
+export const problem = (code: ChallengeCode, message?: string): HttpError =>
+  new HttpError(CHALLENGE_ERRORS[code][0], code, message ?? CHALLENGE_ERRORS[code][1])
 
 /** Where the contract has a word of its own for what the core found; the others are the core's in capitals. */
 const CORE_CODES: Partial<Record<CoreCode, string>> = { too_large: 'PAYLOAD_TOO_LARGE' }
 const wordOf = new Map<string, string>(Object.entries(CORE_CODES))
 
-export const errorBody = ({ code, message, requestId }: Problem): object => ({
+export const errorBody = ({ code, message, requestId }: ErrorReport): object => ({
   error: { code: wordOf.get(code) ?? code.toUpperCase(), message, request_id: requestId },
 })
 

@@ -13,7 +13,7 @@
 // Loops:      locks that lapse, tasks that expire or are overdue, sessions that expire, solutions that are old, Redis's picture.
 import type { Door } from '../../core/door.ts'
 import { redisUrl } from '../../core/config.ts'
-import { detailBody } from '../../core/http/detail.ts'
+import { detailBody } from '../../core/http/errors/detail.ts'
 import { StartError } from '../../core/start-error.ts'
 import { ADAPTER_PATHS, adapterRoutes } from './adapter/adapter.ts'
 import { assignRoute } from './locks/assign.ts'

@@ -1,8 +1,8 @@
 // Who may do what at the desk. SCRAPER: a program that creates tasks and reads what came of its own. OPERATOR: a person who
 // claims and solves. ADMIN: takes locks away, keeps the list of domains, reads the trail.
 import type { FastifyRequest } from 'fastify'
-import { accountOf, credentialOf, requireAccount, requireRole, type Guard } from '../../core/http/guard.ts'
-import { requireSocket, requireUpgrade } from '../../core/http/socket-auth.ts'
+import { accountOf, credentialOf, requireAccount, requireRole, type Guard } from '../../core/http/auth/guard.ts'
+import { requireSocket, requireUpgrade } from '../../core/http/auth/socket-auth.ts'
 import type { Account } from '../../core/identity/accounts.ts'
 import type { Role } from '../../core/identity/role.ts'
 import type { Desk } from './desk.ts'

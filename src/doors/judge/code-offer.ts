@@ -1,7 +1,7 @@
 // What the judge does for other doors: a `code` problem, {problem_id, language, code}, becomes a submission of nobody's, and
 // its verdict is the answer.
 import type { Deps } from '../../core/door.ts'
-import { hashBody } from '../../core/http/idempotency.ts'
+import { hashBody } from '../../core/http/request/idempotency.ts'
 import type { Offer } from '../../core/capabilities.ts'
 import { checkSubmission, type CheckDeps } from './check-submission.ts'
 import { problem } from './errors.ts'

@@ -1,6 +1,6 @@
 // {"error","code"}: a sentence for people, a word for programs.
 import { Type } from 'typebox'
-import { HttpProblem, type Problem } from '../../core/http/problem.ts'
+import { HttpError, type ErrorReport } from '../../core/http/errors/http-error.ts'
 
 const JUDGE_ERRORS = {
   problem_not_found: [404, 'There is no such problem.'],
@@ -14,10 +14,10 @@ const JUDGE_ERRORS = {
 
 export type JudgeCode = keyof typeof JUDGE_ERRORS
 
-export const problem = (code: JudgeCode, message?: string): HttpProblem =>
-  new HttpProblem(JUDGE_ERRORS[code][0], code, message ?? JUDGE_ERRORS[code][1])
+export const problem = (code: JudgeCode, message?: string): HttpError =>
+  new HttpError(JUDGE_ERRORS[code][0], code, message ?? JUDGE_ERRORS[code][1])
 
-export const errorBody = ({ code, message }: Problem): object => ({ error: message, code })
+export const errorBody = ({ code, message }: ErrorReport): object => ({ error: message, code })
 
 const ErrorBody = Type.Object({ error: Type.String(), code: Type.String() })
 

@@ -2,9 +2,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Deps } from '../../core/door.ts'
-import { SECURED } from '../../core/http/docs.ts'
-import { accountOf, requireAccount } from '../../core/http/guard.ts'
-import { HttpProblem } from '../../core/http/problem.ts'
+import { SECURED } from '../../core/http/routes/docs.ts'
+import { accountOf, requireAccount } from '../../core/http/auth/guard.ts'
+import { HttpError } from '../../core/http/errors/http-error.ts'
 import { JOB_ID } from '../../core/ledger/job.ts'
 import type { Ledger } from '../../core/ledger/ledger.ts'
 import { REFUSALS } from './errors.ts'
@@ -56,7 +56,7 @@ export const submissionsRoute =
     app.get('/submissions', { schema, onRequest: requireAccount(identity) }, async (request) => {
       const { problem_id: problemId, verdict, before, limit = LIMIT_DEFAULT, all = false } = request.query
       const { accountId, roles } = accountOf(request)
-      if (all && !roles.includes('ADMIN')) throw new HttpProblem(403, 'forbidden', 'Insufficient role')
+      if (all && !roles.includes('ADMIN')) throw new HttpError(403, 'forbidden', 'Insufficient role')
       const rows = await listSubmissions(database, {
         accountId: all ? null : accountId,
         problemId,

@@ -4,9 +4,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Deps } from '../../core/door.ts'
 import { TooLarge } from '../../core/files/file-store.ts'
-import { SECURED } from '../../core/http/docs.ts'
-import { accountOf, requireRole } from '../../core/http/guard.ts'
-import { HttpProblem } from '../../core/http/problem.ts'
+import { SECURED } from '../../core/http/routes/docs.ts'
+import { accountOf, requireRole } from '../../core/http/auth/guard.ts'
+import { HttpError } from '../../core/http/errors/http-error.ts'
 import { ADMIN_REFUSALS, problem } from './errors.ts'
 import { importStream, isProblemId, type ImportDeps } from './import-problem.ts'
 import { PackageError } from './package/package.ts'
@@ -37,7 +37,7 @@ export const putProblemRoute =
       if (!isProblemId(problemId)) throw problem('invalid_problem_id')
       if (!(request.body instanceof Readable)) throw problem('invalid_package', 'The body must be a zip.')
       const tooLarge = () =>
-        new HttpProblem(
+        new HttpError(
           413,
           'too_large',
           `A package has at most ${importing.bytesMax} bytes (PROBLEM_PACKAGE_MAX_BYTES).`,

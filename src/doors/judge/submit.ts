@@ -2,10 +2,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Deps } from '../../core/door.ts'
-import { SECURED } from '../../core/http/docs.ts'
-import { accountOf, requireAccount } from '../../core/http/guard.ts'
-import { idempotencyConflict, idempotencyOf } from '../../core/http/idempotency.ts'
-import { HttpProblem, retryAfter } from '../../core/http/problem.ts'
+import { SECURED } from '../../core/http/routes/docs.ts'
+import { accountOf, requireAccount } from '../../core/http/auth/guard.ts'
+import { idempotencyConflict, idempotencyOf } from '../../core/http/request/idempotency.ts'
+import { HttpError, retryAfter } from '../../core/http/errors/http-error.ts'
 import { newJobId } from '../../core/random.ts'
 import { checkSubmission, type CheckDeps } from './check-submission.ts'
 import { problem, SUBMIT_REFUSALS } from './errors.ts'
@@ -70,5 +70,5 @@ export const messageOf = ({ known }: { known?: readonly string[] }): string | un
 
 function tooMany(seconds: number, { SUBMIT_RATE_LIMIT_MAX: max, SUBMIT_RATE_LIMIT_WINDOW: window }: JudgeSettings) {
   const message = `At most ${max} submissions in ${window} seconds: try again in ${seconds} seconds.`
-  return new HttpProblem(429, 'rate_limited', message, { headers: retryAfter(seconds) })
+  return new HttpError(429, 'rate_limited', message, { headers: retryAfter(seconds) })
 }

@@ -20,8 +20,8 @@
 // Loops:    free what silent workers hold, settle replicated jobs, keep canaries in stock, end what is out of time.
 // Outbox:   `pool_receipt` (a receipt for every result), `pool_callback` (how a job ended, to its client).
 import type { Door } from '../../core/door.ts'
-import { detailBody } from '../../core/http/detail.ts'
-import { requireRole } from '../../core/http/guard.ts'
+import { detailBody } from '../../core/http/errors/detail.ts'
+import { requireRole } from '../../core/http/auth/guard.ts'
 import { openOutbound } from '../../core/outbound/outbound.ts'
 import { unitRandom } from '../../core/random.ts'
 import { adminRoutes } from './workers/admin-routes.ts'

@@ -1,5 +1,5 @@
 // The contract's refusals, literally. In this order they are checked when a result is submitted.
-import { HttpProblem } from '../../core/http/problem.ts'
+import { HttpError } from '../../core/http/errors/http-error.ts'
 import type { HeldRefusal } from '../../core/ledger/refusal.ts'
 
 const POOL_ERRORS = {
@@ -31,8 +31,7 @@ const POOL_ERRORS = {
 
 export type PoolCode = keyof typeof POOL_ERRORS
 
-export const problem = (code: PoolCode): HttpProblem =>
-  new HttpProblem(POOL_ERRORS[code][0], code, POOL_ERRORS[code][1])
+export const problem = (code: PoolCode): HttpError => new HttpError(POOL_ERRORS[code][0], code, POOL_ERRORS[code][1])
 
 /** What a worker is told when the ledger does not take its word. Whether its result is there already is asked first. */
 export const HELD_REFUSALS = {
@@ -44,7 +43,7 @@ export const HELD_REFUSALS = {
 } as const satisfies Record<HeldRefusal, PoolCode>
 
 /** A body that passed its schema and is wrong all the same. */
-export function invalidField(path: readonly string[], message: string): HttpProblem {
+export function invalidField(path: readonly string[], message: string): HttpError {
   const fields = [{ path: ['body', ...path], message, rule: 'value_error' }]
-  return new HttpProblem(422, 'validation_failed', `${path.join('.')} ${message}.`, { fields })
+  return new HttpError(422, 'validation_failed', `${path.join('.')} ${message}.`, { fields })
 }

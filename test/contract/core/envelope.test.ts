@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { languageOf } from '../../../src/core/http/envelope.ts'
+import { languageOf } from '../../../src/core/http/errors/envelope.ts'
 import { setup } from './setup.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/

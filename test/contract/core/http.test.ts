@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Door } from '../../../src/core/door.ts'
-import { detailBody } from '../../../src/core/http/detail.ts'
-import { prefersText } from '../../../src/core/http/metrics-route.ts'
+import { detailBody } from '../../../src/core/http/errors/detail.ts'
+import { prefersText } from '../../../src/core/http/routes/metrics.ts'
 import { setup } from './setup.ts'
 
 const BROKEN: Door = {

@@ -5,7 +5,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import { openLog } from '../../../src/core/log.ts'
 import { startLoops } from '../../../src/core/loop.ts'
-import { openHub, type HubLimits } from '../../../src/core/http/hub.ts'
+import { openHub, type HubLimits } from '../../../src/core/http/sockets/hub.ts'
 
 const LIMITS: HubLimits = {
   messagesMax: 8,

@@ -4,7 +4,7 @@ import net from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Door } from '../../../src/core/door.ts'
-import { detailBody } from '../../../src/core/http/detail.ts'
+import { detailBody } from '../../../src/core/http/errors/detail.ts'
 import { setup } from './setup.ts'
 
 const DOOR: Door = {

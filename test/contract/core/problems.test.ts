@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Overloaded } from '../../../src/core/db/batch.ts'
-import { problemFrom } from '../../../src/core/http/errors.ts'
-import { formatByPath, type ErrorFormat } from '../../../src/core/http/error-format.ts'
+import { httpErrorFrom } from '../../../src/core/http/errors/handle-error.ts'
+import { formatByPath, type ErrorFormat } from '../../../src/core/http/errors/error-format.ts'
 
 const failing = (message: string, code?: string) =>
   Object.assign(new Error(message), code === undefined ? {} : { code })
@@ -15,12 +15,12 @@ describe('problems', () => {
       failing('Connection terminated unexpectedly'),
       failing('timeout exceeded when trying to connect'),
     ]) {
-      const { status, code, message, headers } = problemFrom(error)
+      const { status, code, message, headers } = httpErrorFrom(error)
       assert.deepEqual([status, code, headers['retry-after']], [503, 'unavailable', '1'])
       assert(!message.includes('secret'))
     }
     for (const error of [failing('secret'), failing('secret', 'ENOENT'), 'secret', null, undefined]) {
-      const { status, message } = problemFrom(error)
+      const { status, message } = httpErrorFrom(error)
       assert.deepEqual([status, message], [500, 'Internal server error'])
     }
   })

@@ -2,7 +2,7 @@
 // the player has been matched meanwhile. (Without a key it is told that it is in the queue already.) The key is written
 // with the seat, in one statement.
 import type { Queryable } from '../../../core/db/database.ts'
-import { idempotencyConflict } from '../../../core/http/idempotency.ts'
+import { idempotencyConflict } from '../../../core/http/request/idempotency.ts'
 import type { Idempotency } from '../../../core/ledger/submit.ts'
 
 const SELECT = `select body_hash, mode, expires_at from join_keys where user_id = $1 and key = $2`

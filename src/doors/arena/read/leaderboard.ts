@@ -10,7 +10,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { batched } from '../../../core/db/batch.ts'
 import type { Pool } from '../../../core/db/database.ts'
-import { Failure, Success } from '../../../core/http/envelope.ts'
+import { Failure, Success } from '../../../core/http/errors/envelope.ts'
 import { envelope, problem } from '../errors.ts'
 
 // `place` is the shown rating, negative: ascending places are descending ratings.

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Success } from '../../../core/http/envelope.ts'
+import { Success } from '../../../core/http/errors/envelope.ts'
 
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
 

@@ -2,9 +2,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { Failure, Success } from '../../../core/http/envelope.ts'
-import { socketsOf, type Live } from '../../../core/http/metrics-route.ts'
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { Failure, Success } from '../../../core/http/errors/envelope.ts'
+import { socketsOf, type Live } from '../../../core/http/routes/metrics.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { hashSecret } from '../../../core/identity/secrets.ts'
 import { envelope } from '../errors.ts'
 
@@ -33,7 +33,7 @@ export const opsStatusRoute =
         onRequest: async (request) => {
           const given = request.headers['x-ops-token']
           if (typeof given !== 'string' || opsToken === '' || !isSame(given, opsToken)) {
-            throw new HttpProblem(401, 'unauthorized', '')
+            throw new HttpError(401, 'unauthorized', '')
           }
         },
         schema: { tags: ['arena'], summary: 'What is going on.', response: { 200: Status, 401: Failure } },

@@ -2,9 +2,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Pool } from '../../../core/db/database.ts'
-import { SECURED } from '../../../core/http/docs.ts'
-import { Success } from '../../../core/http/envelope.ts'
-import { accountOf, requireAccount } from '../../../core/http/guard.ts'
+import { SECURED } from '../../../core/http/routes/docs.ts'
+import { Success } from '../../../core/http/errors/envelope.ts'
+import { accountOf, requireAccount } from '../../../core/http/auth/guard.ts'
 import type { Identity } from '../../../core/identity/identity.ts'
 import { envelope, refusals } from '../errors.ts'
 

@@ -6,7 +6,7 @@
 // socket shows anything; the ping waits in the same line.) A client that sends too fast is read more slowly.
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
-import { BACKPRESSURE } from '../../../core/http/hub.ts'
+import { BACKPRESSURE } from '../../../core/http/sockets/hub.ts'
 import { assertNever } from '../../../core/outcome.ts'
 import { unitRandom } from '../../../core/random.ts'
 import type { Client } from '../engine/audience.ts'

@@ -5,7 +5,7 @@ import { bodyHash } from '@reeve/sdk/challenge'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Database } from '../../../core/db/database.ts'
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 import type { Threads } from '../bounded/threads.ts'
 import { auditRefusal, openRecording, type CallbackResult } from './record-callback.ts'
 import { openFinding, type JudgedBy } from './challenge-store.ts'
@@ -51,9 +51,9 @@ export const callbackRoute =
       async (request) => {
         const verified = await signed.verify(request)
         const callback = callbackOf(request, verified, request.params.challenge_id)
-        const refuse = (error: HttpProblem) =>
+        const refuse = (error: HttpError) =>
           signed.refuse(verified, error, (tx) => auditRefusal(tx, refusalOf(request, verified, error)))
-        if (callback instanceof HttpProblem) return refuse(callback)
+        if (callback instanceof HttpError) return refuse(callback)
         const { challenge } = await find(request.params.challenge_id)
         if (challenge === null) return refuse(problem('CHALLENGE_NOT_FOUND'))
 
@@ -71,8 +71,8 @@ function callbackOf(
   request: FastifyRequest,
   { fields, bodyHash: hash }: VerifiedRequest,
   challengeId: string,
-): ReceivedCallback | HttpProblem {
-  if (fields instanceof HttpProblem) return fields
+): ReceivedCallback | HttpError {
+  if (fields instanceof HttpError) return fields
   const { challenge_id: named, status } = fields
   if (named === undefined || named === null || named === '') return problem('MISSING_CHALLENGE_ID')
   if (named !== challengeId) return problem('CHALLENGE_ID_MISMATCH')
@@ -107,7 +107,7 @@ function callbackOf(
 const refusalOf = (
   request: FastifyRequest<{ Params: { challenge_id: string } }>,
   { bodyHash: hash }: VerifiedRequest,
-  error: HttpProblem,
+  error: HttpError,
 ) => ({
   challengeId: request.params.challenge_id,
   requestId: request.id,

@@ -1,5 +1,5 @@
-import { parseJson } from '../../../core/http/body.ts'
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { parseJson } from '../../../core/http/request/body.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 
 // What a thread has read is copied to the main one: 50,000 of the one or 250,000 of the other take it 20 ms.
 const SHAPE_MAX = { containers: 50_000, values: 250_000 }
@@ -11,7 +11,7 @@ export function readBody(bytes: Uint8Array): ParsedBody {
   try {
     return { ok: true, value: parseJson(bytes, SHAPE_MAX) }
   } catch (error) {
-    if (error instanceof HttpProblem) return { ok: false, message: error.message }
+    if (error instanceof HttpError) return { ok: false, message: error.message }
     throw error
   }
 }

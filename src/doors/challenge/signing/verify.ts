@@ -7,8 +7,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bodyHash, isSignedWith, parseAuthorization, type AuthFields } from '@reeve/sdk/challenge'
 import { Overloaded } from '../../../core/db/batch.ts'
 import type { Database, Tx } from '../../../core/db/database.ts'
-import type { HttpProblem } from '../../../core/http/problem.ts'
-import { pathOf } from '../../../core/http/error-format.ts'
+import type { HttpError } from '../../../core/http/errors/http-error.ts'
+import { pathOf } from '../../../core/http/errors/error-format.ts'
 import { LARGE_BYTES } from '../../../core/db/params.ts'
 import { readBody, type ParsedBody } from './read-body.ts'
 import type { Threads } from '../bounded/threads.ts'
@@ -25,7 +25,7 @@ declare module 'fastify' {
 
 export interface VerifiedRequest extends Nonce {
   /** The body as an object of the version that both sides speak, or what is wrong with it. */
-  fields: Fields | HttpProblem
+  fields: Fields | HttpError
   bodyHash: string
   bodyBytes: number
 }
@@ -36,7 +36,7 @@ export interface RequestVerifier {
   /** HmacKey and signature. Whether nonce and time are good is the verdict of whoever does the work. */
   verify(request: FastifyRequest): Promise<VerifiedRequest>
   /** A refusal after the signature verified is an answer, and burns the nonce; a second one is a replay. */
-  refuse(verified: VerifiedRequest, error: HttpProblem, note?: (tx: Tx) => Promise<void>): Promise<never>
+  refuse(verified: VerifiedRequest, error: HttpError, note?: (tx: Tx) => Promise<void>): Promise<never>
 }
 
 export interface VerifierOptions {
@@ -74,7 +74,7 @@ export function openVerifier({ database, side, keys, skewSec, threads }: Verifie
   }
 }
 
-export const nonceRefusal = (verdict: Exclude<NonceVerdict, 'burnt'>): HttpProblem =>
+export const nonceRefusal = (verdict: Exclude<NonceVerdict, 'burnt'>): HttpError =>
   problem(verdict === 'seen' ? 'REPLAY_ATTACK' : 'INVALID_SIGNATURE')
 
 /** Several keys may share an id while it is rotated: the one that lasts longest counts. Null: no end. */
@@ -119,7 +119,7 @@ async function read(body: Buffer, threads: Threads): Promise<ParsedBody> {
   throw new Overloaded('A large body could not be read in time.')
 }
 
-function fieldsOf(body: ParsedBody): Fields | HttpProblem {
+function fieldsOf(body: ParsedBody): Fields | HttpError {
   if (!body.ok) return problem('INVALID_JSON', body.message)
   if (!isObject(body.value)) return problem('INVALID_JSON')
   return body.value['api_version'] === 'v2.1' ? body.value : problem('UNSUPPORTED_VERSION')

@@ -1,7 +1,7 @@
 // POST /solve: a Challenger asks us to solve something. Accepted means on disk; the answer comes by callback.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { isCallableUrl } from '../../../core/outbound/callback-url.ts'
 import { constraintsOf } from './constraints.ts'
 import { problem, REFUSALS } from '../errors.ts'
@@ -29,7 +29,7 @@ export const solveRoute =
       async (request, reply) => {
         const verified = await signed.verify(request)
         const payload = payloadOf(verified, allowInsecure)
-        if (payload instanceof HttpProblem) return signed.refuse(verified, payload)
+        if (payload instanceof HttpError) return signed.refuse(verified, payload)
 
         const { bodyBytes: bytes } = verified
         const { verdict, isNew } = await store.accept({ nonce: verified, payload, bytes, traceId: request.traceId })
@@ -41,8 +41,8 @@ export const solveRoute =
   }
 
 /** In the contract's order: JSON, version, challenge id, callback URL. */
-function payloadOf({ fields }: VerifiedRequest, allowInsecure: boolean): SolvePayload | HttpProblem {
-  if (fields instanceof HttpProblem) return fields
+function payloadOf({ fields }: VerifiedRequest, allowInsecure: boolean): SolvePayload | HttpError {
+  if (fields instanceof HttpError) return fields
   const { challenge_id: id, callback_url: url } = fields
   if (id === undefined || id === null || id === '') return problem('MISSING_CHALLENGE_ID')
   if (typeof id !== 'string' || id.length > CHALLENGE_ID_CHARS_MAX) return problem('INVALID_CHALLENGE_ID')

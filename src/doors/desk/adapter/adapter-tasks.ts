@@ -3,7 +3,7 @@
 import { NO_PAGE, parsePage, type Page } from '../domains/domain.ts'
 import { parseForm } from '../tasks/form.ts'
 import { imageFrom } from '../tasks/image.ts'
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 import type { Form, Image } from '../tasks/task.ts'
 import { AdapterError } from './adapter-errors.ts'
 
@@ -99,7 +99,7 @@ function questionTask(task: Fields, question: string, image: string | null): Ada
   }
   const fields = image === null ? [answer] : [{ type: 'image' as const, name: 'picture', image }, answer]
   const parsed = parseForm({ question, fields })
-  if (parsed instanceof HttpProblem) throw bad(parsed.message)
+  if (parsed instanceof HttpError) throw bad(parsed.message)
   const page = pageOf(task) ?? parsePage(NO_PAGE)
   if (page === null) throw bad('websiteURL is not a URL.')
   const metadata = { adapter_type: task['type'] }

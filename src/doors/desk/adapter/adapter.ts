@@ -3,7 +3,7 @@
 // the role SCRAPER. As in that API, whatever is wrong is told with status 200 and an errorId.
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Account } from '../../../core/identity/accounts.ts'
-import { problemFrom } from '../../../core/http/errors.ts'
+import { httpErrorFrom } from '../../../core/http/errors/handle-error.ts'
 import { audit } from '../changes/audit.ts'
 import { checkDomain } from '../tasks/create-task.ts'
 import { createTask } from '../tasks/create-store.ts'
@@ -35,7 +35,7 @@ export const adapterRoutes =
   async (app) => {
     app.setErrorHandler((error, request, reply) => {
       if (error instanceof AdapterError) return reply.code(200).send(error.body)
-      const { status, code, message } = problemFrom(error)
+      const { status, code, message } = httpErrorFrom(error)
       if (status >= 500) request.log.error({ err: error }, 'request failed')
       return reply.code(200).send(new AdapterError(codeOf(status, code), status < 500 ? message : undefined).body)
     })

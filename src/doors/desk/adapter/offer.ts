@@ -1,7 +1,7 @@
 // What the desk does for other doors: a `captcha` problem of theirs becomes a question to a person. The answer is a text.
 import type { Begun, Offer, WorkOutcome, WorkRequest } from '../../../core/capabilities.ts'
-import { hashBody } from '../../../core/http/idempotency.ts'
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { hashBody } from '../../../core/http/request/idempotency.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { auditEffect } from '../changes/audit.ts'
 import { createTask } from '../tasks/create-store.ts'
 import { parseTask } from '../tasks/create-task.ts'
@@ -62,7 +62,7 @@ async function begin(desk: Desk, { key, body, traceId, wantedUntil }: WorkReques
     metadata: { wanted_until: wantedUntil.toISOString() },
     form: { question, fields },
   })
-  if (parsed instanceof HttpProblem) return wrong(parsed.message)
+  if (parsed instanceof HttpError) return wrong(parsed.message)
   if (!(await mayBeTask(desk.database, parsed.page.domain)))
     return wrong(`domain_not_authorised: ${parsed.page.domain} is not on the desk's list.`)
 

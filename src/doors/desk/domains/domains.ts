@@ -1,10 +1,10 @@
 // /domains: the list of what the owner of this deployment is authorised to automate.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { refusals } from '../../../core/http/detail.ts'
-import { SECURED } from '../../../core/http/docs.ts'
-import { accountOf } from '../../../core/http/guard.ts'
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { refusals } from '../../../core/http/errors/detail.ts'
+import { SECURED } from '../../../core/http/routes/docs.ts'
+import { accountOf } from '../../../core/http/auth/guard.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 import type { Desk } from '../desk.ts'
 import { parseEntry } from './domain.ts'
 import { allowDomain, listDomains, removeDomain, type AllowedDomain } from './domain-store.ts'
@@ -80,7 +80,7 @@ export const domainsRoute =
       async (request) => {
         const entry = parseEntry(request.params.domain)
         const removed = entry === null ? null : await removeDomain(database, entry, accountOf(request).username)
-        if (removed === null) throw new HttpProblem(404, 'not_found', 'The domain is not on the list')
+        if (removed === null) throw new HttpError(404, 'not_found', 'The domain is not on the list')
         return viewOf(removed)
       },
     )

@@ -2,7 +2,7 @@
 // no cookie, no token and no address of the console goes out, and no cookie, policy or redirect comes in by itself.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../../core/config.ts'
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 
 const SENT_ON = ['accept', 'accept-language', 'content-type', 'cache-control', 'pragma'] as const
 const GIVEN_BACK = ['content-type', 'content-language'] as const
@@ -34,7 +34,7 @@ export const isFrameHost = (request: FastifyRequest, frameHost: string): boolean
  * else, so that it is not even to be trusted that nobody is asked who they are (CAPTCHA_AUTH=off).
  */
 export const refuseAtFrameHost = (frameHost: string) => async (request: FastifyRequest) => {
-  if (isFrameHost(request, frameHost)) throw new HttpProblem(404, 'not_found', 'Not Found')
+  if (isFrameHost(request, frameHost)) throw new HttpError(404, 'not_found', 'Not Found')
 }
 
 export function sentHeaders(

@@ -2,11 +2,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
-import { refusals } from '../../../core/http/detail.ts'
-import { SECURED } from '../../../core/http/docs.ts'
-import { accountOf } from '../../../core/http/guard.ts'
-import { preferredWaitMs, waitSignal } from '../../../core/http/prefer.ts'
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { refusals } from '../../../core/http/errors/detail.ts'
+import { SECURED } from '../../../core/http/routes/docs.ts'
+import { accountOf } from '../../../core/http/auth/guard.ts'
+import { preferredWaitMs, waitSignal } from '../../../core/http/request/prefer.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { sendEffects } from '../../../core/ledger/effects.ts'
 import { auditEffect } from '../changes/audit.ts'
 import { afterOwnCommit, eventEffects, type Desk } from '../desk.ts'
@@ -120,5 +120,5 @@ function parsedDomain(text: string): string {
   if (domain !== null) return domain
   const message = 'must be a domain'
   const fields = [{ path: ['path', 'domain'], message, rule: 'value_error' }]
-  throw new HttpProblem(422, 'validation_failed', `path.domain ${message}.`, { fields })
+  throw new HttpError(422, 'validation_failed', `path.domain ${message}.`, { fields })
 }

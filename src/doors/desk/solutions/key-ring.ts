@@ -6,7 +6,7 @@ import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Database } from '../../../core/db/database.ts'
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { newBytes, newJobId } from '../../../core/random.ts'
 import { StartError } from '../../../core/start-error.ts'
 import { openSealer, type Sealer, type SealKey } from './seal.ts'
@@ -54,7 +54,7 @@ async function openMade({ dataDir, database, log }: KeyRingOptions): Promise<Sea
   return {
     ...sealer,
     seal() {
-      throw new HttpProblem(503, 'unavailable', 'CAPTCHA_ENCRYPTION_KEYS must be set, and the same at every server.')
+      throw new HttpError(503, 'unavailable', 'CAPTCHA_ENCRYPTION_KEYS must be set, and the same at every server.')
     },
   }
 }

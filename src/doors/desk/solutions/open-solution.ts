@@ -1,5 +1,5 @@
 // A solution is opened for its creator, for a reveal that leaves a line in the trail, and for nobody else.
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { Unsealable, type Sealer } from './seal.ts'
 import type { Solution } from './solution.ts'
 import type { WholeTaskRow } from '../tasks/task.ts'
@@ -22,7 +22,7 @@ export function opening<T>(open: () => T): T {
     return open()
   } catch (error) {
     if (!(error instanceof Unsealable)) throw error
-    throw new HttpProblem(503, 'unavailable', 'This server does not have the key that opens it.')
+    throw new HttpError(503, 'unavailable', 'This server does not have the key that opens it.')
   }
 }
 

@@ -2,9 +2,9 @@
 // know of it. POST /tasks/{uuid}/reveal: somebody else than the creator looks at a solution, and leaves a line about it.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { refusals } from '../../../core/http/detail.ts'
-import { SECURED } from '../../../core/http/docs.ts'
-import { accountOf } from '../../../core/http/guard.ts'
+import { refusals } from '../../../core/http/errors/detail.ts'
+import { SECURED } from '../../../core/http/routes/docs.ts'
+import { accountOf } from '../../../core/http/auth/guard.ts'
 import { sendEffects } from '../../../core/ledger/effects.ts'
 import { audit, auditEffect } from '../changes/audit.ts'
 import { afterOwnCommit, eventEffects, type Desk } from '../desk.ts'

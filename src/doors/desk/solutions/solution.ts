@@ -5,7 +5,7 @@
 //   token    a text, single use     → on the task only
 //   answer   what the form asked    → on the task only
 import { Type, type Static } from 'typebox'
-import type { HttpProblem } from '../../../core/http/problem.ts'
+import type { HttpError } from '../../../core/http/errors/http-error.ts'
 import { invalid } from '../errors.ts'
 import { checkAnswer } from '../tasks/form.ts'
 import type { DeskSettings } from '../settings.ts'
@@ -67,7 +67,7 @@ export function parseSolution(
   body: Static<typeof SolutionBody>,
   task: TaskRow,
   settings: DeskSettings,
-): Parsed | HttpProblem {
+): Parsed | HttpError {
   const { type, notes = null, user_agent: userAgent = null } = body
   const expiresAt = body.expires_at === undefined || body.expires_at === null ? null : new Date(body.expires_at)
   if (expiresAt !== null && !(expiresAt > task.now)) return invalid('expires_at', 'must not be in the past')
@@ -89,7 +89,7 @@ export function parseSolution(
 }
 
 /** `cookies` is null for what is not cached. */
-type Payload = { value: unknown; cookies: readonly Cookie[] | null } | { problem: HttpProblem }
+type Payload = { value: unknown; cookies: readonly Cookie[] | null } | { problem: HttpError }
 
 function payloadOf({ type, payload }: Static<typeof SolutionBody>, { form }: TaskRow): Payload {
   if ((form !== null) !== (type === 'answer')) {

@@ -2,9 +2,9 @@
 // second one is told so. A task that nobody has claimed is claimed and ended at once.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { refusals } from '../../../core/http/detail.ts'
-import { SECURED } from '../../../core/http/docs.ts'
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { refusals } from '../../../core/http/errors/detail.ts'
+import { SECURED } from '../../../core/http/routes/docs.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { refusalBody } from '../locks/assign.ts'
 import type { Desk } from '../desk.ts'
 import { giveUp, solve } from './ending.ts'
@@ -53,7 +53,7 @@ export const solveRoute =
         })
         if (task.status === 'solved') return alreadySolved(task)
         const parsed = parseSolution(request.body, task, desk.settings)
-        if (parsed instanceof HttpProblem) throw parsed
+        if (parsed instanceof HttpError) throw parsed
         const answer = await solve(desk, task, operatorOf(request), parsed)
         const now = await reread(task)
         if (!answer.ok && now.status === 'solved') return alreadySolved(now)

@@ -5,9 +5,9 @@ import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { WebSocket } from 'ws'
 import type { Event } from '../../../core/events/events.ts'
-import { follow } from '../../../core/http/follow.ts'
-import { accountOf } from '../../../core/http/guard.ts'
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { follow } from '../../../core/http/sockets/follow.ts'
+import { accountOf } from '../../../core/http/auth/guard.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 import type { Desk } from '../desk.ts'
 import { domainOf } from '../domains/domain.ts'
 import { CHANNEL, eventFrom } from '../changes/events.ts'
@@ -65,7 +65,7 @@ async function placeOf({ events }: Desk, since: string | null): Promise<number> 
   if (!Number.isNaN(moment.getTime())) return events.lastIdAt(CHANNEL, moment)
   const message = 'must be the id or the timestamp of an event'
   const fields = [{ path: ['query', 'since'], message, rule: 'value_error' }]
-  throw new HttpProblem(422, 'validation_failed', `query.since ${message}.`, { fields })
+  throw new HttpError(422, 'validation_failed', `query.since ${message}.`, { fields })
 }
 
 function encoder(request: FastifyRequest, domain: string | null): (event: Event) => string | null {

@@ -1,8 +1,8 @@
 // For those who run the desk: the trail, the numbers of each operator, and the cleaning up of what has expired.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { refusals } from '../../../core/http/detail.ts'
-import { SECURED } from '../../../core/http/docs.ts'
+import { refusals } from '../../../core/http/errors/detail.ts'
+import { SECURED } from '../../../core/http/routes/docs.ts'
 import { parseJobId } from '../../../core/ledger/job.ts'
 import { audit, ACTIONS, listAudit, type AuditRow } from '../changes/audit.ts'
 import { cleanUp } from './clean-up.ts'

@@ -1,11 +1,11 @@
 // POST /api/v1/captcha/tasks: a program has met something that needs a person.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type, type Static } from 'typebox'
-import { refusals } from '../../../core/http/detail.ts'
-import { SECURED } from '../../../core/http/docs.ts'
-import { accountOf } from '../../../core/http/guard.ts'
-import { idempotencyConflict, idempotencyOf } from '../../../core/http/idempotency.ts'
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { refusals } from '../../../core/http/errors/detail.ts'
+import { SECURED } from '../../../core/http/routes/docs.ts'
+import { accountOf } from '../../../core/http/auth/guard.ts'
+import { idempotencyConflict, idempotencyOf } from '../../../core/http/request/idempotency.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { createTask, type NewTask } from './create-store.ts'
 import type { Desk } from '../desk.ts'
 import { NO_PAGE, parsePage, type Page } from '../domains/domain.ts'
@@ -53,7 +53,7 @@ export const createTaskRoute =
       },
       async (request, reply) => {
         const asked = parseTask(desk, request.body)
-        if (asked instanceof HttpProblem) throw asked
+        if (asked instanceof HttpError) throw asked
         await checkDomain(desk, asked.page.domain)
         const { accountId, username } = accountOf(request)
         const created = await createTask(desk, {
@@ -79,7 +79,7 @@ export async function checkDomain(desk: Desk, domain: string): Promise<void> {
 
 type AskedTask = Omit<NewTask, 'accountId' | 'creator' | 'traceId' | 'idempotency'>
 
-export function parseTask(desk: Desk, body: TaskBody): AskedTask | HttpProblem {
+export function parseTask(desk: Desk, body: TaskBody): AskedTask | HttpError {
   const page = pageOf(body)
   if (page === null) return invalid('url', 'must be an http or https URL with no credentials')
   const { metadata = {}, form, proxy_url: proxyUrl = null } = body
@@ -87,7 +87,7 @@ export function parseTask(desk: Desk, body: TaskBody): AskedTask | HttpProblem {
   const proxy: Proxy | null = proxyUrl === null ? null : desk.proxies.find(proxyUrl)
   if (proxyUrl !== null && proxy === null) return invalid('proxy_url', 'must be one of the configured proxies')
   const question = form === undefined ? null : parseForm(form)
-  if (question instanceof HttpProblem) return question
+  if (question instanceof HttpError) return question
   return {
     page,
     challengeType: body.challenge_type ?? null,

@@ -1,7 +1,7 @@
 // A general task: any kind of question, with a small form. The form is checked when the task is created, and the operator's
 // answer against the form.
 import { Type, type Static } from 'typebox'
-import type { HttpProblem } from '../../../core/http/problem.ts'
+import type { HttpError } from '../../../core/http/errors/http-error.ts'
 import { invalid } from '../errors.ts'
 import { imageFrom } from './image.ts'
 import type { Form, FormField, Image } from './task.ts'
@@ -53,7 +53,7 @@ export const FormBody = Type.Object(
 const ANSWER: FormField = { type: 'text', name: 'answer', min_length: 1 }
 
 /** The pictures are kept beside the form: lists of tasks do not carry them. */
-export function parseForm(body: Static<typeof FormBody>): { form: Form; images: Image[] } | HttpProblem {
+export function parseForm(body: Static<typeof FormBody>): { form: Form; images: Image[] } | HttpError {
   const images: Image[] = []
   const fields: FormField[] = []
   for (const [index, field] of (body.fields ?? []).entries()) {

@@ -2,9 +2,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { refusals } from '../../../core/http/detail.ts'
-import { SECURED } from '../../../core/http/docs.ts'
-import { HttpProblem } from '../../../core/http/problem.ts'
+import { refusals } from '../../../core/http/errors/detail.ts'
+import { SECURED } from '../../../core/http/routes/docs.ts'
+import { HttpError } from '../../../core/http/errors/http-error.ts'
 import type { Desk } from '../desk.ts'
 import { taskNotFound } from '../errors.ts'
 import { deskGuard } from '../guard.ts'
@@ -47,13 +47,13 @@ export const previewRoute =
         },
       },
       async (request) => {
-        if (!desk.settings.CAPTCHA_PREVIEW_ENABLED) throw new HttpProblem(403, 'forbidden', 'Previews are switched off')
+        if (!desk.settings.CAPTCHA_PREVIEW_ENABLED) throw new HttpError(403, 'forbidden', 'Previews are switched off')
         const task = await desk.tasks.find(request.params.uuid)
         if (task === null || !isCreator(request, task)) throw taskNotFound()
-        if (task.ended_at !== null) throw new HttpProblem(409, 'conflict', `Task is ${task.status}`)
+        if (task.ended_at !== null) throw new HttpError(409, 'conflict', `Task is ${task.status}`)
         const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
         const type = imageType(bytes)
-        if (type === null) throw new HttpProblem(415, 'unsupported_media_type', 'This is not a PNG, JPEG, GIF or WebP')
+        if (type === null) throw new HttpError(415, 'unsupported_media_type', 'This is not a PNG, JPEG, GIF or WebP')
         await desk.previews.put(previewKey(task.uuid), bytes, { bytesMax: PREVIEW_BYTES_MAX, contentType: type })
         const remembered = await desk.database.query(REMEMBER, [task.uuid, type])
         if (remembered.length === 0) await desk.previews.delete(previewKey(task.uuid)) // it ended meanwhile
@@ -75,7 +75,7 @@ export const previewRoute =
       async (request, reply) => {
         const task = await findVisible(desk, request, request.params.uuid)
         const content = task.preview_type === null ? null : await desk.previews.get(previewKey(task.uuid))
-        if (content === null) throw new HttpProblem(404, 'not_found', 'The task has no preview')
+        if (content === null) throw new HttpError(404, 'not_found', 'The task has no preview')
         await noteSeen(desk, request, task)
         return reply
           .header('content-security-policy', CSP)

@@ -2,7 +2,7 @@
 // one task has the pictures of its form.
 import { Type, type Static } from 'typebox'
 import type { FastifyRequest } from 'fastify'
-import { accountOf } from '../../../core/http/guard.ts'
+import { accountOf } from '../../../core/http/auth/guard.ts'
 import type { Desk } from '../desk.ts'
 import { openSolution } from '../solutions/open-solution.ts'
 import type { Form, Image, TaskRow, WholeTaskRow } from './task.ts'

@@ -1,9 +1,9 @@
 // POST /workers/heartbeat: a worker is alive, and keeps what it holds.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { refusals } from '../../../core/http/detail.ts'
-import { SECURED } from '../../../core/http/docs.ts'
-import { accountOf } from '../../../core/http/guard.ts'
+import { refusals } from '../../../core/http/errors/detail.ts'
+import { SECURED } from '../../../core/http/routes/docs.ts'
+import { accountOf } from '../../../core/http/auth/guard.ts'
 import type { Coordinator } from '../pool.ts'
 import { problem } from '../errors.ts'
 import { Id } from '../schemas.ts'

@@ -1,6 +1,6 @@
 // A connection follows a channel of events: all since an id, then the new ones as they come. An event waits in the log,
 // not in memory, until its reader has room: a burst is not held against a client that reads.
-import type { Event, Events } from '../events/events.ts'
+import type { Event, Events } from '../../events/events.ts'
 import type { Connection } from './hub.ts'
 
 export interface Following {

@@ -1,10 +1,10 @@
 // Whose words an error is put into: those of the door that owns the path.
-import type { Problem } from './problem.ts'
+import type { ErrorReport } from './http-error.ts'
 
 export interface ErrorFormat {
   /** Paths, or beginnings of paths that end in a slash. */
   paths: readonly string[]
-  errorBody(problem: Problem): object
+  errorBody(problem: ErrorReport): object
   /** The status of a body or query that breaks its schema. */
   validationStatus: 400 | 422
 }

@@ -1,8 +1,8 @@
 // The arena contract's envelope: { success, data, error, meta }. Messages are Korean by default and English for those who
 // ask for it with Accept-Language.
 import { Type, type Static, type TSchema } from 'typebox'
-import { isoNow, type Clock } from '../clock.ts'
-import type { CoreCode, Problem } from './problem.ts'
+import { isoNow, type Clock } from '../../clock.ts'
+import type { CoreCode, ErrorReport } from './http-error.ts'
 
 export interface Wording {
   /** The contract's code, where it is not the problem's own. */
@@ -48,7 +48,7 @@ export interface Envelope {
   success<const Data extends object>(
     data: Data,
   ): { success: true; data: Data; error: null; meta: { timestamp: string } }
-  errorBody(problem: Problem): Static<typeof Failure>
+  errorBody(problem: ErrorReport): Static<typeof Failure>
 }
 
 /** The arena adds the words of its own codes. */

@@ -1,10 +1,10 @@
 // What the server adds to Fastify's request, route and instance.
 import type { IncomingMessage } from 'node:http'
-import type { Account } from '../identity/accounts.ts'
-import type { Credential } from '../identity/secrets.ts'
-import { newJobId } from '../random.ts'
-import type { Hub } from './hub.ts'
-import type { LiveCounts } from './metrics-route.ts'
+import type { Account } from '../../identity/accounts.ts'
+import type { Credential } from '../../identity/secrets.ts'
+import { newJobId } from '../../random.ts'
+import type { Hub } from '../sockets/hub.ts'
+import type { LiveCounts } from '../routes/metrics.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

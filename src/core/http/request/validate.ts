@@ -4,7 +4,7 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import { IsOptional, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { HttpProblem, type FieldProblem } from './problem.ts'
+import { HttpError, type FieldError } from '../errors/http-error.ts'
 
 const FIELDS_MAX = 8
 const WHOLE_NUMBER = /^-?\d{1,15}$/
@@ -27,20 +27,20 @@ export const compileSchema: FastifySchemaCompiler<TSchema> = ({ schema, httpPart
   return (data: unknown) => {
     if (mayBeAbsent && (data === undefined || data === null)) return { value: data }
     const value = read(data)
-    return validator.Check(value) ? { value } : { error: validationProblem(part, validator.Errors(value)) }
+    return validator.Check(value) ? { value } : { error: validationError(part, validator.Errors(value)) }
   }
 }
 
 type ValidationError = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
 
-function validationProblem(part: string, errors: readonly ValidationError[]): HttpProblem {
+function validationError(part: string, errors: readonly ValidationError[]): HttpError {
   const fields = errors.flatMap((error) => fieldsOf(part, error)).slice(0, FIELDS_MAX)
   const first = fields[0]
-  const message = first === undefined ? 'The request is not valid.' : `${first.path.join('.')} ${first.message}.`
-  return new HttpProblem(400, 'validation_failed', message, { fields })
+  const message = first === undefined ? 'The request is not valid.' : `${first.path.join('..')} ${first.message}.`
+  return new HttpError(400, 'validation_failed', message, { fields })
 }
 
-function fieldsOf(part: string, error: ValidationError): FieldProblem[] {
+function fieldsOf(part: string, error: ValidationError): FieldError[] {
   const path = [part, ...pointerParts(error.instancePath)]
   switch (error.keyword) {
     case 'required':

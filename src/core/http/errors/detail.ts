@@ -1,8 +1,8 @@
 // The error body of the pool, the desk and everything that belongs to all doors: {"detail": …}, as FastAPI words it.
 import { Type } from 'typebox'
-import type { Problem } from './problem.ts'
+import type { ErrorReport } from './http-error.ts'
 
-export const detailBody = (problem: Problem): object =>
+export const detailBody = (problem: ErrorReport): object =>
   problem.fields === undefined
     ? { detail: problem.message }
     : { detail: problem.fields.map(({ path, message, rule }) => ({ type: rule, loc: path, msg: message })) }

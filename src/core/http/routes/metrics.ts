@@ -4,8 +4,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import { Type } from 'typebox'
-import type { Metrics } from '../metrics.ts'
-import { Success, type Envelope } from './envelope.ts'
+import type { Metrics } from '../../metrics.ts'
+import { Success, type Envelope } from '../errors/envelope.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
 

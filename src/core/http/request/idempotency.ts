@@ -2,9 +2,9 @@
 // creates work takes it the same way.
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import type { Idempotency } from '../ledger/submit.ts'
-import { accountOf } from './guard.ts'
-import { HttpProblem } from './problem.ts'
+import type { Idempotency } from '../../ledger/submit.ts'
+import { accountOf } from '../auth/guard.ts'
+import { HttpError } from '../errors/http-error.ts'
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 
@@ -15,13 +15,13 @@ export function idempotencyOf(request: FastifyRequest, door: string): Idempotenc
   if (typeof key !== 'string' || !KEY.test(key)) {
     const message = 'must be 1 to 255 visible ASCII characters'
     const fields = [{ path: ['header', 'Idempotency-Key'], rule: 'pattern', message }]
-    throw new HttpProblem(400, 'validation_failed', `Idempotency-Key ${message}.`, { fields })
+    throw new HttpError(400, 'validation_failed', `Idempotency-Key ${message}.`, { fields })
   }
   return { scope: `${door}:${accountOf(request).accountId}`, key, bodyHash: hashBody(request.body) }
 }
 
-export const idempotencyConflict = (): HttpProblem =>
-  new HttpProblem(422, 'idempotency_conflict', 'This Idempotency-Key was used with another body.')
+export const idempotencyConflict = (): HttpError =>
+  new HttpError(422, 'idempotency_conflict', 'This Idempotency-Key was used with another body.')
 
 /** The same for the same JSON, in whatever order its keys came and however it was spaced. */
 export const hashBody = (body: unknown): string => createHash('sha256').update(canonical(body)).digest('hex')

@@ -1,6 +1,6 @@
 // A path that exists but not with this method is told which methods it has: 405, or 204 to OPTIONS.
 import type { FastifyInstance } from 'fastify'
-import { pathOf } from './error-format.ts'
+import { pathOf } from '../errors/error-format.ts'
 
 export interface Methods {
   /** What the path of this URL can be asked; empty for a path that nobody has. */

@@ -2,11 +2,11 @@
 // subprotocol: `Sec-WebSocket-Protocol: reeve.bearer, <token>`. Never in the query, which every proxy logs. The answer to
 // a refused one is plain HTTP in the door's words, before the upgrade.
 import type { FastifyRequest } from 'fastify'
-import type { Config } from '../config.ts'
-import type { Identity } from '../identity/identity.ts'
-import type { Role } from '../identity/role.ts'
+import type { Config } from '../../config.ts'
+import type { Identity } from '../../identity/identity.ts'
+import type { Role } from '../../identity/role.ts'
 import { requireAccount, requireRole, type Guard } from './guard.ts'
-import { HttpProblem } from './problem.ts'
+import { HttpError } from '../errors/http-error.ts'
 
 export type SocketConfig = Pick<Config, 'PUBLIC_URL' | 'WS_ALLOWED_ORIGINS'>
 
@@ -23,9 +23,9 @@ export function requireSocket(identity: Identity, config: SocketConfig, ...roles
 export function requireUpgrade(request: FastifyRequest, config: SocketConfig): void {
   if (!request.ws) {
     const headers = { upgrade: 'websocket', connection: 'Upgrade' }
-    throw new HttpProblem(426, 'upgrade_required', 'This path speaks WebSocket.', { headers })
+    throw new HttpError(426, 'upgrade_required', 'This path speaks WebSocket.', { headers })
   }
-  if (!isAllowedOrigin(request, config)) throw new HttpProblem(403, 'forbidden', 'This origin may not connect.')
+  if (!isAllowedOrigin(request, config)) throw new HttpError(403, 'forbidden', 'This origin may not connect.')
 }
 
 /** Without an Origin it is not a browser, and no page can be misusing somebody's. */

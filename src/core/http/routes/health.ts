@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Logger } from 'pino'
 import { Type } from 'typebox'
-import { Failure, Success, type Envelope } from './envelope.ts'
+import { Failure, Success, type Envelope } from '../errors/envelope.ts'
 
 /** The version of the arena contract, which its clients compare. */
 const ARENA_VERSION = 'v1.1.0'

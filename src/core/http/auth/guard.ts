@@ -2,12 +2,12 @@
 // what the body would have been told.
 import assert from 'node:assert/strict'
 import type { FastifyRequest } from 'fastify'
-import type { Account } from '../identity/accounts.ts'
-import type { Identity } from '../identity/identity.ts'
-import type { Role } from '../identity/role.ts'
-import type { Credential } from '../identity/secrets.ts'
+import type { Account } from '../../identity/accounts.ts'
+import type { Identity } from '../../identity/identity.ts'
+import type { Role } from '../../identity/role.ts'
+import type { Credential } from '../../identity/secrets.ts'
 import { tokenFromProtocols } from './bearer-protocol.ts'
-import { HttpProblem } from './problem.ts'
+import { HttpError } from '../errors/http-error.ts'
 
 export type Guard = (request: FastifyRequest) => Promise<void>
 
@@ -20,7 +20,7 @@ export const requireAccount =
     const credential = credentialOf(request)
     const account = credential === null ? null : await identity.authenticate(credential)
     if (account === null) {
-      throw new HttpProblem(401, 'unauthorized', 'Invalid token', { headers: { 'www-authenticate': 'Bearer' } })
+      throw new HttpError(401, 'unauthorized', 'Invalid token', { headers: { 'www-authenticate': 'Bearer' } })
     }
     request.account = account
     request.credential = credential
@@ -32,7 +32,7 @@ export function requireRole(identity: Identity, ...roles: readonly Role[]): Guar
   return async (request) => {
     await signedIn(request)
     if (!roles.some((role) => accountOf(request).roles.includes(role))) {
-      throw new HttpProblem(403, 'forbidden', 'Insufficient role')
+      throw new HttpError(403, 'forbidden', 'Insufficient role')
     }
   }
 }

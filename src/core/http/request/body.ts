@@ -1,7 +1,7 @@
 // Bodies as they may come in: UTF-8, no deeper than anything that walks them can bear, and with nothing in a string that
 // PostgreSQL cannot store. What is refused here never reaches a schema.
 import { excessOf, type ShapeMax } from './json-shape.ts'
-import { HttpProblem } from './problem.ts'
+import { HttpError } from '../errors/http-error.ts'
 
 export const BODY_BYTES_MAX = 5 * 1024 * 1024
 /** For those who have not said who they are. */
@@ -22,10 +22,10 @@ export function parseJson(bytes: Uint8Array, most?: ShapeMax): unknown {
 }
 
 export function parseForm(text: string): Record<string, string> {
-  if (!isDecodable(text)) throw new HttpProblem(400, 'bad_request', 'The form is not valid UTF-8.')
+  if (!isDecodable(text)) throw new HttpError(400, 'bad_request', 'The form is not valid UTF-8.')
   const fields = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(text)) {
-    if (fields.has(name)) throw new HttpProblem(400, 'bad_request', 'The form names a field twice.')
+    if (fields.has(name)) throw new HttpError(400, 'bad_request', 'The form names a field twice.')
     checkTexts([name, value])
     fields.set(name, value)
   }
@@ -33,7 +33,7 @@ export function parseForm(text: string): Record<string, string> {
   return Object.fromEntries(fields)
 }
 
-const invalid = (message: string) => new HttpProblem(400, 'invalid_json', message)
+const invalid = (message: string) => new HttpError(400, 'invalid_json', message)
 
 function decode(bytes: Uint8Array): string {
   try {

@@ -1,10 +1,10 @@
 // The one place where what was thrown becomes an answer. Whatever is not the request's fault is logged here, once, and
 // the client is told nothing of it but that it happened.
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Overloaded } from '../db/batch.ts'
-import { isLostConnection, sqlState } from '../db/database.ts'
-import { Unstorable } from '../db/params.ts'
-import { HttpProblem, retryAfter, type Problem } from './problem.ts'
+import { Overloaded } from '../../db/batch.ts'
+import { isLostConnection, sqlState } from '../../db/database.ts'
+import { Unstorable } from '../../db/params.ts'
+import { HttpError, retryAfter, type ErrorReport } from './http-error.ts'
 import type { ErrorFormat } from './error-format.ts'
 
 const RETRY_AFTER_SEC = 1
@@ -25,12 +25,12 @@ const BAD_VALUES = /^(22021|22P05|22003)$/
 export const handleError =
   (formatOf: (request: FastifyRequest) => ErrorFormat) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const thrown = problemFrom(error)
+    const thrown = httpErrorFrom(error)
     if (thrown.status >= 500) request.log.error({ err: error }, 'request failed')
     const words = formatOf(request)
     const status = thrown.code === 'validation_failed' ? words.validationStatus : thrown.status
     const { fields } = thrown
-    const problem: Problem = {
+    const problem: ErrorReport = {
       status,
       code: thrown.code,
       message: thrown.message,
@@ -48,25 +48,25 @@ export const handleError =
       .send(JSON.stringify(words.errorBody(problem)))
   }
 
-export function problemFrom(error: unknown): HttpProblem {
-  if (error instanceof HttpProblem) return error
+export function httpErrorFrom(error: unknown): HttpError {
+  if (error instanceof HttpError) return error
   if (error instanceof Overloaded) {
-    return new HttpProblem(503, 'unavailable', 'The server is busy. Try again.', {
+    return new HttpError(503, 'unavailable', 'The server is busy. Try again.', {
       headers: retryAfter(RETRY_AFTER_SEC),
     })
   }
   const code = codeOf(error)
   const framework = FRAMEWORK[code]
-  if (framework !== undefined) return new HttpProblem(...framework)
+  if (framework !== undefined) return new HttpError(...framework)
   const status = statusOf(error)
-  if (status !== null) return new HttpProblem(status, 'bad_request', 'The request is not valid.')
+  if (status !== null) return new HttpError(status, 'bad_request', 'The request is not valid.')
   if (BAD_VALUES.test(sqlState(error) ?? '') || error instanceof Unstorable)
-    return new HttpProblem(400, 'bad_request', 'A value cannot be stored.')
+    return new HttpError(400, 'bad_request', 'A value cannot be stored.')
   if (isLostConnection(error)) {
     const headers = retryAfter(RETRY_AFTER_SEC)
-    return new HttpProblem(503, 'unavailable', 'The server is not available for the moment.', { headers })
+    return new HttpError(503, 'unavailable', 'The server is not available for the moment.', { headers })
   }
-  return new HttpProblem(500, 'internal_error', 'Internal server error')
+  return new HttpError(500, 'internal_error', 'Internal server error')
 }
 
 const codeOf = (error: unknown): string =>

@@ -1,18 +1,18 @@
 /** Something that a request did wrong, or that went wrong here, before a door has put it into its own words. */
-export interface Problem {
+export interface ErrorReport {
   status: number
   /** Stable and machine-readable: one of CoreCode, or a code of the door's own. */
   code: string
   /** One sentence that says what to do. Never a secret, never a stack. */
   message: string
   /** For validation: which fields, and what is wrong with each. */
-  fields?: readonly FieldProblem[]
+  fields?: readonly FieldError[]
   requestId: string
   /** The request's Accept-Language, for doors that speak more than one. */
   acceptLanguage: string
 }
 
-export interface FieldProblem {
+export interface FieldError {
   /** Where: ['body', 'name']. */
   path: readonly string[]
   message: string
@@ -39,21 +39,21 @@ export type CoreCode =
   | 'internal_error'
   | 'unavailable'
 
-export interface HttpProblemOptions {
-  fields?: readonly FieldProblem[]
+export interface HttpErrorOptions {
+  fields?: readonly FieldError[]
   /** Sent with the answer: WWW-Authenticate, Retry-After, Allow. */
   headers?: Readonly<Record<string, string>>
 }
 
 /** Thrown by hooks and routes; the door's error handler words it. */
-export class HttpProblem extends Error {
-  override name = 'HttpProblem'
+export class HttpError extends Error {
+  override name = 'HttpError'
   readonly status: number
   readonly code: string
-  readonly fields: readonly FieldProblem[] | null
+  readonly fields: readonly FieldError[] | null
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(status: number, code: string, message: string, options: HttpProblemOptions = {}) {
+  constructor(status: number, code: string, message: string, options: HttpErrorOptions = {}) {
     super(message)
     this.status = status
     this.code = code

@@ -4,7 +4,7 @@
 // buffers for megabytes before the socket shows anything). No queue is shared, so that one slow reader never delays
 // another.
 import type { WebSocket } from 'ws'
-import type { Loop } from '../loop.ts'
+import type { Loop } from '../../loop.ts'
 
 export const BACKPRESSURE = { code: 1008, reason: 'backpressure_exceeded' } as const
 export const STOPPING = { code: 1001, reason: 'server_stopping' } as const
