@@ -17,21 +17,21 @@ import { readPackage } from '../doors/judge/package/read-package.ts'
 import { unzip } from '../doors/judge/package/unzip.ts'
 import { zipFolder } from '../doors/judge/package/zip-folder.ts'
 import { JUDGE_SETTINGS, type JudgeSettings } from '../doors/judge/settings.ts'
-import { verifyPackage, type Verified } from '../doors/judge/verify/verify-package.ts'
+import { verifyPackage, type VerifiedProgram } from '../doors/judge/verify/verify-package.ts'
 import { openJudging } from '../doors/judge/work/judging.ts'
-import { problemFrom } from '../doors/judge/work/problems.ts'
-import { showToBoxes } from '../doors/judge/work/show-to-boxes.ts'
-import type { Workroom } from '../doors/judge/work/workroom.ts'
+import { problemFrom } from '../doors/judge/work/loaded-problems.ts'
+import { showToBoxes } from '../doors/judge/programs/show-to-boxes.ts'
+import type { JudgeWorker } from '../doors/judge/work/judge-worker.ts'
 import { CommandFailed } from './failure.ts'
 import { isTerminal, plain, print, printJson, styled } from './terminal.ts'
 
-interface VerifyOptions {
+interface ProblemVerifyOptions {
   timeLimit?: number
   only?: string
   json?: boolean
 }
 
-export async function verifyProblem(paths: readonly string[], options: VerifyOptions): Promise<void> {
+export async function verifyProblem(paths: readonly string[], options: ProblemVerifyOptions): Promise<void> {
   const { core: config } = parseConfig(environment(), doorSettings())
   const settings = readSettings(JUDGE_SETTINGS, environment(), [])
   const languages = await loadLanguages(settings.JUDGE_LANGUAGES_FILE)
@@ -47,10 +47,10 @@ export async function verifyProblem(paths: readonly string[], options: VerifyOpt
   const lines: object[] = []
   let differing = 0
   try {
-    const { workroom } = await judging.open()
+    const { worker } = await judging.open()
     for (const path of paths) {
       const verified = await withPackage(path, settings, (problem) =>
-        verifyOne(withTimeLimit(problem, options), workroom, languages, path, options),
+        verifyOne(withTimeLimit(problem, options), worker, languages, path, options),
       )
       differing += verified.filter(({ outcome }) => outcome === 'differs').length
       lines.push(...verified.map((one) => lineOf(path, one)))
@@ -63,25 +63,25 @@ export async function verifyProblem(paths: readonly string[], options: VerifyOpt
 }
 
 /** Some packages leave the limit to the judge, who is to measure the accepted submissions. */
-function withTimeLimit(problem: ProblemPackage, { timeLimit }: VerifyOptions): ProblemPackage {
+function withTimeLimit(problem: ProblemPackage, { timeLimit }: ProblemVerifyOptions): ProblemPackage {
   if (timeLimit === undefined) return problem
   return { ...problem, limits: { ...problem.limits, timeMs: Math.round(timeLimit * 1000), timeMsOf: new Map() } }
 }
 
 async function verifyOne(
   problem: ProblemPackage,
-  workroom: Workroom,
+  worker: JudgeWorker,
   languages: ReadonlyMap<string, Language>,
   path: string,
-  { json, only }: VerifyOptions,
-): Promise<Verified[]> {
+  { json, only }: ProblemVerifyOptions,
+): Promise<VerifiedProgram[]> {
   const { tests, limits } = problem
   if (json !== true) {
     print(styled('bold', `${plain(path)}: ${plain(problem.title ?? '')}, ${tests.length} tests, ${limits.timeMs} ms`))
     if (!tests.some((test) => !test.isSample))
       print(styled('yellow', 'There is no data/secret: it cannot be imported.'))
   }
-  return verifyPackage(workroom, problemFrom(problem), languages, {
+  return verifyPackage(worker, problemFrom(problem), languages, {
     signal: new AbortController().signal,
     log: openLog({ LOG_LEVEL: 'silent' }),
     isWanted: ({ name }) => only === undefined || name.includes(only),
@@ -98,7 +98,7 @@ async function verifyOne(
 
 const STYLES = { 'as labelled': 'green', differs: 'red', 'not labelled': 'yellow', 'not judged': 'gray' } as const
 
-function printVerified({ submission, outcome, judged, why }: Verified): void {
+function printVerified({ submission, outcome, judged, why }: VerifiedProgram): void {
   const got = judged === null ? '' : `${judged.verdict}${judged.score === null ? '' : ` ${judged.score}`}`
   const time = judged === null ? '' : `${judged.timeMs} ms`
   const name = plain(submission.name).padEnd(56)
@@ -112,7 +112,7 @@ function printVerified({ submission, outcome, judged, why }: Verified): void {
     print(`             ${failed.test.name}: ${failed.verdict} ${plain(failed.message)}`.trimEnd())
 }
 
-const lineOf = (path: string, { submission, outcome, judged, why }: Verified) => ({
+const lineOf = (path: string, { submission, outcome, judged, why }: VerifiedProgram) => ({
   package: path,
   submission: submission.name,
   language: submission.language?.id ?? null,

@@ -9,7 +9,7 @@ import { positiveInteger } from './arguments.ts'
 import { CommandFailed } from './failure.ts'
 import { isTerminal, plain, print, printJson, say, styled } from './terminal.ts'
 import { execHandler, moduleHandler } from './worker-handlers.ts'
-import type { JudgeWorker } from './worker-judge.ts'
+import type { PoolJudge } from './worker-judge.ts'
 import { readKey, writeKey } from './worker-key.ts'
 
 const KEY_FILE = 'worker.key'
@@ -168,9 +168,9 @@ async function executorFor({ exec, module, judge, problems, json }: RunOptions):
 }
 
 /** Loaded when it is asked for: the judge is much, and other workers do without. */
-async function openJudge(problems: string | undefined): Promise<JudgeWorker> {
+async function openJudge(problems: string | undefined): Promise<PoolJudge> {
   if (problems === undefined) throw new CommandFailed('--judge needs --problems: a folder of problem packages.', 2)
-  return (await import('./worker-judge.ts')).openJudgeWorker(problems)
+  return (await import('./worker-judge.ts')).openPoolJudge(problems)
 }
 
 async function clientFor({ url, apiKeyFile, username, passwordFile }: Access): Promise<ReeveClient> {

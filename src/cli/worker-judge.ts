@@ -13,23 +13,23 @@ import { runLoop } from '../core/loop.ts'
 import { openMetrics } from '../core/metrics.ts'
 import { readSettings } from '../core/settings.ts'
 import { doorSettings } from '../doors/outline.ts'
-import { CODE_BYTES_MAX } from '../doors/judge/check-submission.ts'
+import { CODE_BYTES_MAX } from '../doors/judge/submissions/check-submission.ts'
 import { judgeFolder } from '../doors/judge/door.ts'
-import { sourceFileOf } from '../doors/judge/judge-kind.ts'
-import { judgeSubmission, type Judged } from '../doors/judge/judge-submission.ts'
+import { sourceFileOf } from '../doors/judge/work/judge-kind.ts'
+import { judgeSubmission, type Judged } from '../doors/judge/work/judge-submission.ts'
 import { loadLanguages } from '../doors/judge/languages/language.ts'
 import { openJudgeMetrics } from '../doors/judge/metrics.ts'
-import { resultOf, type JudgeResult } from '../doors/judge/result.ts'
+import { resultOf, type JudgeResult } from '../doors/judge/submissions/result.ts'
 import { JUDGE_SETTINGS } from '../doors/judge/settings.ts'
-import { openJudging, type Opened } from '../doors/judge/work/judging.ts'
-import { Interrupted, JudgeFailure } from '../doors/judge/work/running.ts'
+import { openJudging, type ReadyJudge } from '../doors/judge/work/judging.ts'
+import { Interrupted, JudgeFailure } from '../doors/judge/work/box-run.ts'
 import { openPackageShelf } from './package-shelf.ts'
 
 const TRIES_MAX = 3
 const SHA256 = /^[0-9a-f]{64}$/
 const DETAILS = ['full', 'verdict'] as const
 
-export interface JudgeWorker {
+export interface PoolJudge {
   handler: Handler
   /** What the worker has, for `specs_json`: jobs can ask for it. */
   specs: { judge: { languages: string[]; packages: readonly string[] } }
@@ -37,7 +37,7 @@ export interface JudgeWorker {
 }
 
 /** Throws one sentence where this machine lacks something: a compiler, namespaces, cgroups, packages. */
-export async function openJudgeWorker(problemsFolder: string): Promise<JudgeWorker> {
+export async function openPoolJudge(problemsFolder: string): Promise<PoolJudge> {
   const { core: config } = parseConfig(environment(), doorSettings())
   const settings = readSettings(JUDGE_SETTINGS, environment(), [])
   const languages = await loadLanguages(settings.JUDGE_LANGUAGES_FILE)
@@ -62,7 +62,7 @@ export async function openJudgeWorker(problemsFolder: string): Promise<JudgeWork
   }
   try {
     const opened = await judging.open()
-    const specs = { languages: [...opened.workroom.toolchains.keys()], packages: shelf.hashes }
+    const specs = { languages: [...opened.worker.toolchains.keys()], packages: shelf.hashes }
     return { handler: judgeHandler(opened, log), specs: { judge: specs }, close }
   } catch (error) {
     await close()
@@ -72,11 +72,11 @@ export async function openJudgeWorker(problemsFolder: string): Promise<JudgeWork
 
 /** What is thrown is told to the client: the job has failed. */
 const judgeHandler =
-  ({ workroom, problems }: Opened, log: Logger): Handler =>
+  ({ worker, problems }: ReadyJudge, log: Logger): Handler =>
   async (job, { assignmentId, signal }) => {
     const { sha256, language, code, detail } = submissionIn(job)
-    if (!workroom.toolchains.has(language)) {
-      throw new Error(`This worker cannot run ${language}, only ${[...workroom.toolchains.keys()].join(', ')}.`)
+    if (!worker.toolchains.has(language)) {
+      throw new Error(`This worker cannot run ${language}, only ${[...worker.toolchains.keys()].join(', ')}.`)
     }
     const judged = await patiently(async () => {
       const problem = await problems.get(sha256)
@@ -84,9 +84,9 @@ const judgeHandler =
       if (languages !== null && !languages.includes(language)) {
         throw new JudgeFailure(`The problem is for ${languages.join(', ')}.`, { final: true })
       }
-      const file = sourceFileOf(workroom, { language, code })
+      const file = sourceFileOf(worker, { language, code })
       const submission = { jobId: String(assignmentId), attemptId: 1, language, files: [file], entry: file.name }
-      return { isScoring, ...(await judgeSubmission(workroom, problem, submission, { signal, log })) }
+      return { isScoring, ...(await judgeSubmission(worker, problem, submission, { signal, log })) }
     })
     return handedIn(judged, judged.isScoring, detail)
   }

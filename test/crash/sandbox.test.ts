@@ -101,8 +101,8 @@ for (const [step, attack] of Object.entries(STEPS)) {
 test('killed at any moment while a box is opened, the helper leaves nothing', SAFETY, async () => {
   const before = leftovers()
   for (let afterMs = 0; afterMs < 12; afterMs += 0.5) {
-    const slot = (await sandbox()).openSlot()
-    const opened = slot.open({ workFolder: attackFolder(), writable: false, readOnlyPaths: [] })
+    const runner = (await sandbox()).openRunner()
+    const opened = runner.open({ workFolder: attackFolder(), writable: false, readOnlyPaths: [] })
     opened.catch(() => {}) // looked at later
     await until('the helper is there', () => boxedProcesses().length > 0)
     await sleep(afterMs)
@@ -110,14 +110,14 @@ test('killed at any moment while a box is opened, the helper leaves nothing', SA
     process.kill(pid, 'SIGKILL')
 
     await opened.catch((error: unknown) => assert(error instanceof ProtocolError, String(error)))
-    await slot.close()
+    await runner.close()
   }
   await until('nothing is left', () => boxedProcesses().length === 0)
   assert.deepEqual(leftovers(), before)
 })
 
 describe('the driver', SAFETY, () => {
-  /** Another process that runs programs: a fork bomb and a sleeper in two slots. */
+  /** Another process that runs programs: a fork bomb and a sleeper in two runners. */
   const startDriver = async (t: TestContext) => {
     const script = `
       import { openSandbox } from ${JSON.stringify(runnable(new URL('../../src/doors/judge/sandbox/sandbox.ts', import.meta.url)).href)}
@@ -125,7 +125,7 @@ describe('the driver', SAFETY, () => {
       const sandbox = await openSandbox({ cacheFolder: process.argv[1], mode: 'agent', degraded: 'refuse', cgroup: '', stdoutLimitBytes: 1e6,
         stderrLimitBytes: 1e6, onProtocolError: nothing, onTruncated: nothing, onFallBack: nothing })
       for (const attack of ['fork_bomb', 'daemons', 'sleeps_ignoring_signals']) {
-        const box = await sandbox.openSlot().open({ workFolder: process.argv[2], writable: false, readOnlyPaths: [] })
+        const box = await sandbox.openRunner().open({ workFolder: process.argv[2], writable: false, readOnlyPaths: [] })
         void box.run({ jobId: 'j', attemptId: 1, argv: ['/work/attacks', attack], env: {}, stdinPath: null, stdoutPath: null, stderrPath: null,
           cpuMs: 60_000, wallMs: 60_000, memoryBytes: 6.4e7, processesMax: 16, outputBytesMax: 1e6, fileBytesMax: 1e6, stackBytes: 1e6 })
       }
@@ -190,11 +190,11 @@ describe('the driver', SAFETY, () => {
     const base = `reeve-sweep-${process.pid}`
     const hierarchy = findHierarchy(readFileSync('/proc/self/mountinfo', 'utf8'), '', { base, isRoot: true })
     assert(typeof hierarchy !== 'string')
-    const mine = await (await openCgroups(hierarchy)).newSlot()
+    const mine = await (await openCgroups(hierarchy)).newHelper()
     atEnd(t, () => mine.remove())
     const folder = mine.args[1] ?? ''
-    const [, namespace] = /slot-(\d+)-/.exec(folder) ?? []
-    const dead = folder.replace(/slot-.*/, `slot-${namespace}-4194304-1-1`)
+    const [, namespace] = /runner-(\d+)-/.exec(folder) ?? []
+    const dead = folder.replace(/runner-.*/, `runner-${namespace}-4194304-1-1`)
     mkdirSync(join(dead, 'run'), { recursive: true })
     const sleeper = spawn('/bin/sh', ['-c', `echo $$ > ${dead}/run/cgroup.procs; echo in; exec sleep 1000`])
     atEnd(t, () => sleeper.kill('SIGKILL'))

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import type { Run, RunReport } from '../../src/doors/judge/sandbox/box.ts'
+import type { RunRequest, RunReport } from '../../src/doors/judge/sandbox/box.ts'
 import { attackFolder, cannotTest, compile, MB, setup, workFolder } from './rig.ts'
 
 /** A broken sandbox must not take the machine down with it. */
@@ -11,7 +11,7 @@ const SAFETY = { skip: cannotTest, timeout: 120_000 }
 
 interface Attack {
   name: string
-  limits?: Partial<Run>
+  limits?: Partial<RunRequest>
   verdict: RunReport['verdict']
   /** Of the program's standard output. */
   says?: RegExp

@@ -1,10 +1,10 @@
 // What packages bring with them: validators of either protocol, interactors, several passes, files of their own.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Slot } from '../../src/doors/judge/sandbox/box.ts'
-import { Interrupted } from '../../src/doors/judge/work/running.ts'
+import type { BoxRunner } from '../../src/doors/judge/sandbox/box.ts'
+import { Interrupted } from '../../src/doors/judge/work/box-run.ts'
 import { cannotTest } from './rig.ts'
-import { judge, openTestWorkroom } from './workroom.ts'
+import { judge, openTestWorker } from './judge-worker.ts'
 
 const TWICE = 'print(2 * int(input()))\n'
 const python = (code: string) => ({ language: 'python3', code })
@@ -50,11 +50,11 @@ describe('a validator', { skip: cannotTest }, () => {
   }
 
   test('decides by exit 42 and 43; its word for the team is told, its word for the judges only of samples', async (t) => {
-    const workroom = await openTestWorkroom(t)
+    const worker = await openTestWorker(t)
 
-    const right = await judge(t, workroom, files, python(TWICE))
-    const wrong = await judge(t, workroom, files, python('print(42)\n'))
-    const early = await judge(t, workroom, files, python('print(1)\n'))
+    const right = await judge(t, worker, files, python(TWICE))
+    const wrong = await judge(t, worker, files, python('print(42)\n'))
+    const early = await judge(t, worker, files, python('print(1)\n'))
 
     assert.equal(right.verdict, 'AC')
     assert.equal(wrong.verdict, 'WA')
@@ -63,41 +63,41 @@ describe('a validator', { skip: cannotTest }, () => {
   })
 
   test('sees neither the submission nor anything else of this machine, and the submission sees nothing of the tests', async (t) => {
-    const workroom = await openTestWorkroom(t)
+    const worker = await openTestWorker(t)
     const nosy = `import os\nprint(2 * int(input()))\nseen = [f for f in os.listdir("/") + os.listdir("/work") if f in ("data", "program", "io", "feedback")]\nassert not seen, seen\n`
     const spying = `import os, sys\nassert sorted(os.listdir("/data")) == ["sample", "secret"] and os.listdir("/work") == []\nassert not os.path.exists("/root") and not os.path.exists("/home")\nsys.exit(42)\n`
 
-    const judged = await judge(t, workroom, { ...files, 'output_validators/validate.py': spying }, python(nosy))
+    const judged = await judge(t, worker, { ...files, 'output_validators/validate.py': spying }, python(nosy))
 
     assert.equal(judged.verdict, 'AC')
   })
 
   test('may give points, and must if the package says so', async (t) => {
-    const workroom = await openTestWorkroom(t)
+    const worker = await openTestWorker(t)
     const scoring = (validator: string) => ({
       'problem.yaml': 'type: scoring\nvalidation: custom score\n',
       'data/testdata.yaml': 'grader_flags: ignore_sample',
       'output_validators/validate.py': `import sys\nfeedback = sys.argv[3]\n${validator}\nsys.exit(42)\n`,
     })
 
-    const points = await judge(t, workroom, scoring('open(feedback + "score.txt", "w").write("12.5")'), python(TWICE))
-    const none = judge(t, workroom, scoring(''), python(TWICE))
+    const points = await judge(t, worker, scoring('open(feedback + "score.txt", "w").write("12.5")'), python(TWICE))
+    const none = judge(t, worker, scoring(''), python(TWICE))
 
     assert.equal(points.score, 25)
     await assert.rejects(none, /no score that is a number/)
   })
 
   test('that leaves a link where its message should be shows nothing of this machine', async (t) => {
-    const workroom = await openTestWorkroom(t)
+    const worker = await openTestWorker(t)
     const linking = `import os, sys\nos.symlink("/etc/passwd", sys.argv[3] + "judgemessage.txt")\nos.mkfifo(sys.argv[3] + "teammessage.txt")\nsys.exit(43)\n`
 
-    const judged = await judge(t, workroom, { ...files, 'output_validators/validate.py': linking }, python(TWICE))
+    const judged = await judge(t, worker, { ...files, 'output_validators/validate.py': linking }, python(TWICE))
 
     assert.deepEqual([judged.verdict, judged.tests[0]?.message], ['WA', ''])
   })
 
   test('that does not compile, hangs or writes too much is the problem’s fault, and final', async (t) => {
-    const workroom = await openTestWorkroom(t)
+    const worker = await openTestWorker(t)
     const broken: [validator: string, why: RegExp][] = [
       ['def (', /does not compile/],
       ['while True: pass', /took too long/],
@@ -109,7 +109,7 @@ describe('a validator', { skip: cannotTest }, () => {
         'problem.yaml': 'validation: custom\nlimits: {validation_time: 0.2}\n',
         'output_validators/validate.py': `${validator}\n`,
       }
-      const judging = judge(t, workroom, own, python(TWICE))
+      const judging = judge(t, worker, own, python(TWICE))
       await assert.rejects(
         judging,
         (error: Error & { final?: boolean }) => why.test(error.message) && error.final === true,
@@ -120,16 +120,16 @@ describe('a validator', { skip: cannotTest }, () => {
 
 describe('a checker of testlib', { skip: cannotTest }, () => {
   test('is called with input, output and answer, and its exit codes are understood', async (t) => {
-    const workroom = await openTestWorkroom(t)
+    const worker = await openTestWorker(t)
     const checker = testlib(`
   if (right != 2 * n) quit(_fail, "the answer is wrong");
   if (said == -1) quit(_pe, "no number");
   quit(said == right ? _ok : _wa, "expected another number");`)
 
-    const right = await judge(t, workroom, checker, python(TWICE))
-    const wrong = await judge(t, workroom, checker, python('print(7)\n'))
-    const nothing = await judge(t, workroom, checker, python('print("seven")\n'))
-    const fails = judge(t, workroom, { ...checker, 'data/secret/1.ans': '9\n' }, python(TWICE))
+    const right = await judge(t, worker, checker, python(TWICE))
+    const wrong = await judge(t, worker, checker, python('print(7)\n'))
+    const nothing = await judge(t, worker, checker, python('print("seven")\n'))
+    const fails = judge(t, worker, { ...checker, 'data/secret/1.ans': '9\n' }, python(TWICE))
 
     assert.deepEqual([right.verdict, wrong.verdict, nothing.verdict], ['AC', 'WA', 'WA'])
     assert.equal(wrong.tests[0]?.message, 'expected another number')
@@ -137,14 +137,14 @@ describe('a checker of testlib', { skip: cannotTest }, () => {
   })
 
   test('may give points with 7', async (t) => {
-    const workroom = await openTestWorkroom(t)
+    const worker = await openTestWorker(t)
     const files = {
       ...testlib('fprintf(stderr, "points %d well done", n); exit(_points);'),
       'problem.yaml': 'type: scoring\nvalidation: custom score\n',
       'data/testdata.yaml': 'grader_flags: ignore_sample',
     }
 
-    assert.equal((await judge(t, workroom, files, python(TWICE))).score, 501)
+    assert.equal((await judge(t, worker, files, python(TWICE))).score, 501)
   })
 })
 
@@ -156,21 +156,21 @@ describe('an interactive problem', { skip: cannotTest }, () => {
   const asking = interactor(`print(n, flush=True)\nsys.exit(42 if hear() == str(2 * n) else 43)`)
 
   test('the interactor hears what the program says, and the other way round', async (t) => {
-    const workroom = await openTestWorkroom(t)
+    const worker = await openTestWorker(t)
 
-    assert.equal((await judge(t, workroom, asking, python(TWICE))).verdict, 'AC')
-    assert.equal((await judge(t, workroom, asking, python('input(); print(5)\n'))).verdict, 'WA')
+    assert.equal((await judge(t, worker, asking, python(TWICE))).verdict, 'AC')
+    assert.equal((await judge(t, worker, asking, python('input(); print(5)\n'))).verdict, 'WA')
   })
 
   test('who ends first decides: a rejected program’s later crash is no Runtime Error, a crash before is one', async (t) => {
-    const workroom = await openTestWorkroom(t)
+    const worker = await openTestWorker(t)
     const impatient = interactor(`hear()\nsys.exit(43)`)
 
-    const rejected = await judge(t, workroom, impatient, python('print(1, flush=True)\ninput()\n'))
-    const crashed = await judge(t, workroom, asking, python('raise SystemExit(3)\n'))
+    const rejected = await judge(t, worker, impatient, python('print(1, flush=True)\ninput()\n'))
+    const crashed = await judge(t, worker, asking, python('raise SystemExit(3)\n'))
     const acceptedThenCrashed = await judge(
       t,
-      workroom,
+      worker,
       interactor('hear()\nsys.exit(42)'),
       python('print(1, flush=True)\nraise SystemExit(3)\n'),
     )
@@ -179,11 +179,11 @@ describe('an interactive problem', { skip: cannotTest }, () => {
   })
 
   test('a program that only waits is a Time Limit Exceeded, and one that ends without reading holds up nobody', async (t) => {
-    const workroom = await openTestWorkroom(t)
+    const worker = await openTestWorker(t)
     const talkative = interactor('for i in range(100000): print("x" * 100)\nsys.stdout.flush()\nsys.exit(42)')
 
-    const waiting = await judge(t, workroom, interactor('hear()\nsys.exit(43)'), python('input()\n'))
-    const deaf = await judge(t, workroom, talkative, python('pass\n'))
+    const waiting = await judge(t, worker, interactor('hear()\nsys.exit(43)'), python('input()\n'))
+    const deaf = await judge(t, worker, talkative, python('pass\n'))
 
     assert.equal(waiting.verdict, 'TLE')
     assert(waiting.timeMs >= 1000)
@@ -203,19 +203,19 @@ sys.exit(42)
   })
 
   test('is run on what the validator left, until it leaves nothing', async (t) => {
-    const workroom = await openTestWorkroom(t)
+    const worker = await openTestWorker(t)
 
-    assert.equal((await judge(t, workroom, passes(12), python(TWICE))).verdict, 'AC')
-    assert.equal((await judge(t, workroom, passes(12), python('print(min(100, 2 * int(input())))\n'))).verdict, 'WA')
-    await assert.rejects(judge(t, workroom, passes(2), python(TWICE)), /more than 2 passes/)
+    assert.equal((await judge(t, worker, passes(12), python(TWICE))).verdict, 'AC')
+    assert.equal((await judge(t, worker, passes(12), python('print(min(100, 2 * int(input())))\n'))).verdict, 'WA')
+    await assert.rejects(judge(t, worker, passes(2), python(TWICE)), /more than 2 passes/)
   })
 })
 
-describe('a workroom', { skip: cannotTest }, () => {
+describe('a worker', { skip: cannotTest }, () => {
   /** A box that says of each run that the machine was too busy, so often. */
   const starving = (times: number) => {
     let left = times
-    return (real: Slot): Slot => ({
+    return (real: BoxRunner): BoxRunner => ({
       close: () => real.close(),
       async open(options) {
         const box = await real.open(options)
@@ -228,43 +228,43 @@ describe('a workroom', { skip: cannotTest }, () => {
   }
 
   test('runs a program again that was starved, and gives up when the machine stays busy', async (t) => {
-    const busy = await openTestWorkroom(t, { slotFrom: starving(2) })
-    const tooBusy = await openTestWorkroom(t, { slotFrom: starving(1000) })
+    const busy = await openTestWorker(t, { runnerFrom: starving(2) })
+    const tooBusy = await openTestWorker(t, { runnerFrom: starving(1000) })
 
     assert.equal((await judge(t, busy, {}, python(TWICE))).verdict, 'AC')
     await assert.rejects(judge(t, tooBusy, {}, python(TWICE)), /too busy/)
   })
 
   test('stops at once when the attempt is interrupted, and goes on with the next one', async (t) => {
-    const workroom = await openTestWorkroom(t)
+    const worker = await openTestWorker(t)
     const interruption = new AbortController()
     const context = { signal: interruption.signal, onCompiled: () => setImmediate(() => interruption.abort()) }
     const files = { 'problem.yaml': 'limits: {time_limit: 60}\n' }
 
-    const interrupted = judge(t, workroom, files, { ...python('while True: pass\n'), context })
+    const interrupted = judge(t, worker, files, { ...python('while True: pass\n'), context })
 
     await assert.rejects(interrupted, Interrupted)
-    assert.equal((await judge(t, workroom, files, python(TWICE))).verdict, 'AC')
+    assert.equal((await judge(t, worker, files, python(TWICE))).verdict, 'AC')
   })
 
   test('gives every submission of a language the files that the package includes', async (t) => {
-    const workroom = await openTestWorkroom(t)
+    const worker = await openTestWorker(t)
     const files = { 'include/python3/tools.py': 'def twice(n): return 2 * n\n', 'include/c/tools.h': '#error\n' }
 
-    const judged = await judge(t, workroom, files, python('from tools import twice\nprint(twice(int(input())))\n'))
+    const judged = await judge(t, worker, files, python('from tools import twice\nprint(twice(int(input())))\n'))
 
     assert.equal(judged.verdict, 'AC')
   })
 
   test('compiles <bits/stdc++.h> once, and gives the compiler the result', async (t) => {
     const telling = (command: readonly string[] = []) => [...command, '-H'] // g++ says which headers it reads
-    const workroom = await openTestWorkroom(t, {
+    const worker = await openTestWorker(t, {
       languages: (shipped) =>
         new Map([...shipped].map(([id, language]) => [id, { ...language, compile: telling(language.compile) }])),
     })
     const code = '#include <bits/stdc++.h>\nint main() { int n; std::cin >> n; std::cout << 2 * n << "\\n"; }\n'
 
-    const judged = await judge(t, workroom, {}, { language: 'cpp', code })
+    const judged = await judge(t, worker, {}, { language: 'cpp', code })
 
     assert.equal(judged.verdict, 'AC')
     assert.match(judged.compileOutput, /^! \/headers\/bits\/stdc\+\+\.h\.gch/)
@@ -272,7 +272,7 @@ describe('a workroom', { skip: cannotTest }, () => {
   })
 
   test('a table of languages may change, add and remove', async (t) => {
-    const workroom = await openTestWorkroom(t, {
+    const worker = await openTestWorker(t, {
       languages: (shipped) => {
         const shell = {
           id: 'sh',
@@ -285,10 +285,10 @@ describe('a workroom', { skip: cannotTest }, () => {
       },
     })
 
-    const judged = await judge(t, workroom, {}, { language: 'sh', code: 'read n; echo $((2 * n))\n' })
+    const judged = await judge(t, worker, {}, { language: 'sh', code: 'read n; echo $((2 * n))\n' })
 
     assert.equal(judged.verdict, 'AC')
-    assert.deepEqual([...workroom.toolchains.keys()], ['sh', 'c'])
-    await assert.rejects(judge(t, workroom, {}, python(TWICE)), /cannot run python3/)
+    assert.deepEqual([...worker.toolchains.keys()], ['sh', 'c'])
+    await assert.rejects(judge(t, worker, {}, python(TWICE)), /cannot run python3/)
   })
 })

@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import type { Run } from '../../src/doors/judge/sandbox/box.ts'
+import type { RunRequest } from '../../src/doors/judge/sandbox/box.ts'
 import { startHelper } from '../../src/doors/judge/sandbox/helper-process.ts'
 import { parseReport } from '../../src/doors/judge/sandbox/report.ts'
 import { ProtocolError } from '../../src/doors/judge/sandbox/sandbox-error.ts'
-import { createSlot } from '../../src/doors/judge/sandbox/slot.ts'
+import { createBoxRunner } from '../../src/doors/judge/sandbox/box-runner.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { cannotTest, LIMITS, setup } from './rig.ts'
 
@@ -17,7 +17,7 @@ const EXAMPLE =
   '{"schema_version":1,"job_id":"job_123","attempt_id":0,"verdict":"OK","time_ms":12,"mem_kb":2048,"exit_signal":0,"sandbox_error":"","status":"Finished","time_used":12,"memory_used":2048,"exit_code":0'
 const LINE = `${EXAMPLE},"error":"","wall_ms":15,"output_bytes":3,"starved":false,"degraded":false}`
 
-const RUN: Run = {
+const RUN: RunRequest = {
   jobId: 'job_123',
   attemptId: 0,
   argv: ['/bin/true'],
@@ -28,7 +28,7 @@ const RUN: Run = {
   ...LIMITS,
 }
 
-/** A slot whose helper is a shell script: it answers `run` with the given commands. */
+/** A runner whose helper is a shell script: it answers `run` with the given commands. */
 function slotOf(t: TestContext, answer: string, limits = { stdoutLimitBytes: 1000, stderrLimitBytes: 1000 }) {
   const heard: { protocolErrors: string[]; truncated: string[]; fallBacks: number; started: number } = {
     protocolErrors: [],
@@ -38,7 +38,7 @@ function slotOf(t: TestContext, answer: string, limits = { stdoutLimitBytes: 100
   }
   const folder = mkdtempSync(join(tmpdir(), 'reeve-protocol-'))
   const script = `FOLDER=${folder}; echo '{"ready":true}'; while read -r line; do case "$line" in *'"cmd":"run"'*) ${answer};; *) echo '{"open":true}';; esac; done`
-  const slot = createSlot({
+  const runner = createBoxRunner({
     mode: 'agent',
     root: { mountsFor: async () => [] },
     async launch() {
@@ -56,10 +56,10 @@ function slotOf(t: TestContext, answer: string, limits = { stdoutLimitBytes: 100
     onFallBack: () => (heard.fallBacks += 1),
   })
   atEnd(t, async () => {
-    await slot.close()
+    await runner.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const open = () => slot.open({ workFolder: folder, writable: false, readOnlyPaths: [] })
+  const open = () => runner.open({ workFolder: folder, writable: false, readOnlyPaths: [] })
   return { open, heard, folder }
 }
 

@@ -1,4 +1,4 @@
-// A sandbox for tests: its helper built once per file, slots that are closed with the test, and a look at everything that a run could
+// A sandbox for tests: its helper built once per file, runners that are closed with the test, and a look at everything that a run could
 // leave behind.
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
-import type { Box, BoxOptions, Run, RunReport, Slot } from '../../src/doors/judge/sandbox/box.ts'
+import type { Box, BoxOptions, RunRequest, RunReport, BoxRunner } from '../../src/doors/judge/sandbox/box.ts'
 import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/doors/judge/sandbox/sandbox.ts'
 import { atEnd } from '../support/cleanup.ts'
 
@@ -95,10 +95,10 @@ export interface Ran {
 
 export interface Rig {
   work: string
-  slot: Slot
+  runner: BoxRunner
   box: Box
   /** Runs in the box, with files beside the work folder for its output. */
-  run(argv: readonly string[], changes?: Partial<Run>): Promise<Ran>
+  run(argv: readonly string[], changes?: Partial<RunRequest>): Promise<Ran>
 }
 
 export async function setup(
@@ -111,9 +111,9 @@ export async function setup(
   chmodSync(files, 0o755)
   atEnd(t, () => rmSync(files, { recursive: true, force: true }))
   const work = changes.workFolder ?? workFolder(t, changes.sources)
-  const slot = (await sandbox(changes.mode)).openSlot()
-  atEnd(t, () => slot.close())
-  const box = await slot.open({ writable: false, readOnlyPaths: [], ...changes, workFolder: work })
+  const runner = (await sandbox(changes.mode)).openRunner()
+  atEnd(t, () => runner.close())
+  const box = await runner.open({ writable: false, readOnlyPaths: [], ...changes, workFolder: work })
 
   let runs = 0
   const run: Rig['run'] = async (argv, runChanges = {}) => {
@@ -133,7 +133,7 @@ export async function setup(
     })
     return { report, stdout: readStart(stdoutPath), stderr: readStart(stderrPath) }
   }
-  return { work, slot, box, run }
+  return { work, runner, box, run }
 }
 
 /** The attacks of attacks.c, compiled once per file. */
@@ -163,7 +163,7 @@ export function leftovers() {
   }
 }
 
-/** The slots' folders of this process, in every hierarchy. */
+/** The runners' folders of this process, in every hierarchy. */
 export function ownCgroups(): string[] {
   return ['memory/reeve', 'cpuacct/reeve', 'pids/reeve', 'reeve'].flatMap((base) => {
     try {

@@ -19,10 +19,10 @@ const options: SandboxOptions = {
 }
 try {
   const sandbox = await openSandbox(options)
-  const slot = sandbox.openSlot()
+  const runner = sandbox.openRunner()
   writeFileSync(join(folder, 'input-1'), 'as it was\n')
   writeFileSync(join(folder, 'attacks'), readFileSync(program), { mode: 0o755 })
-  const box = await slot.open({ workFolder: folder, writable: false, readOnlyPaths: [] })
+  const box = await runner.open({ workFolder: folder, writable: false, readOnlyPaths: [] })
   for (const attack of attacks) {
     const report = await box.run({
       jobId: 'rootless',
@@ -47,7 +47,7 @@ try {
   }
   if (readFileSync(join(folder, 'input-1'), 'utf8') !== 'as it was\n')
     console.log(JSON.stringify({ attack: 'input', verdict: 'changed' }))
-  await slot.close()
+  await runner.close()
 } catch (error) {
   console.log(JSON.stringify({ refused: error instanceof Error ? error.message : String(error) }))
 } finally {

@@ -175,16 +175,16 @@ describe('killing', SAFETY, () => {
     await assert.rejects(rig.run(['/bin/true']), /closed/)
   })
 
-  test('closing a slot does, too', async (t) => {
+  test('closing a runner does, too', async (t) => {
     const rig = await setup(t)
     const ended = startEndless(rig)
     await until('the program runs', () => boxedProcesses().some(({ name }) => name === 'sleep'))
 
-    await Promise.all([rig.slot.close(), rig.slot.close()])
+    await Promise.all([rig.runner.close(), rig.runner.close()])
 
     assert.match((await ended).report.sandboxError, /killed on request/)
     await rig.box.close()
-    await assert.rejects(rig.slot.open({ workFolder: rig.work, writable: false, readOnlyPaths: [] }), /closed/)
+    await assert.rejects(rig.runner.open({ workFolder: rig.work, writable: false, readOnlyPaths: [] }), /closed/)
   })
 })
 

@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import type { RunReport, Slot } from '../../src/doors/judge/sandbox/box.ts'
+import type { RunReport, BoxRunner } from '../../src/doors/judge/sandbox/box.ts'
 import { buildHelper } from '../../src/doors/judge/sandbox/build.ts'
 import { openSandbox } from '../../src/doors/judge/sandbox/sandbox.ts'
 import { selfTest } from '../../src/doors/judge/sandbox/self-test.ts'
@@ -36,7 +36,7 @@ const OK: RunReport = {
 }
 
 /** A sandbox that is none: it runs the program as another user of the host, if at all, and finds everything in order. */
-const noSandbox = (answer: (trial: string) => Partial<RunReport>): Slot => ({
+const noSandbox = (answer: (trial: string) => Partial<RunReport>): BoxRunner => ({
   close: async () => {},
   open: async ({ workFolder }) => ({
     close: async () => {},
@@ -59,9 +59,9 @@ describe('before the sandbox is used', SAFETY, () => {
   test('a program that gets out is found out, and what it could do is said', async (t) => {
     const folder = makeFolder(t)
     const { probe } = await buildHelper(folder)
-    const slot = noSandbox(() => ({}))
+    const runner = noSandbox(() => ({}))
 
-    const tested = selfTest(slot, { probe, folder, degraded: false })
+    const tested = selfTest(runner, { probe, folder, degraded: false })
 
     await assert.rejects(
       tested,
@@ -79,10 +79,10 @@ describe('before the sandbox is used', SAFETY, () => {
       const { probe } = await buildHelper(folder)
       const expected = { escape: 'OK', memory: 'MLE', spin: 'TLE', processes: 'OK', output: 'OLE' } as const
       const right = new Map<string, RunReport['verdict']>(Object.entries(expected))
-      const slot = noSandbox((tried) => ({ verdict: tried === trial ? 'OK' : (right.get(tried) ?? 'SE') }))
+      const runner = noSandbox((tried) => ({ verdict: tried === trial ? 'OK' : (right.get(tried) ?? 'SE') }))
 
       await assert.rejects(
-        selfTest(slot, { probe, folder, degraded: false }),
+        selfTest(runner, { probe, folder, degraded: false }),
         new RegExp(`does not hold \\(${name}\\)`),
       )
     })

@@ -3,7 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Run } from '../../../src/doors/judge/sandbox/box.ts'
+import type { RunRequest } from '../../../src/doors/judge/sandbox/box.ts'
 import { openSandbox, type Sandbox } from '../../../src/doors/judge/sandbox/sandbox.ts'
 import type { Teardown } from '../../teardown.ts'
 
@@ -18,7 +18,7 @@ export interface Contestant {
 
 const MB = 2 ** 20
 
-export const NOTHING: Run = {
+export const NOTHING: RunRequest = {
   jobId: 'bench',
   attemptId: 1,
   argv: ['/bin/true'],
@@ -91,9 +91,9 @@ async function reeve(field: Field, mode: 'agent' | 'exec'): Promise<Contestant> 
     async prepare() {
       const workFolder = join(field.folder, 'work')
       await mkdir(workFolder, { recursive: true })
-      const slot = sandbox.openSlot()
-      field.teardown.add(() => slot.close())
-      const box = await slot.open({ workFolder, writable: false, readOnlyPaths: [] })
+      const runner = sandbox.openRunner()
+      field.teardown.add(() => runner.close())
+      const box = await runner.open({ workFolder, writable: false, readOnlyPaths: [] })
       return async () => {
         const { verdict, sandboxError } = await box.run(NOTHING)
         if (verdict !== 'OK') throw new Error(`${verdict} ${sandboxError}`)

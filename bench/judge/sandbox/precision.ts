@@ -40,9 +40,9 @@ export async function measurePrecision(field: Field, times: number): Promise<Pre
   await mkdir(folder)
   await writeFile(join(folder, 'main.c'), SOURCE)
   await promisify(execFile)('cc', ['-O1', '-static', '-o', join(folder, 'main'), join(folder, 'main.c')])
-  const slot = (await openBenchSandbox(field, 'agent')).openSlot()
-  const stop = field.teardown.add(() => slot.close())
-  const box = await slot.open({ workFolder: folder, writable: false, readOnlyPaths: [] })
+  const runner = (await openBenchSandbox(field, 'agent')).openRunner()
+  const stop = field.teardown.add(() => runner.close())
+  const box = await runner.open({ workFolder: folder, writable: false, readOnlyPaths: [] })
 
   const overshootMs = {
     one: await overshoots(box, ['/work/main'], times),

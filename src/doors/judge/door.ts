@@ -12,25 +12,25 @@ import { join } from 'node:path'
 import { redisUrl, type Config } from '../../core/config.ts'
 import type { Deps, Door } from '../../core/door.ts'
 import { ownerName } from '../../core/log.ts'
-import { codeOffer } from './code-offer.ts'
+import { codeOffer } from './submissions/code-capability.ts'
 import { errorBody } from './errors.ts'
-import { packageKey, type ImportDeps } from './import-problem.ts'
-import { installSamples } from './install-samples.ts'
-import { judgeKind } from './judge-kind.ts'
+import { packageKey, type ImportDeps } from './problems/import-problem.ts'
+import { installSamples } from './problems/install-samples.ts'
+import { judgeKind } from './work/judge-kind.ts'
 import { loadLanguages } from './languages/language.ts'
-import { submissionsRoute } from './list-submissions.ts'
+import { submissionsRoute } from './submissions/list-submissions.ts'
 import { openJudgeMetrics } from './metrics.ts'
-import { openOfferedLanguages } from './offered-languages.ts'
-import { openProblemStore } from './problem-store.ts'
-import { putProblemRoute } from './put-problem.ts'
-import { problemsRoute } from './read-problems.ts'
-import { statusRoute } from './read-status.ts'
+import { openOfferedLanguages } from './languages/offered-languages.ts'
+import { openProblemStore } from './problems/problem-store.ts'
+import { putProblemRoute } from './problems/put-problem.ts'
+import { problemsRoute } from './problems/read-problems.ts'
+import { statusRoute } from './submissions/read-status.ts'
 import { JUDGE_SETTINGS, type JudgeSettings } from './settings.ts'
-import { announcedIn } from './submission-view.ts'
-import { submitRoute } from './submit.ts'
-import { watchRoute } from './watch-submission.ts'
+import { announcedIn } from './submissions/submission-view.ts'
+import { submitRoute } from './submissions/submit.ts'
+import { watchRoute } from './submissions/watch-submission.ts'
 import { openJudging } from './work/judging.ts'
-import { slotsOf } from './work/workroom.ts'
+import { slotsOf } from './work/judge-worker.ts'
 
 export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
   name: 'judge',
@@ -64,7 +64,7 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
     }
 
     return {
-      kinds: [judgeKind({ ...deps, slots: slotsOf(settings.JUDGE_SLOTS), workroom: judging.open })],
+      kinds: [judgeKind({ ...deps, slots: slotsOf(settings.JUDGE_SLOTS), worker: judging.open })],
       loops: { working: [offered.loop(owner, judging.versions), judging.loop] },
       async close() {
         await judging.close()

@@ -1,6 +1,6 @@
 // How long, how much. Where problem.yaml is silent, the format's own defaults hold; a time limit may stand in other files
 // as well, because older judges kept it there.
-import { PackageError, type Limits } from './package.ts'
+import { PackageError, type ProblemLimits } from './package.ts'
 import type { FieldReader } from './yaml-fields.ts'
 
 const MB = 1024 * 1024
@@ -28,7 +28,7 @@ export interface TimeLimitFiles {
   ini: string | null
 }
 
-export function readLimits(yaml: FieldReader, files: TimeLimitFiles): Limits {
+export function readLimits(yaml: FieldReader, files: TimeLimitFiles): ProblemLimits {
   const limits = yaml.inside('limits')
   const seconds = (name: string, or: number) => Math.round((limits.number(name, SECONDS) ?? or) * 1000)
   const megabytes = (name: string, or: number, max = MEMORY_MB_MAX) =>

@@ -16,7 +16,7 @@ export interface ProblemPackage {
   isInteractive: boolean
   /** A submission may be run so often on one test: the validator makes the next input. 1: the usual case. */
   passesMax: number
-  limits: Limits
+  limits: ProblemLimits
   /** Null: every language. */
   languages: readonly string[] | null
   /** Null: the comparator decides. */
@@ -28,7 +28,7 @@ export interface ProblemPackage {
   tests: readonly Test[]
 }
 
-export interface Limits {
+export interface ProblemLimits {
   timeMs: number
   /** A limit of its own for some languages. */
   timeMsOf: ReadonlyMap<string, number>

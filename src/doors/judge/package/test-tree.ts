@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readSmallText } from './files.ts'
 import { PackageError, type Grading, type Test, type TestGroup } from './package.ts'
-import { FieldReader, parseYaml, type Fields } from './yaml-fields.ts'
+import { FieldReader, parseYaml, type YamlFields } from './yaml-fields.ts'
 
 const DEPTH_MAX = 8
 const TESTS_MAX = 10_000
@@ -27,7 +27,7 @@ export async function readTests(options: TreeOptions): Promise<{ root: TestGroup
   return { root, tests }
 }
 
-async function readGroup(options: TreeOptions, name: string, above: Fields, tests: Test[]): Promise<TestGroup> {
+async function readGroup(options: TreeOptions, name: string, above: YamlFields, tests: Test[]): Promise<TestGroup> {
   if (name.split('/').length > DEPTH_MAX) throw new PackageError(`data/${name} is nested too deeply.`)
   const folder = join(options.folder, 'data', name)
   const fields = { ...above, ...(await readConfig(folder, name)) }
@@ -53,7 +53,7 @@ async function readGroup(options: TreeOptions, name: string, above: Fields, test
   return { ...group, children }
 }
 
-async function readConfig(folder: string, name: string): Promise<Fields> {
+async function readConfig(folder: string, name: string): Promise<YamlFields> {
   const text = await readSmallText(join(folder, CONFIG_FILE))
   return text === null ? {} : parseYaml(`data/${name}/${CONFIG_FILE}`, text)
 }

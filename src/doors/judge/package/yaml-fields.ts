@@ -2,12 +2,12 @@
 import { parse } from 'yaml'
 import { PackageError } from './package.ts'
 
-export type Fields = Readonly<Record<string, unknown>>
+export type YamlFields = Readonly<Record<string, unknown>>
 
 const ALIASES_MAX = 100
 
 /** The mapping in a file's text; an empty file is an empty mapping. */
-export function parseYaml(file: string, text: string): Fields {
+export function parseYaml(file: string, text: string): YamlFields {
   const value = parseOrExplain(file, text)
   if (value === null || value === undefined) return {}
   if (!isFields(value)) throw new PackageError(`${file} is not a mapping.`)
@@ -23,15 +23,15 @@ function parseOrExplain(file: string, text: string): unknown {
   }
 }
 
-export const isFields = (value: unknown): value is Fields =>
+export const isFields = (value: unknown): value is YamlFields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Reads the values of one file. */
 export class FieldReader {
   readonly #file: string
-  readonly #fields: Fields
+  readonly #fields: YamlFields
 
-  constructor(file: string, fields: Fields) {
+  constructor(file: string, fields: YamlFields) {
     this.#file = file
     this.#fields = fields
   }

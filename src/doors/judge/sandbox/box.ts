@@ -1,7 +1,7 @@
-// What the rest of the judge door sees of the sandbox. `openSandbox` (sandbox.ts) gives slots.
+// What the rest of the judge door sees of the sandbox. `openSandbox` (sandbox.ts) gives runners.
 
-/** One slot: a long-lived helper process (or, with SANDBOX=exec, one helper process per run). Boxes are opened one after the other. */
-export interface Slot {
+/** One runner: a long-lived helper process (or, with SANDBOX=exec, one helper process per run). Boxes are opened one after the other. */
+export interface BoxRunner {
   /** A fresh box: namespaces, cgroup, root file system. One per submission, another one for compiling. */
   open(options: BoxOptions): Promise<Box>
   /** Kills what runs and ends the helper. Idempotent. */
@@ -36,12 +36,12 @@ export interface Box {
    * Runs one program with a fresh /tmp; nothing of it is left when this resolves. Never rejects for what the program did: only when the
    * helper broke (SandboxError), said something that is not Judge JSON v1 for this run (ProtocolError), or the signal was given.
    */
-  run(run: Run): Promise<RunReport>
+  run(run: RunRequest): Promise<RunReport>
   /** Idempotent. */
   close(): Promise<void>
 }
 
-export interface Run {
+export interface RunRequest {
   jobId: string
   attemptId: number
   /** The program by its path in the box, then its arguments. */

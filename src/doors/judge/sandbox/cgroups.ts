@@ -1,5 +1,5 @@
 // Where runs are counted. Below a base (`reeve` at the hierarchy's root, the own cgroup where that was delegated, or SANDBOX_CGROUP)
-// each helper has a folder `slot-<pid namespace>-<pid>-<start>-<number>`, named after the Reeve process that made it. The helper
+// each helper has a folder `helper-<pid namespace>-<pid>-<start>-<number>`, named after the Reeve process that made it. The helper
 // removes it when it ends; what a killed one has left is removed by its Reeve process, or by the next one to start.
 import { readlinkSync, readFileSync } from 'node:fs'
 import { chown, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
@@ -24,7 +24,7 @@ export interface Hierarchy {
   trees: readonly { mount: string; base: string }[]
 }
 
-export interface SlotFolders {
+export interface HelperFolders {
   /** The helper's arguments. */
   args: readonly string[]
   /** Kills what is inside and removes it. Idempotent. */
@@ -33,7 +33,7 @@ export interface SlotFolders {
 
 export interface Cgroups {
   version: 1 | 2
-  newSlot(): Promise<SlotFolders>
+  newHelper(): Promise<HelperFolders>
 }
 
 /** Reads /proc/self/mountinfo and /proc/self/cgroup. A string says what is missing. */
@@ -64,24 +64,24 @@ export function findHierarchy(
 }
 
 /** By this process, whichever of its sandboxes asked: a folder's name must not come twice. */
-let slotsMade = 0
+let foldersMade = 0
 
 /** Makes the base, sweeps what dead processes have left, and tries. Rejects with the system's error, which names call and path. */
 export async function openCgroups(hierarchy: Hierarchy): Promise<Cgroups> {
   const { version, trees } = hierarchy
-  // One that was there may be removed under our hands by another process that ends: then the slot below makes it again.
+  // One that was there may be removed under our hands by another process that ends: then the helper below makes it again.
   for (const tree of trees) await makeBase(version, tree).catch(ignoreMissing)
   for (const { mount, base } of trees.toReversed()) await sweep(join(mount, base))
 
-  const newSlot = () => {
-    slotsMade += 1
-    return makeSlot(hierarchy, `slot-${identity(process.pid)}-${slotsMade}`)
+  const newHelper = () => {
+    foldersMade += 1
+    return makeFolders(hierarchy, `helper-${identity(process.pid)}-${foldersMade}`)
   }
-  await (await newSlot()).remove() // the base may be there and somebody else's
-  return { version, newSlot }
+  await (await newHelper()).remove() // the base may be there and somebody else's
+  return { version, newHelper }
 }
 
-async function makeSlot({ version, trees }: Hierarchy, name: string): Promise<SlotFolders> {
+async function makeFolders({ version, trees }: Hierarchy, name: string): Promise<HelperFolders> {
   const folders = trees.map(({ mount, base }) => join(mount, base, name))
   for (const [index, tree] of trees.entries()) {
     for (let tries = 0; ; tries += 1) {
@@ -96,7 +96,7 @@ async function makeSlot({ version, trees }: Hierarchy, name: string): Promise<Sl
   }
   if (version === 2) await makeBoxLeaf(folders[0] ?? '')
   const remove = async () => {
-    for (const folder of folders.toReversed()) await removeSlot(folder)
+    for (const folder of folders.toReversed()) await removeFolders(folder)
     for (const { mount, base } of trees) await rmdir(join(mount, base)).catch(() => {}) // unless it is still of use
   }
   return { args: [String(version), ...folders], remove }
@@ -109,14 +109,14 @@ async function makeBoxLeaf(folder: string): Promise<void> {
   if (process.getuid?.() === 0) await chown(join(folder, 'cgroup.procs'), BOX_ROOT_ID, -1) // it moves runs from one leaf to the other
 }
 
-interface Mount {
+interface MountInfo {
   root: string
   point: string
   type: string
   options: readonly string[]
 }
 
-function parseMount(line: string): Mount[] {
+function parseMount(line: string): MountInfo[] {
   const [left = '', right] = line.split(' - ')
   if (right === undefined) return []
   const [, , , root = '', point = ''] = left.split(' ')
@@ -162,13 +162,13 @@ async function handDown(folder: string): Promise<void> {
 /** The processes that made them are gone, so nobody else will. Only of this pid namespace: others cannot be seen from here. */
 async function sweep(base: string): Promise<void> {
   for (const name of await readdir(base).catch(() => [])) {
-    const [, owner, pid] = /^slot-((?:\d+)-(\d+)-(?:\d+))-\d+$/.exec(name) ?? []
+    const [, owner, pid] = /^helper-((?:\d+)-(\d+)-(?:\d+))-\d+$/.exec(name) ?? []
     if (owner === undefined || !owner.startsWith(`${pidNamespace()}-`) || owner === identity(Number(pid))) continue
-    await removeSlot(join(base, name))
+    await removeFolders(join(base, name))
   }
 }
 
-async function removeSlot(folder: string): Promise<void> {
+async function removeFolders(folder: string): Promise<void> {
   for (const path of [join(folder, 'run'), join(folder, 'box'), folder]) {
     for (let tries = 0; tries < REMOVE_TRIES; tries += 1) {
       const code = await rmdir(path).then(() => null, codeOf)

@@ -28,7 +28,7 @@ export interface Helper {
   end(): Promise<void>
 }
 
-interface Waiting {
+interface PendingAnswer {
   resolve(answer: unknown): void
   reject(error: Error): void
   timer: NodeJS.Timeout
@@ -49,7 +49,7 @@ export async function startHelper(options: HelperOptions): Promise<{ helper: Hel
 }
 
 class HelperProcess implements Helper {
-  private waiting: Waiting | null = null
+  private waiting: PendingAnswer | null = null
   private line: Buffer[] = []
   private lineBytes = 0
   private stderr = ''
@@ -98,7 +98,7 @@ class HelperProcess implements Helper {
     await this.options.onEnded()
   }
 
-  private settle(settle: (waiting: Waiting) => void): void {
+  private settle(settle: (waiting: PendingAnswer) => void): void {
     const { waiting } = this
     if (waiting === null) return
     this.waiting = null

@@ -1,5 +1,5 @@
 // Judge JSON v1 as the helper writes it, one line per run.
-import type { Run, RunReport } from './box.ts'
+import type { RunRequest, RunReport } from './box.ts'
 import { explained } from './remedies.ts'
 import { ProtocolError } from './sandbox-error.ts'
 
@@ -7,7 +7,7 @@ const SCHEMA_VERSION = 1
 const VERDICTS = ['OK', 'TLE', 'MLE', 'OLE', 'RE', 'SE'] as const
 
 /** Checks that the line answers this very run, before anything of it is believed. */
-export function parseReport(line: unknown, run: Pick<Run, 'jobId' | 'attemptId'>): RunReport {
+export function parseReport(line: unknown, run: Pick<RunRequest, 'jobId' | 'attemptId'>): RunReport {
   if (typeof line !== 'object' || line === null || Array.isArray(line))
     throw new ProtocolError('invalid_json', 'no object')
   const fields: Record<string, unknown> = { ...line }

@@ -68,12 +68,12 @@ export async function prepareRoot(folder: string): Promise<RootFiles> {
   }
 }
 
-interface Found {
+interface HostPaths {
   folders: readonly Mount[]
   links: readonly (readonly [from: string, to: string])[]
 }
 
-async function lookAround(): Promise<Found> {
+async function lookAround(): Promise<HostPaths> {
   const folders: Mount[] = []
   const links = [...LINKS]
   for (const path of SHOWN) {
@@ -84,7 +84,7 @@ async function lookAround(): Promise<Found> {
   return { folders, links }
 }
 
-async function makeRoot(root: string, { folders, links }: Found, shown: readonly Mount[]): Promise<string> {
+async function makeRoot(root: string, { folders, links }: HostPaths, shown: readonly Mount[]): Promise<string> {
   for (const path of OWN) await makeFolder(root, path)
   for (const [path, text] of FILES) await makeFile(root, path, text)
   for (const path of DEVICES) await makeFile(root, path, '')

@@ -1,8 +1,8 @@
-// The sandbox of this process: finds or refuses the means (compiler, namespaces, cgroups), proves that it holds, and then gives slots.
+// The sandbox of this process: finds or refuses the means (compiler, namespaces, cgroups), proves that it holds, and then gives runners.
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StartError } from '../../../core/start-error.ts'
-import type { Slot } from './box.ts'
+import type { BoxRunner } from './box.ts'
 import { buildHelper, type Programs } from './build.ts'
 import { findHierarchy, openCgroups, type Cgroups } from './cgroups.ts'
 import { startHelper, type Helper } from './helper-process.ts'
@@ -10,7 +10,7 @@ import { remedyFor } from './remedies.ts'
 import { prepareRoot, type RootFiles } from './root-files.ts'
 import type { ProtocolReason } from './sandbox-error.ts'
 import { selfTest } from './self-test.ts'
-import { createSlot, failureIn } from './slot.ts'
+import { createBoxRunner, failureIn } from './box-runner.ts'
 
 export interface SandboxOptions {
   /** For the compiled helper; made if it is not there. */
@@ -28,7 +28,7 @@ export interface SandboxOptions {
   onProtocolError(reason: ProtocolReason): void
   /** judge_output_truncated_total{stream} */
   onTruncated(stream: 'stdout' | 'stderr'): void
-  /** For the log: a slot gave up its long-lived helper. */
+  /** For the log: a runner gave up its long-lived helper. */
   onFallBack(): void
 }
 
@@ -37,7 +37,7 @@ export interface Sandbox {
   about: string
   /** Without cgroups: limits are per process. */
   degraded: boolean
-  openSlot(): Slot
+  openRunner(): BoxRunner
 }
 
 /** Rejects with a StartError, naming the failing call and its remedy, where programs could not be run safely. */
@@ -50,15 +50,15 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const cgroups = await findCgroups(options)
   const sandbox = createSandbox(options, { programs, root, cgroups })
 
-  const slot = sandbox.openSlot()
+  const runner = sandbox.openRunner()
   try {
-    await selfTest(slot, {
+    await selfTest(runner, {
       probe: programs.probe,
       folder: join(options.cacheFolder, 'self-test'),
       degraded: sandbox.degraded,
     })
   } finally {
-    await slot.close()
+    await runner.close()
   }
   return sandbox
 }
@@ -71,30 +71,30 @@ interface Means {
 
 function createSandbox(options: SandboxOptions, { programs, root, cgroups }: Means): Sandbox {
   const launch = async (): Promise<Helper> => {
-    const slot = await cgroups?.newSlot()
+    const runner = await cgroups?.newHelper()
     try {
       const { helper, hello } = await startHelper({
         program: programs.box,
-        args: slot?.args ?? ['0'],
+        args: runner?.args ?? ['0'],
         stdoutLimitBytes: options.stdoutLimitBytes,
         stderrLimitBytes: options.stderrLimitBytes,
         onTruncated: (stream) => options.onTruncated(stream),
-        onEnded: async () => slot?.remove(),
+        onEnded: async () => runner?.remove(),
       })
       const failure = failureIn(hello)
       if (failure === null) return helper
       await helper.end()
       throw new StartError(`The judge's sandbox cannot be set up: ${failure}`)
     } catch (error) {
-      await slot?.remove()
+      await runner?.remove()
       throw error
     }
   }
   return {
     about: cgroups === null ? 'without cgroups (degraded)' : `cgroup v${cgroups.version}`,
     degraded: cgroups === null,
-    openSlot: () =>
-      createSlot({
+    openRunner: () =>
+      createBoxRunner({
         mode: options.mode,
         root,
         launch,

@@ -3,7 +3,7 @@
 import { mkdir, mkdtemp, readFile, rm, copyFile, chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StartError } from '../../../core/start-error.ts'
-import type { Box, Run, RunReport, Slot } from './box.ts'
+import type { Box, RunRequest, RunReport, BoxRunner } from './box.ts'
 
 const MB = 1024 * 1024
 
@@ -17,10 +17,10 @@ const LIMITS = {
   stackBytes: 8 * MB,
 } as const
 
-interface Trial {
+interface EscapeTest {
   what: string
   argument: string
-  limits?: Partial<Run>
+  limits?: Partial<RunRequest>
   /** Null: it held. */
   judge(report: RunReport, said: string): string | null
 }
@@ -28,7 +28,7 @@ interface Trial {
 const expectVerdict = (verdict: RunReport['verdict']) => (report: RunReport) =>
   report.verdict === verdict ? null : `the verdict was ${report.verdict}, not ${verdict} ${report.sandboxError}`
 
-const TRIALS: readonly Trial[] = [
+const TRIALS: readonly EscapeTest[] = [
   {
     what: 'staying inside',
     argument: 'escape',
@@ -43,7 +43,7 @@ const TRIALS: readonly Trial[] = [
 
 /** Throws a StartError that names what did not hold. */
 export async function selfTest(
-  slot: Slot,
+  runner: BoxRunner,
   options: { probe: string; folder: string; degraded: boolean },
 ): Promise<void> {
   await mkdir(options.folder, { recursive: true })
@@ -53,7 +53,7 @@ export async function selfTest(
     await mkdir(work)
     await copyFile(options.probe, join(work, 'probe'))
     await chmod(join(work, 'probe'), 0o755)
-    const box = await slot.open({ workFolder: work, writable: false, readOnlyPaths: [] })
+    const box = await runner.open({ workFolder: work, writable: false, readOnlyPaths: [] })
     for (const trial of TRIALS) await attempt(box, trial, { folder, probe: options.probe, degraded: options.degraded })
     await box.close()
   } finally {
@@ -63,7 +63,7 @@ export async function selfTest(
 
 async function attempt(
   box: Box,
-  trial: Trial,
+  trial: EscapeTest,
   at: { folder: string; probe: string; degraded: boolean },
 ): Promise<void> {
   // Without cgroups a memory limit is one of address space: a program that reaches it is told, not killed.

@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { languageOfFile, type Language } from '../languages/language.ts'
 import { listFolder, readSmallText } from '../package/files.ts'
-import type { SourceFile } from '../work/program.ts'
+import type { SourceFile } from '../programs/compile.ts'
 import { labelOf, type Label } from './labels.ts'
 
 export interface LabelledSubmission {

@@ -1,6 +1,6 @@
 // What a labelled submission should get: its folder says so, or a line in one of its files, as DOMjudge has it:
 // `@EXPECTED_RESULTS@: WRONG-ANSWER, RUN-ERROR`.
-import type { Verdict } from '../verdict.ts'
+import type { Verdict } from '../submissions/verdict.ts'
 
 export interface Label {
   /** Any of these is right. */

@@ -2,20 +2,20 @@
 // limit or its label is wrong.
 import type { Logger } from 'pino'
 import { newJobId } from '../../../core/random.ts'
-import { judgeSubmission, type Judged } from '../judge-submission.ts'
+import { judgeSubmission, type Judged } from '../work/judge-submission.ts'
 import type { Language } from '../languages/language.ts'
-import type { Examined } from '../work/examine.ts'
-import type { Problem } from '../work/examination.ts'
+import type { TestResult } from '../work/run-test.ts'
+import type { LoadedProblem } from '../work/test-run.ts'
 import { maxScoreOf } from '../work/judge-tests.ts'
-import { Interrupted } from '../work/running.ts'
-import type { Workroom } from '../work/workroom.ts'
+import { Interrupted } from '../work/box-run.ts'
+import type { JudgeWorker } from '../work/judge-worker.ts'
 import { findSubmissions, type LabelledSubmission } from './labelled-submissions.ts'
 
-export type Outcome = 'as labelled' | 'differs' | 'not labelled' | 'not judged'
+export type LabelOutcome = 'as labelled' | 'differs' | 'not labelled' | 'not judged'
 
-export interface Verified {
+export interface VerifiedProgram {
   submission: LabelledSubmission
-  outcome: Outcome
+  outcome: LabelOutcome
   judged: Judged | null
   /** Why it differs, or was not judged. */
   why: string
@@ -26,21 +26,21 @@ export interface VerifyContext {
   log: Logger
   isWanted?: (submission: LabelledSubmission) => boolean
   onBegin?: (submission: LabelledSubmission) => void
-  onTest?: (examined: Examined) => void
-  onEnd?: (verified: Verified) => void
+  onTest?: (tested: TestResult) => void
+  onEnd?: (verified: VerifiedProgram) => void
 }
 
 export async function verifyPackage(
-  workroom: Workroom,
-  problem: Problem,
+  worker: JudgeWorker,
+  problem: LoadedProblem,
   languages: ReadonlyMap<string, Language>,
   context: VerifyContext,
-): Promise<Verified[]> {
-  const all: Verified[] = []
+): Promise<VerifiedProgram[]> {
+  const all: VerifiedProgram[] = []
   for (const submission of await findSubmissions(problem.package.folder, languages)) {
     if (context.isWanted?.(submission) === false) continue
     context.onBegin?.(submission)
-    const verified = await verifySubmission(workroom, problem, submission, context)
+    const verified = await verifySubmission(worker, problem, submission, context)
     all.push(verified)
     context.onEnd?.(verified)
   }
@@ -48,18 +48,18 @@ export async function verifyPackage(
 }
 
 async function verifySubmission(
-  workroom: Workroom,
-  problem: Problem,
+  worker: JudgeWorker,
+  problem: LoadedProblem,
   submission: LabelledSubmission,
   context: VerifyContext,
-): Promise<Verified> {
+): Promise<VerifiedProgram> {
   const { language, files, entry, label } = submission
-  const notJudged = (why: string): Verified => ({ submission, outcome: 'not judged', judged: null, why })
+  const notJudged = (why: string): VerifiedProgram => ({ submission, outcome: 'not judged', judged: null, why })
   if (language === null) return notJudged('in a language that is not judged here')
-  if (!workroom.toolchains.has(language.id)) return notJudged(`${language.name} is not installed`)
+  if (!worker.toolchains.has(language.id)) return notJudged(`${language.name} is not installed`)
   try {
     const asked = { jobId: newJobId(), attemptId: 1, language: language.id, files, entry }
-    const judged = await judgeSubmission(workroom, problem, asked, context)
+    const judged = await judgeSubmission(worker, problem, asked, context)
     if (label === null) return { submission, outcome: 'not labelled', judged, why: '' }
     const why = differenceOf(judged, submission, problem)
     return { submission, outcome: why === '' ? 'as labelled' : 'differs', judged, why }
@@ -70,7 +70,7 @@ async function verifySubmission(
   }
 }
 
-function differenceOf(judged: Judged, { label }: LabelledSubmission, problem: Problem): string {
+function differenceOf(judged: Judged, { label }: LabelledSubmission, problem: LoadedProblem): string {
   if (label === null) return ''
   if (!label.verdicts.includes(judged.verdict)) return `expected ${label.verdicts.join(' or ')}`
   const most = maxScoreOf(problem.package.root)

@@ -8,9 +8,9 @@
 import { closeSync, constants, openSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { RunReport } from '../sandbox/box.ts'
-import { contestantRun, contestantWallMs, validatorRun, type Examination } from './examination.ts'
-import { runOnce } from './running.ts'
-import type { RunFiles } from './station.ts'
+import { contestantRun, contestantWallMs, validatorRun, type TestRun } from './test-run.ts'
+import { runOnce } from './box-run.ts'
+import type { RunFiles } from './slot.ts'
 
 export interface Interaction {
   contestant: RunReport
@@ -22,13 +22,13 @@ export interface Interaction {
 const ACCEPTING = new Set([0, 42])
 
 export async function interact(
-  examination: Examination,
+  testRun: TestRun,
   args: readonly string[],
   { keepsErrors, files }: { keepsErrors: boolean; files: RunFiles },
 ): Promise<Interaction> {
-  const { scope, station, contestantBox, validatorBox, validator } = examination
+  const { scope, slot, contestantBox, validatorBox, validator } = testRun
   if (validatorBox === null || validator === null) throw new Error('An interactive problem has an interactor.')
-  const paths = await station.pipes()
+  const paths = await slot.pipes()
   const toContestant = holdPipe(paths.toContestant)
   const fromContestant = holdPipe(paths.fromContestant)
   try {
@@ -36,9 +36,9 @@ export async function interact(
     const interactor = runOnce(
       scope,
       validatorBox,
-      validatorRun(examination, validator, {
+      validatorRun(testRun, validator, {
         args,
-        whileMs: contestantWallMs(examination),
+        whileMs: contestantWallMs(testRun),
         pipes: {
           stdinPath: paths.fromContestant,
           stdoutPath: paths.toContestant,
@@ -54,7 +54,7 @@ export async function interact(
     const contestant = runOnce(
       scope,
       contestantBox,
-      contestantRun(examination, {
+      contestantRun(testRun, {
         stdinPath: paths.toContestant,
         stdoutPath: paths.fromContestant,
         stderrPath: keepsErrors ? files.errors : null,

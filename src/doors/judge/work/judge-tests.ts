@@ -1,7 +1,7 @@
 // The tests in their order, group by group, until a group says that it is enough; then what they come to.
-import { grade, type Graded } from '../grade.ts'
+import { grade, type Graded } from './grade.ts'
 import type { Test, TestGroup } from '../package/package.ts'
-import type { Examined } from './examine.ts'
+import type { TestResult } from './run-test.ts'
 
 export interface GroupResult extends Graded {
   name: string
@@ -9,13 +9,13 @@ export interface GroupResult extends Graded {
 }
 
 export interface TestsResult extends Graded {
-  tests: Examined[]
+  tests: TestResult[]
   /** Those below sample and secret, where there are any. */
   groups: GroupResult[]
 }
 
-export async function judgeTests(root: TestGroup, examine: (test: Test) => Promise<Examined>): Promise<TestsResult> {
-  const tests: Examined[] = []
+export async function judgeTests(root: TestGroup, runTest: (test: Test) => Promise<TestResult>): Promise<TestsResult> {
+  const tests: TestResult[] = []
   const groups: GroupResult[] = []
 
   const judgeGroup = async (group: TestGroup): Promise<Graded> => {
@@ -32,10 +32,10 @@ export async function judgeTests(root: TestGroup, examine: (test: Test) => Promi
   }
 
   const judgeTest = async (test: Test, group: TestGroup): Promise<Graded> => {
-    const examined = await examine(test)
-    tests.push(examined)
-    const { verdict } = examined
-    return { verdict, score: verdict === 'AC' ? (examined.score ?? group.acceptScore) : group.rejectScore }
+    const tested = await runTest(test)
+    tests.push(tested)
+    const { verdict } = tested
+    return { verdict, score: verdict === 'AC' ? (tested.score ?? group.acceptScore) : group.rejectScore }
   }
 
   const { verdict, score } = await judgeGroup(root)

@@ -1,4 +1,4 @@
-// Judging as a process has it: nothing until it is needed, then one workroom until the process stops.
+// Judging as a process has it: nothing until it is needed, then one worker until the process stops.
 import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
 import type { Clock } from '../../../core/clock.ts'
@@ -7,20 +7,20 @@ import type { Language } from '../languages/language.ts'
 import type { JudgeMetrics } from '../metrics.ts'
 import { openSandbox, type SandboxOptions } from '../sandbox/sandbox.ts'
 import type { JudgeSettings } from '../settings.ts'
-import { openProblems, type FetchPackage, type Problems } from './problems.ts'
-import { openWorkroom, slotsOf, type Workroom } from './workroom.ts'
+import { openProblems, type FetchPackage, type Problems } from './loaded-problems.ts'
+import { openJudgeWorker, slotsOf, type JudgeWorker } from './judge-worker.ts'
 
 export interface Judging {
   /** Opens it the first time. Throws one sentence if the sandbox cannot be trusted here. */
-  open(): Promise<Opened>
+  open(): Promise<ReadyJudge>
   /** Language → version, once it is open. */
   versions(): ReadonlyMap<string, string> | null
   loop: Loop
   close(): Promise<void>
 }
 
-export interface Opened {
-  workroom: Workroom
+export interface ReadyJudge {
+  worker: JudgeWorker
   problems: Problems
 }
 
@@ -37,25 +37,25 @@ export interface JudgingOptions {
 const PRUNE_EVERY_MS = 600_000
 
 export function openJudging(options: JudgingOptions): Judging {
-  let opening: Promise<Opened> | null = null
-  let opened: Opened | null = null
+  let opening: Promise<ReadyJudge> | null = null
+  let opened: ReadyJudge | null = null
 
   const open = async () => {
     const { settings, metrics, log } = options
     const folder = resolve(options.folder)
     const sandbox = await openSandbox(sandboxOptions({ folder, settings, metrics, log }))
-    const workroom = await openWorkroom({
+    const worker = await openJudgeWorker({
       ...options,
       folder,
       cacheBytesMax: settings.JUDGE_CACHE_MAX_BYTES,
-      slots: slotsOf(settings.JUDGE_SLOTS),
-      openSlot: () => sandbox.openSlot(),
+      slotCount: slotsOf(settings.JUDGE_SLOTS),
+      openRunner: () => sandbox.openRunner(),
     })
     const unpackedBytesMax = settings.PROBLEM_UNPACKED_MAX_BYTES
-    const problems = openProblems({ packages: workroom.packages, fetch: options.fetch, unpackedBytesMax })
-    opened = { workroom, problems }
+    const problems = openProblems({ packages: worker.packages, fetch: options.fetch, unpackedBytesMax })
+    opened = { worker, problems }
     log.info(
-      { sandbox: sandbox.about, slots: slotsOf(settings.JUDGE_SLOTS), languages: [...workroom.toolchains.keys()] },
+      { sandbox: sandbox.about, slots: slotsOf(settings.JUDGE_SLOTS), languages: [...worker.toolchains.keys()] },
       'ready to judge',
     )
     return opened
@@ -65,19 +65,19 @@ export function openJudging(options: JudgingOptions): Judging {
     open: () => (opening ??= open()),
     versions() {
       if (opened === null) return null
-      return new Map([...opened.workroom.toolchains.values()].map(({ language, version }) => [language.id, version]))
+      return new Map([...opened.worker.toolchains.values()].map(({ language, version }) => [language.id, version]))
     },
     loop: {
       name: 'keep the judge’s caches within bounds',
       everyMs: PRUNE_EVERY_MS,
       async runOnce() {
-        await opened?.workroom.prune()
+        await opened?.worker.prune()
         return false
       },
     },
     async close() {
       const known = await opening?.catch(() => null)
-      await known?.workroom.close()
+      await known?.worker.close()
     },
   }
 }

@@ -1,0 +1,198 @@
+// From source to something that can be run. A program is made once for its source, language, compiler and flags; after
+// that it comes out of the cache, and so does the message of one that does not compile.
+import { createHash } from 'node:crypto'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Toolchain } from '../languages/toolchain.ts'
+import type { JudgeMetrics } from '../metrics.ts'
+import type { BoxRunner } from '../sandbox/box.ts'
+import type { DiskCache } from './disk-cache.ts'
+import { mainClassOf } from './main-class.ts'
+import { runOnce, unstarved, type RunScope } from '../work/box-run.ts'
+import { readStart } from '../work/read-start.ts'
+import { showToBoxes } from './show-to-boxes.ts'
+
+export interface SourceFile {
+  name: string
+  bytes: Buffer
+}
+
+export interface Source {
+  toolchain: Toolchain
+  files: readonly SourceFile[]
+  /** The name of the file that is started. */
+  entry: string
+}
+
+/** What a program needs to be run, wherever its folder is seen. */
+export interface Program {
+  folder: string
+  toolchain: Toolchain
+  entry: string
+  mainClass: string
+}
+
+export type Compiled = { ok: true; program: Program; output: string } | { ok: false; output: string }
+
+export interface CompileLimits {
+  compileMs: number
+  compileMemoryBytes: number
+}
+
+export interface CompileDeps {
+  programs: DiskCache
+  headers: PrecompiledHeaders
+  metrics: JudgeMetrics
+}
+
+export interface PrecompiledHeaders {
+  /** Where the precompiled headers are that this source includes; null: nowhere. */
+  for(scope: RunScope, runner: BoxRunner, source: Source): Promise<string | null>
+}
+
+/** Where things are in a box, whatever they are called outside. */
+export const IN_BOX = '/work'
+const HEADERS_IN_BOX = '/headers'
+const MB = 1024 * 1024
+const OUTPUT_BYTES_MAX = 64 * 1024
+const PROGRAM_BYTES_MAX = 256 * MB
+const PROCESSES_MAX = 128
+const STACK_BYTES = 64 * MB
+export const BOX_ENV = { PATH: '/usr/bin:/bin', HOME: '/tmp', TMPDIR: '/tmp', LANG: 'C.UTF-8' } as const
+
+export async function compile(
+  deps: CompileDeps,
+  scope: RunScope,
+  runner: BoxRunner,
+  source: Source,
+  limits: CompileLimits,
+): Promise<Compiled> {
+  const { toolchain, entry } = source
+  const mainClass = toolchain.run.includes('{main_class}') ? mainClassOf(source.files) : ''
+  if (mainClass === null) return { ok: false, output: 'No class has a main method.' }
+  const entryOf = await deps.programs.get(keyOf(source), async (folder) => {
+    await writeSources(folder, source.files)
+    if (toolchain.compile === null) return { ok: true, output: '' }
+    const headers = await deps.headers.for(scope, runner, source)
+    return runCompiler(scope, runner, { source, folder, headers, limits, mainClass })
+  })
+  deps.metrics.cacheLookups.inc({ outcome: entryOf.isNew ? 'miss' : 'hit' })
+  const { ok, output } = outcomeFrom(entryOf.about)
+  if (!ok) return { ok: false, output }
+  return { ok: true, output, program: { folder: entryOf.folder, toolchain, entry, mainClass } }
+}
+
+function keyOf({ toolchain, files, entry }: Source): string {
+  const { language, version, compile: command, run } = toolchain
+  const hash = createHash('sha256')
+  hash.update(JSON.stringify([language.id, version, command, run, entry]))
+  for (const { name, bytes } of files.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    hash.update(`\n${JSON.stringify(name)} ${bytes.length}\n`).update(bytes)
+  }
+  return hash.digest('hex')
+}
+
+async function writeSources(folder: string, files: readonly SourceFile[]): Promise<void> {
+  for (const { name, bytes } of files) {
+    const path = join(folder, name)
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, bytes)
+  }
+  await showToBoxes(folder)
+}
+
+interface Compiling {
+  source: Source
+  folder: string
+  headers: string | null
+  limits: CompileLimits
+  mainClass: string
+}
+
+async function runCompiler(
+  scope: RunScope,
+  runner: BoxRunner,
+  { source, folder, headers, limits, mainClass }: Compiling,
+) {
+  const { toolchain } = source
+  await chmod(folder, 0o777) // whoever runs in the box writes here
+  const box = await runner.open({
+    workFolder: folder,
+    writable: true,
+    readOnlyPaths: toolchain.paths,
+    mounts: headers === null ? [] : [{ from: headers, to: HEADERS_IN_BOX }],
+    signal: scope.signal,
+  })
+  const [out, errors] = [join(dirname(folder), 'stdout'), join(dirname(folder), 'stderr')]
+  try {
+    const command = toolchain.compile ?? []
+    const argv = commandOf(command, { source, hasHeaders: headers !== null, mainClass })
+    const report = await unstarved(scope, () =>
+      runOnce(scope, box, {
+        argv,
+        env: { ...BOX_ENV, ...toolchain.language.env },
+        stdinPath: null,
+        stdoutPath: out,
+        stderrPath: errors,
+        cpuMs: limits.compileMs,
+        wallMs: limits.compileMs * 2,
+        memoryBytes: limits.compileMemoryBytes,
+        processesMax: PROCESSES_MAX,
+        outputBytesMax: PROGRAM_BYTES_MAX,
+        fileBytesMax: PROGRAM_BYTES_MAX,
+        stackBytes: STACK_BYTES,
+      }),
+    )
+    const said = (await readStart(errors, OUTPUT_BYTES_MAX)) + (await readStart(out, OUTPUT_BYTES_MAX))
+    switch (report.verdict) {
+      case 'OK':
+        return { ok: true, output: said }
+      case 'TLE':
+        return { ok: false, output: `Compiling took more than ${limits.compileMs / 1000} seconds.\n${said}` }
+      case 'MLE':
+        return { ok: false, output: `Compiling took too much memory.\n${said}` }
+      case 'OLE':
+        return { ok: false, output: `The compiler wrote too much.\n${said}` }
+      default:
+        return { ok: false, output: said === '' ? `The compiler ended with ${report.exitCode}.` : said }
+    }
+  } finally {
+    await box.close()
+    await chmod(folder, 0o755)
+  }
+}
+
+interface Expanding {
+  source: Source
+  hasHeaders: boolean
+  mainClass: string
+}
+
+function commandOf(command: readonly string[], { source, hasHeaders, mainClass }: Expanding): string[] {
+  const { extensions } = source.toolchain.language
+  const sources = source.files.map(({ name }) => name).filter((name) => extensions.some((end) => name.endsWith(end)))
+  return command.flatMap((word) => {
+    if (word === '{sources}') return sources.map((name) => `${IN_BOX}/${name}`)
+    if (word === '{headers}') return hasHeaders ? [`-I${HEADERS_IN_BOX}`] : []
+    return [expanded(word, { dir: IN_BOX, entry: source.entry, memoryBytes: 0, mainClass })]
+  })
+}
+
+const expanded = (word: string, to: { dir: string; entry: string; memoryBytes: number; mainClass: string }): string =>
+  word
+    .replaceAll('{dir}', to.dir)
+    .replaceAll('{entry}', `${to.dir}/${to.entry}`)
+    .replaceAll('{main_class}', to.mainClass)
+    .replaceAll('{memory_mb}', String(Math.max(1, Math.floor(to.memoryBytes / MB))))
+
+/** How the program is started, if its folder is seen at `dir`. */
+export const runCommand = (program: Program, dir: string, memoryBytes: number): string[] =>
+  program.toolchain.run.map((word) =>
+    expanded(word, { dir, entry: program.entry, memoryBytes, mainClass: program.mainClass }),
+  )
+
+function outcomeFrom(about: unknown): { ok: boolean; output: string } {
+  if (typeof about !== 'object' || about === null || !('ok' in about) || !('output' in about))
+    throw new Error('An entry of the cache of programs is not one.')
+  return { ok: about.ok === true, output: String(about.output) }
+}

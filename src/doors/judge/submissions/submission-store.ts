@@ -1,0 +1,68 @@
+// The rows that lists of submissions are made of. They change with the job: each change is an effect of its transition.
+import type { Database } from '../../../core/db/database.ts'
+import type { Effect } from '../../../core/ledger/effects.ts'
+import type { JudgeResult } from './result.ts'
+import type { Verdict } from './verdict.ts'
+
+const INSERT = `
+  insert into submissions (job_id, account_id, problem_id, language)
+  select job_id, account_id, problem_id, language
+    from json_to_recordset($1) as r (job_id uuid, account_id bigint, problem_id text, language text)`
+
+const FINISH = `
+  update submissions
+     set verdict = r.verdict, score = r.score, time_ms = r.time_ms, mem_kb = r.mem_kb, finished_at = clock_timestamp()
+    from json_to_recordset($1) as r (job_id uuid, verdict text, score float8, time_ms integer, mem_kb bigint)
+   where submissions.job_id = r.job_id and submissions.verdict is null`
+
+const LIST = `
+  select job_id, account_id, problem_id, language, verdict, score, time_ms, mem_kb, created_at, finished_at
+    from submissions
+   where ($1::bigint is null or account_id = $1) and ($2::text is null or problem_id = $2)
+     and ($3::text is null or verdict = $3) and ($4::uuid is null or job_id < $4)
+   order by job_id desc limit $5`
+
+export interface NewSubmissionRow {
+  jobId: string
+  accountId: number
+  problemId: string
+  language: string
+}
+
+export interface SubmissionRow {
+  job_id: string
+  account_id: string
+  problem_id: string
+  language: string
+  verdict: Verdict | null
+  score: number | null
+  time_ms: number | null
+  mem_kb: string | null
+  created_at: Date
+  finished_at: Date | null
+}
+
+export interface SubmissionFilter {
+  /** Null: everybody's. */
+  accountId: number | null
+  problemId?: string | undefined
+  verdict?: Verdict | undefined
+  before?: string | undefined
+  limit: number
+}
+
+export const submitted = ({ jobId, accountId, problemId, language }: NewSubmissionRow): Effect => ({
+  sql: INSERT,
+  row: { job_id: jobId, account_id: accountId, problem_id: problemId, language },
+})
+
+export const finished = (
+  jobId: string,
+  { verdict, score, time_ms, mem_kb }: Pick<JudgeResult, 'verdict' | 'score' | 'time_ms' | 'mem_kb'>,
+): Effect => ({ sql: FINISH, row: { job_id: jobId, verdict, score: score ?? null, time_ms, mem_kb } })
+
+/** Newest first. */
+export const listSubmissions = (database: Database, filter: SubmissionFilter): Promise<SubmissionRow[]> => {
+  const { accountId, problemId = null, verdict = null, before = null, limit } = filter
+  return database.query<SubmissionRow>(LIST, [accountId, problemId, verdict, before, limit])
+}

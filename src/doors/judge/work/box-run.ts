@@ -1,0 +1,77 @@
+// One program run in a box, as judging sees it: counted, timed, and interrupted with the attempt. What went wrong with the
+// sandbox itself is thrown: it says nothing about the program.
+import type { Logger } from 'pino'
+import { execResultOf, type JudgeMetrics } from '../metrics.ts'
+import type { Box, RunRequest, RunReport } from '../sandbox/box.ts'
+
+const STARVED_TRIES_MAX = 3
+
+/** Why judging cannot go on here and now: another attempt may succeed. */
+export class JudgeFailure extends Error {
+  override name = 'JudgeFailure'
+  /** It is the problem's fault: no attempt will succeed. */
+  readonly final: boolean
+
+  constructor(message: string, options: { final?: boolean } = {}) {
+    super(message)
+    this.final = options.final ?? false
+  }
+}
+
+/** Thrown when the lease is lost: whatever was found out is void. */
+export class Interrupted extends Error {
+  override name = 'Interrupted'
+}
+
+/** What an attempt's runs have in common. */
+export interface RunScope {
+  jobId: string
+  attemptId: number
+  metrics: JudgeMetrics
+  log: Logger
+  signal: AbortSignal
+  /** Some run was not limited by a cgroup. */
+  degraded: boolean
+}
+
+export type RunSpec = Omit<RunRequest, 'jobId' | 'attemptId'>
+
+export async function runOnce(scope: RunScope, box: Box, wanted: RunSpec): Promise<RunReport> {
+  const { jobId, attemptId, metrics, signal } = scope
+  throwIfInterrupted(scope)
+  metrics.inFlight.inc()
+  const started = performance.now()
+  try {
+    const report = await box.run({ ...wanted, jobId, attemptId })
+    throwIfInterrupted(scope)
+    const result = execResultOf(report.verdict)
+    metrics.runs.inc({ result })
+    metrics.duration.observe({ result }, (performance.now() - started) / 1000)
+    if (report.verdict === 'SE') throw new JudgeFailure(`The sandbox failed: ${report.sandboxError}`)
+    if (report.degraded) scope.degraded = true
+    return report
+  } catch (error) {
+    if (signal.aborted) throw new Interrupted('The attempt was interrupted.')
+    throw error
+  } finally {
+    metrics.inFlight.dec()
+  }
+}
+
+export function throwIfInterrupted({ signal }: RunScope): void {
+  if (signal.aborted) throw new Interrupted('The attempt was interrupted.')
+}
+
+/** Again while the machine was too busy for the result to mean anything. */
+export async function unstarved<Result extends { starved: boolean }>(
+  scope: RunScope,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    const result = await run()
+    if (!result.starved) return result
+    const { jobId, attemptId, log } = scope
+    log.warn({ job_id: jobId, attempt_id: attemptId, tries }, 'a run was starved of processor time')
+    if (tries === STARVED_TRIES_MAX) throw new JudgeFailure('The machine is too busy to judge.')
+  }
+}

@@ -1,0 +1,90 @@
+// Everything that judging needs on this machine, opened once per process: the languages that are installed, the caches,
+// and as many slots as submissions are judged at a time.
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { availableParallelism, hostname } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from '../../../core/clock.ts'
+import { newJobId } from '../../../core/random.ts'
+import type { Language } from '../languages/language.ts'
+import { findToolchain, type Missing, type Toolchain } from '../languages/toolchain.ts'
+import type { JudgeMetrics } from '../metrics.ts'
+import type { BoxRunner } from '../sandbox/box.ts'
+import { openDiskCache, type DiskCache } from '../programs/disk-cache.ts'
+import { openHeaders } from '../programs/headers.ts'
+import type { CompileDeps } from '../programs/compile.ts'
+import { openSlots, type Slots } from './slot.ts'
+import { openValidators, type Validators } from '../programs/validators.ts'
+
+export interface JudgeWorker extends CompileDeps {
+  toolchains: ReadonlyMap<string, Toolchain>
+  missing: readonly Missing[]
+  packages: DiskCache
+  slots: Slots
+  validators: Validators
+  /** Keeps the caches within their bounds. */
+  prune(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface JudgeWorkerOptions {
+  folder: string
+  cacheBytesMax: number
+  slotCount: number
+  languages: ReadonlyMap<string, Language>
+  openRunner(): BoxRunner
+  metrics: JudgeMetrics
+  clock: Clock
+}
+
+export const slotsOf = (asked: number): number => (asked === 0 ? availableParallelism() : asked)
+
+export async function openJudgeWorker(options: JudgeWorkerOptions): Promise<JudgeWorker> {
+  const { folder, cacheBytesMax, slotCount, languages, openRunner, metrics, clock } = options
+  const cache = (name: string) => openDiskCache({ folder: join(folder, name), bytesMax: cacheBytesMax / 2, clock })
+  const programs = cache('programs')
+  const packages = cache('packages')
+  const scratch = join(folder, 'slots', `${hostname()}~${process.pid}~${newJobId()}`)
+  for (const name of ['programs', 'packages', 'headers']) await mkdir(join(folder, name), { recursive: true })
+  await removeDeadSlots(join(folder, 'slots'))
+  await mkdir(scratch, { recursive: true })
+
+  const found = await Promise.all([...languages.values()].map(findToolchain))
+  const toolchains = new Map(found.flatMap((one) => ('missing' in one ? [] : [[one.language.id, one] as const])))
+  const compiling: CompileDeps = { programs, headers: openHeaders(cache('headers')), metrics }
+  const slots = openSlots({ folder: scratch, count: slotCount, openRunner })
+
+  return {
+    ...compiling,
+    toolchains,
+    missing: found.filter((one): one is Missing => 'missing' in one),
+    packages,
+    slots,
+    validators: openValidators(compiling, toolchains),
+    async prune() {
+      await programs.prune()
+      await packages.prune()
+    },
+    async close() {
+      await slots.close()
+      await rm(scratch, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Of processes of this machine that were killed. */
+async function removeDeadSlots(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => [])
+  for (const name of names) {
+    const [host, pid] = name.split('~')
+    if (host === hostname() && !isAlive(Number(pid))) await rm(join(folder, name), { recursive: true, force: true })
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}

@@ -1,0 +1,207 @@
+// One test: the program runs on the input, and what it wrote is judged. In the order of verdicts, a run that broke a limit
+// or crashed needs no judge; a run that ended well is compared with the answer, or shown to the validator.
+import { readFileSync } from 'node:fs'
+import { lstat, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { compareBytes, compareFiles } from '../compare/compare.ts'
+import { parseFlags } from '../compare/flags.ts'
+import { isMissing } from '../package/files.ts'
+import type { Test, Validator } from '../package/package.ts'
+import type { RunReport } from '../sandbox/box.ts'
+import type { Verdict } from '../submissions/verdict.ts'
+import { contestantRun, seenByValidator, timeLimitOf, validatorRun, type TestRun } from './test-run.ts'
+import { interact } from './interact.ts'
+import { IN_BOX, type Program } from '../programs/compile.ts'
+import { readStart } from './read-start.ts'
+import { JudgeFailure, runOnce, unstarved } from './box-run.ts'
+import { emptyFolder, type RunFiles } from './slot.ts'
+import { judgementOf, validatorArguments, type Judgement } from './validate.ts'
+
+const SMALL_BYTES_MAX = 64 * 1024
+const SHOWN_BYTES_MAX = 4096
+
+export interface TestResult {
+  test: Test
+  verdict: Verdict
+  /** What the validator gave; null: the group's own. */
+  score: number | null
+  timeMs: number
+  memKb: number
+  message: string
+  /** Of a sample. */
+  shown: SampleTexts | null
+}
+
+export interface SampleTexts {
+  input: string
+  expected: string
+  output: string
+  errors: string
+}
+
+/** One run of the program, judged. */
+interface TestPass {
+  run: RunReport
+  judgement: Judgement | null
+}
+
+/** What one pass works with. */
+interface PassFiles {
+  test: Test
+  input: string
+  files: RunFiles
+}
+
+export async function runTest(testRun: TestRun, test: Test): Promise<TestResult> {
+  const { slot, problem } = testRun
+  const { passesMax } = problem.package
+  if (testRun.validatorBox !== null) await emptyFolder(slot.feedback)
+  let input = test.inputPath
+  let timeMs = 0
+  let memKb = 0
+  for (let pass = 1; ; pass += 1) {
+    const files = slot.newFiles()
+    const { run, judgement } = await runPass(testRun, { test, input, files })
+    timeMs = Math.max(timeMs, timeOf(run, timeLimitOf(testRun)))
+    memKb = Math.max(memKb, run.memKb)
+    const verdict = judgement?.verdict ?? (run.verdict === 'OK' ? 'AC' : run.verdict)
+    const next = verdict === 'AC' && passesMax > 1 ? await nextInput(testRun) : null
+    const message = messageOf(run, judgement, test)
+    const shown = test.isSample && next === null ? await shownOf(test, files) : null
+    await forget(run, files)
+    if (next === null) return { test, verdict, score: judgement?.score ?? null, timeMs, memKb, message, shown }
+    if (pass === passesMax)
+      throw new JudgeFailure(`The validator wants more than ${passesMax} passes.`, { final: true })
+    input = next
+  }
+}
+
+/** Small outputs wait until the submission is judged: removing them one by one would take longer than reading them. */
+async function forget({ outputBytes }: RunReport, files: RunFiles): Promise<void> {
+  if (outputBytes <= SMALL_BYTES_MAX) return
+  for (const path of Object.values(files)) await rm(path, { force: true })
+}
+
+/** Processor time; of a program that slept past its limit, the time that it slept. */
+const timeOf = ({ verdict, timeMs, wallMs }: RunReport, limitMs: number): number =>
+  verdict === 'TLE' && timeMs < limitMs ? wallMs : timeMs
+
+/** Where the validator left the input of the next pass; null: this was the last one. */
+async function nextInput({ slot }: TestRun): Promise<string | null> {
+  const left = join(slot.feedback, 'nextpass.in')
+  const seen = await lstat(left).catch((error: unknown) => {
+    if (isMissing(error)) return null
+    throw error
+  })
+  if (seen === null) return null
+  if (!seen.isFile()) throw new JudgeFailure('The validator left something that is not a file.', { final: true })
+  const path = join(slot.io, 'next.in')
+  await rename(left, path)
+  return path
+}
+
+async function runPass(testRun: TestRun, trial: PassFiles): Promise<TestPass> {
+  const { test, input, files } = trial
+  const { isInteractive, validator } = testRun.problem.package
+  if (isInteractive && validator !== null) return runInteractively(testRun, validator, trial)
+  const run = await unstarved(testRun.scope, () =>
+    runOnce(
+      testRun.scope,
+      testRun.contestantBox,
+      contestantRun(testRun, {
+        stdinPath: input,
+        stdoutPath: files.output,
+        stderrPath: test.isSample ? files.errors : null,
+      }),
+    ),
+  )
+  if (run.verdict !== 'OK') return { run, judgement: null }
+  return { run, judgement: await judgeOutput(testRun, trial, run) }
+}
+
+async function judgeOutput(testRun: TestRun, trial: PassFiles, run: RunReport): Promise<Judgement> {
+  const { validator } = testRun.problem.package
+  if (validator === null || testRun.validator === null) return compareOutput(testRun, trial, run)
+  const report = await validateOutput(testRun, validator, testRun.validator, trial)
+  return judgementOf(validator, report, placesOf(testRun, trial))
+}
+
+async function validateOutput(
+  testRun: TestRun,
+  validator: Validator,
+  program: Program,
+  trial: PassFiles,
+): Promise<RunReport> {
+  const { scope, validatorBox } = testRun
+  if (validatorBox === null) throw new Error('A validator has a box.')
+  const { output, validatorErrors } = trial.files
+  const sees = { ...seenOf(testRun, trial), output: seenByValidator(testRun, output) }
+  const args = validatorArguments(validator, sees, trial.test.validatorFlags)
+  const pipes = { stdinPath: output, stdoutPath: null, stderrPath: validatorErrors }
+  return unstarved(scope, () =>
+    runOnce(scope, validatorBox, validatorRun(testRun, program, { args, pipes, whileMs: 0 })),
+  )
+}
+
+async function runInteractively(testRun: TestRun, validator: Validator, trial: PassFiles): Promise<TestPass> {
+  const { test, files } = trial
+  const transcript = `${IN_BOX}/output` // where an interactor of testlib may leave one
+  const sees = { ...seenOf(testRun, trial), output: transcript }
+  const args = validatorArguments(validator, sees, test.validatorFlags)
+  const { contestant, interactor, first } = await unstarved(testRun.scope, () =>
+    interact(testRun, args, { keepsErrors: test.isSample, files }),
+  )
+  // Whoever broke a limit or crashed decides, unless the interactor had already said no: what a program does after that
+  // is not its fault.
+  const isOver = contestant.verdict === 'TLE' || contestant.verdict === 'MLE' || contestant.verdict === 'OLE'
+  if (isOver && first === 'contestant') return { run: contestant, judgement: null }
+  const judgement = await judgementOf(validator, interactor, placesOf(testRun, trial))
+  if (judgement.verdict === 'WA' && first === 'interactor') return { run: contestant, judgement }
+  return { run: contestant, judgement: contestant.verdict === 'OK' ? judgement : null }
+}
+
+const seenOf = (testRun: TestRun, { test, input }: PassFiles) => ({
+  input: seenByValidator(testRun, input),
+  answer: seenByValidator(testRun, test.answerPath),
+  feedback: IN_BOX,
+})
+
+const placesOf = ({ slot }: TestRun, { files }: PassFiles) => ({
+  feedback: slot.feedback,
+  stderr: files.validatorErrors,
+})
+
+/** A small output was written this moment and is in memory: the thread pool would take longer than reading it. */
+async function compareOutput({ problem }: TestRun, { test, files }: PassFiles, run: RunReport): Promise<Judgement> {
+  const flags = parseFlags(test.validatorFlags)
+  const answer = run.outputBytes <= SMALL_BYTES_MAX ? await problem.answerOf(test) : null
+  const comparison =
+    answer === null
+      ? await compareFiles(test.answerPath, files.output, flags)
+      : await compareBytes(answer, readFileSync(files.output), flags)
+  const judgeMessage = comparison.same ? '' : comparison.message
+  return { verdict: comparison.same ? 'AC' : 'WA', score: null, teamMessage: '', judgeMessage }
+}
+
+/** What a contestant may know: all of a sample, and what the validator has written for them. */
+function messageOf(run: RunReport, judgement: Judgement | null, test: Test): string {
+  if (judgement !== null) {
+    const { teamMessage, judgeMessage } = judgement
+    return test.isSample && judgement.verdict === 'WA'
+      ? [teamMessage, judgeMessage].filter(Boolean).join('\n')
+      : teamMessage
+  }
+  if (run.verdict !== 'RE') return ''
+  return run.exitSignal === 0 ? `exit code ${run.exitCode}` : `signal ${run.exitSignal}`
+}
+
+async function shownOf(test: Test, files: RunFiles): Promise<SampleTexts> {
+  const start = (path: string) => readStart(path, SHOWN_BYTES_MAX)
+  const [input, expected, output, errors] = await Promise.all([
+    start(test.inputPath),
+    start(test.answerPath),
+    start(files.output), // there is none if the problem is interactive
+    start(files.errors),
+  ])
+  return { input, expected, output, errors }
+}

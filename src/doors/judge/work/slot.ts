@@ -1,0 +1,132 @@
+// A slot is one place where a submission is judged: a sandbox slot for what the contestant wrote, another one for what
+// the problem brings (validators, interactors), and a folder for what passes between them.
+//
+//   io/       output of the contestant: never seen from the contestant's box
+//   feedback/ what a validator writes; it is /work in the validator's box
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { newJobId } from '../../../core/random.ts'
+import type { BoxRunner } from '../sandbox/box.ts'
+
+export interface Slot {
+  io: string
+  /** Names in io/ for what one run writes. A file that is new costs less than one that has to be emptied. */
+  newFiles(): RunFiles
+  feedback: string
+  /** For what the contestant wrote: compiling and running it. */
+  main: BoxRunner
+  /** For what the problem brings. Started when it is first needed. */
+  side(): BoxRunner
+  /** Two named pipes. */
+  pipes(): Promise<{ toContestant: string; fromContestant: string }>
+  close(): Promise<void>
+}
+
+export interface RunFiles {
+  output: string
+  errors: string
+  validatorErrors: string
+}
+
+export interface Slots {
+  /** Waits for a free one. */
+  take(): Promise<Slot>
+  /** A slot that failed is closed, and another one takes its place when it is needed. */
+  give(slot: Slot, options: { failed: boolean }): Promise<void>
+  close(): Promise<void>
+}
+
+export interface SlotOptions {
+  folder: string
+  count: number
+  openRunner(): BoxRunner
+}
+
+export function openSlots({ folder, count, openRunner }: SlotOptions): Slots {
+  const idle: Slot[] = []
+  const all = new Set<Slot>()
+  const waiting: (() => void)[] = []
+  let taken = 0
+
+  return {
+    async take() {
+      if (taken >= count) await new Promise<void>((resolve) => waiting.push(resolve))
+      else taken += 1
+      try {
+        const slot = idle.pop() ?? (await openSlot(join(folder, newJobId()), openRunner))
+        all.add(slot)
+        return slot
+      } catch (error) {
+        passOn()
+        throw error
+      }
+    },
+    async give(slot, { failed }) {
+      if (failed) {
+        all.delete(slot)
+        await slot.close()
+      } else {
+        idle.push(slot)
+      }
+      passOn()
+    },
+    async close() {
+      await Promise.all([...all].map((slot) => slot.close()))
+    },
+  }
+
+  /** The place goes to whoever waits. */
+  function passOn(): void {
+    const next = waiting.shift()
+    if (next === undefined) taken -= 1
+    else next()
+  }
+}
+
+async function openSlot(folder: string, openRunner: () => BoxRunner): Promise<Slot> {
+  const io = join(folder, 'io')
+  const feedback = join(folder, 'feedback')
+  await mkdir(io, { recursive: true })
+  await mkdir(feedback)
+  await chmod(io, 0o755) // a validator reads here
+  await chmod(feedback, 0o777) // and writes here
+  const main = openRunner()
+  let runs = 0
+  let side: BoxRunner | null = null
+  let pipes: Promise<void> | null = null
+  const paths = { toContestant: join(folder, 'to-contestant'), fromContestant: join(folder, 'from-contestant') }
+
+  return {
+    io,
+    newFiles() {
+      runs += 1
+      const named = (name: string) => join(io, `${name}-${runs}`)
+      return { output: named('output'), errors: named('errors'), validatorErrors: named('validator-errors') }
+    },
+    feedback,
+    main,
+    side: () => (side ??= openRunner()),
+    async pipes() {
+      await (pipes ??= makePipes(Object.values(paths)))
+      return paths
+    },
+    async close() {
+      await main.close()
+      await side?.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Node cannot make one itself. */
+async function makePipes(paths: readonly string[]): Promise<void> {
+  const child = spawn('mkfifo', ['-m', '600', ...paths], { stdio: 'ignore' })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error('mkfifo failed.')
+}
+
+export async function emptyFolder(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true })
+}
