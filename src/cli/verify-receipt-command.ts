@@ -1,5 +1,6 @@
 // `reeve verify receipt FILE`: whether receipts of the pool are what the server signed, and whether they follow each other.
 // No server is asked: whoever has the file and the server's public key can check it.
+import { isObject } from '../core/is-object.ts'
 import { readFileSync } from 'node:fs'
 import { problemWithChain, problemWithReceipt, type Receipt } from '@reeve/sdk/pool'
 import type { Command } from 'commander'
@@ -63,8 +64,6 @@ function parsed(text: string): unknown {
     return undefined
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 function isReceipt(value: unknown): value is Receipt {
   if (!isObject(value) || !isObject(value['receipt'])) return false

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { Waiter } from './waiter.ts'
 
 export interface Loop {
   name: string
@@ -52,29 +53,20 @@ export function startLoops(loops: readonly Loop[], log: Logger): RunningLoops {
 
 /** A bell: `ring` ends the current wait, or, if nobody waits, the next one. */
 export class Wake {
-  private rung = false
-  private waiter: (() => void) | null = null
+  #isRung = false
+  #waiter: Waiter<void> | null = null
 
   ring(): void {
-    if (this.waiter === null) this.rung = true
-    else this.waiter()
+    if (this.#waiter === null) this.#isRung = true
+    else this.#waiter.resolve()
   }
 
   /** Resolves at the ring, after `ms`, or when `signal` aborts. One waiter at a time. */
-  async wait(ms: number, signal: AbortSignal): Promise<void> {
-    if (!this.rung && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        const stop = () => {
-          clearTimeout(timer)
-          signal.removeEventListener('abort', stop)
-          this.waiter = null
-          resolve()
-        }
-        const timer = setTimeout(stop, ms)
-        signal.addEventListener('abort', stop)
-        this.waiter = stop
-      })
+  async wait(ms: number, signal?: AbortSignal): Promise<void> {
+    if (!this.#isRung && signal?.aborted !== true) {
+      this.#waiter = new Waiter({ timeoutMs: ms, signal, onTimeout: () => {}, onLeave: () => (this.#waiter = null) })
+      await this.#waiter.answer
     }
-    this.rung = false
+    this.#isRung = false
   }
 }

@@ -17,3 +17,8 @@ export const refused = <Code extends string>(code: Code): Refused<Code> => ({ ok
 export function assertNever(value: never): never {
   throw new Error(`Unexpected value: ${JSON.stringify(value)}`)
 }
+
+/** A limit on waiting work is reached: the client may try again later. */
+export class Overloaded extends Error {
+  override name = 'Overloaded'
+}

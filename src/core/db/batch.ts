@@ -1,5 +1,6 @@
 // Group commit. Calls that arrive while a statement runs wait, and go into the next one together: the busier the server,
 // the larger the statements and the fewer the commits. Nobody waits for a timer; an idle server runs a batch of one.
+import { Overloaded } from '../outcome.ts'
 import { isConflict, isDataError } from './database.ts'
 
 export interface BatchOptions<Request, Answer> {
@@ -12,10 +13,6 @@ export interface BatchOptions<Request, Answer> {
   lanes?: number
   rowsMax?: number
   waitingMax?: number
-}
-
-export class Overloaded extends Error {
-  override name = 'Overloaded'
 }
 
 interface Waiting<Request, Answer> {

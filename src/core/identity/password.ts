@@ -1,7 +1,7 @@
 // argon2id with the parameters that OWASP recommends (19 MiB, two passes). A hash takes tens of milliseconds of a core, so
 // that only as many run at once as leave room for other work, and only so many may wait.
 import { hash, verify } from '@node-rs/argon2'
-import { Overloaded } from '../db/batch.ts'
+import { Semaphore } from '../semaphore.ts'
 
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const AT_ONCE_MAX = 2
@@ -18,37 +18,20 @@ export interface Passwords {
 }
 
 export function openPasswords(): Passwords {
-  const inTurn = turns()
+  const turns = new Semaphore({
+    permits: AT_ONCE_MAX,
+    waitingMax: WAITING_MAX,
+    overloaded: 'Too many logins are waiting.',
+  })
   let dummy: Promise<string> | null = null
 
   return {
-    hash: (password) => inTurn(() => hash(password, PARAMETERS)),
+    hash: (password) => turns.run(() => hash(password, PARAMETERS)),
     async verify(passwordHash, password) {
       dummy ??= hash('nobody has this password', PARAMETERS)
       const compared = passwordHash ?? (await dummy)
-      const matches = await inTurn(() => verify(compared, password))
+      const matches = await turns.run(() => verify(compared, password))
       return matches && passwordHash !== null
     },
-  }
-}
-
-function turns(): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = []
-  let running = 0
-
-  return async (work) => {
-    if (running >= AT_ONCE_MAX) {
-      if (waiting.length >= WAITING_MAX) throw new Overloaded('Too many logins are waiting.')
-      await new Promise<void>((resolve) => waiting.push(resolve)) // whoever ends passes its turn on
-    } else {
-      running += 1
-    }
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) running -= 1
-      else next()
-    }
   }
 }

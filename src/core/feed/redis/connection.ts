@@ -2,6 +2,7 @@
 // again. The client reconnects by itself. An outage is one line in the log, however many commands it fails.
 import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import { Waiter } from '../../waiter.ts'
 
 const COMMAND_TIMEOUT_MS = 10_000 // longer than a blocking read: what takes so long was sent into a dead connection
 const RECONNECT_FIRST_MS = 25
@@ -45,15 +46,14 @@ export function openConnection(url: string, name: string, outage: Outage): Redis
 /** Resolves once commands can be sent; rejects when that takes longer than `ms`. */
 export async function whenReady(redis: Redis, ms: number): Promise<void> {
   if (redis.status === 'ready') return
-  await new Promise<void>((resolve, reject) => {
-    const ready = () => {
-      clearTimeout(timer)
-      resolve()
-    }
-    const timer = setTimeout(() => {
-      redis.off('ready', ready)
-      reject(new Error('Redis did not answer in time.'))
-    }, ms)
-    redis.once('ready', ready)
+  const onReady = () => waiter.resolve()
+  const waiter = new Waiter<void>({
+    timeoutMs: ms,
+    onTimeout() {
+      throw new Error('Redis did not answer in time.')
+    },
+    onLeave: () => void redis.off('ready', onReady),
   })
+  redis.on('ready', onReady)
+  await waiter.answer
 }

@@ -1,7 +1,7 @@
 // The one place where what was thrown becomes an answer. Whatever is not the request's fault is logged here, once, and
 // the client is told nothing of it but that it happened.
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Overloaded } from '../../db/batch.ts'
+import { Overloaded } from '../../outcome.ts'
 import { isLostConnection, sqlState } from '../../db/database.ts'
 import { Unstorable } from '../../db/params.ts'
 import { HttpError, retryAfter, type ErrorReport } from './http-error.ts'

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Logger } from 'pino'
 import { Type } from 'typebox'
 import { Failure, Success, type Envelope } from '../errors/envelope.ts'
+import { withTimeout } from '../../waiter.ts'
 
 /** The version of the arena contract, which its clients compare. */
 const ARENA_VERSION = 'v1.1.0'
@@ -85,7 +86,7 @@ async function runChecks(checks: Checks, log: Logger): Promise<Readiness> {
   const states = await Promise.all(
     Object.entries(checks).map(async ([part, check]) => {
       try {
-        await within(CHECK_WITHIN_MS, check())
+        await withTimeout(check(), CHECK_WITHIN_MS, `No answer within ${CHECK_WITHIN_MS} ms.`)
         return [part, 'ok'] as const
       } catch (error) {
         log.warn({ part, err: error }, 'not ready')
@@ -94,11 +95,4 @@ async function runChecks(checks: Checks, log: Logger): Promise<Readiness> {
     }),
   )
   return Object.fromEntries(states)
-}
-
-function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`No answer within ${ms} ms.`)), ms)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }

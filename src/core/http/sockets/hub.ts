@@ -4,7 +4,7 @@
 // buffers for megabytes before the socket shows anything). No queue is shared, so that one slow reader never delays
 // another.
 import type { WebSocket } from 'ws'
-import type { Loop } from '../../loop.ts'
+import { Wake, type Loop } from '../../loop.ts'
 
 export const BACKPRESSURE = { code: 1008, reason: 'backpressure_exceeded' } as const
 export const STOPPING = { code: 1001, reason: 'server_stopping' } as const
@@ -71,9 +71,9 @@ class HubConnection implements Connection {
   readonly #socket: WebSocket
   readonly #limits: HubLimits
   readonly #closeListeners: (() => void)[] = []
+  readonly #flush = new Wake()
   #sent = 0
   #flushed = 0
-  #wakeWaiter: (() => void) | null = null
   #pingedAt: number
   #awaitsPong = false
   #closed = false
@@ -102,7 +102,7 @@ class HubConnection implements Connection {
     const number = this.#sent
     this.#socket.send(message, () => {
       this.#flushed = Math.max(this.#flushed, number)
-      this.#wakeWaiter?.()
+      this.#flush.ring()
     })
     return true
   }
@@ -115,7 +115,7 @@ class HubConnection implements Connection {
         this.close(BACKPRESSURE.code, BACKPRESSURE.reason)
         break
       }
-      await this.#nextFlush(leftMs)
+      await this.#flush.wait(leftMs)
     }
     return !this.#closing && !this.#closed
   }
@@ -123,7 +123,7 @@ class HubConnection implements Connection {
   close(code: number, reason: string): void {
     if (this.#closing || this.#closed) return
     this.#closing = true
-    this.#wakeWaiter?.()
+    this.#flush.ring()
     this.#socket.close(code, reason)
     const cutOff = setTimeout(() => this.#socket.terminate(), TERMINATE_AFTER_MS)
     this.onClose(() => clearTimeout(cutOff))
@@ -155,21 +155,9 @@ class HubConnection implements Connection {
     return waiting + 1 <= this.#limits.messagesMax && waitingBytes + bytes <= this.#limits.bytesMax
   }
 
-  #nextFlush(withinMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        clearTimeout(timer)
-        this.#wakeWaiter = null
-        resolve()
-      }
-      const timer = setTimeout(wake, withinMs)
-      this.#wakeWaiter = wake
-    })
-  }
-
   #ended(): void {
     this.#closed = true
-    this.#wakeWaiter?.()
+    this.#flush.ring()
     for (const listener of this.#closeListeners.splice(0)) listener()
   }
 }

@@ -3,7 +3,7 @@
 // processor's time: on a busy machine the sum of two numbers may take seconds, and is still no reason to give up.
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
-import { Overloaded } from '../../../core/db/batch.ts'
+import { Overloaded } from '../../../core/outcome.ts'
 import { besideAs, startThread } from '../../../core/start-thread.ts'
 import type { Task } from './task.ts'
 import type { Performed } from './worker.ts'

@@ -1,5 +1,6 @@
 // POST /challenges/{id}/send: the challenge, without its answer and its rule, goes to a Solver. The request is a row of the
 // outbox, so that it survives us and is tried again; what came of each attempt is listed with the challenge.
+import { isObject } from '../../../core/is-object.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { storableText } from '../../../core/db/database.ts'
@@ -14,7 +15,6 @@ import { SEND_TOPIC, type Letter } from '../deliveries/delivery.ts'
 import { OWNER_REFUSALS, problem } from '../errors.ts'
 import { ownChallenge } from './read-challenges.ts'
 import type { ChallengeSettings } from '../settings.ts'
-import { isObject } from '../signing/verify.ts'
 
 const MARK_SENDING = `
   update challenges set state = case when state = 'completed' then state else 'sending' end, sent_at = clock_timestamp()

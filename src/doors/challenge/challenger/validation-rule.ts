@@ -1,7 +1,8 @@
 // Whether an answer is right: by the challenge's own rule, on the Challenger's side only. A rule is read when the challenge
 // is created, so that a bad one is refused there and not when the answer comes.
+import { isObject } from '../../../core/is-object.ts'
 import type { Threads } from '../bounded/threads.ts'
-import { isObject, type Fields } from '../signing/verify.ts'
+import type { Fields } from '../signing/verify.ts'
 
 const PATTERN_CHARS_MAX = 1024
 const COMPILE_MS_MAX = 5000 // the worst of a kilobyte takes a fiftieth of it on an idle core

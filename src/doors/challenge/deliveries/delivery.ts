@@ -1,5 +1,6 @@
 // The signed requests of this door, in either direction: what a row of the outbox says, and what is kept of each attempt.
 // How they leave is core/outbound/signed-delivery.ts.
+import { isObject } from '../../../core/is-object.ts'
 import type { Database } from '../../../core/db/database.ts'
 import type { OutboundAnswer } from '../../../core/outbound/outbound.ts'
 import {
@@ -10,7 +11,6 @@ import {
 } from '../../../core/outbound/signed-delivery.ts'
 import type { Delivery } from '../../../core/outbox/delivery.ts'
 import type { KeyRing } from '../signing/keys.ts'
-import { isObject } from '../signing/verify.ts'
 
 export const CALLBACK_TOPIC = 'challenge_callback'
 export const SEND_TOPIC = 'challenge_send'

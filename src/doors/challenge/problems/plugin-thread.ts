@@ -1,7 +1,7 @@
 // The thread of the plug-ins: loads the modules, then runs their functions, many at a time, and answers each.
+import { isObject } from '../../../core/is-object.ts'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { SolverProblem, SolverContext } from '@reeve/sdk/solvers'
-import { isObject } from '../signing/verify.ts'
 
 export interface PluginRequest {
   id: number

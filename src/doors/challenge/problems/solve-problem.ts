@@ -1,9 +1,10 @@
 // One problem, one answer: by its type, within its constraints. Answers are strings.
+import { isObject } from '../../../core/is-object.ts'
 import type { Waiting } from '../../../core/executor/kind.ts'
 import type { Acquired } from '../../../core/ledger/job.ts'
 import { WALL_MS_MAX, type Bound, type Threads } from '../bounded/threads.ts'
 import type { Task } from '../bounded/task.ts'
-import { isObject, type Fields } from '../signing/verify.ts'
+import type { Fields } from '../signing/verify.ts'
 import type { Plugins } from './plugins.ts'
 import type { Constraints } from '../solver/constraints.ts'
 import type { SolvePayload } from '../solver/accept.ts'

@@ -2,10 +2,11 @@
 // skew → signature. What the database must judge (the nonce, and the time by its clock) is judged by the statement that does
 // the request's work, and burns the nonce: a request that passes costs one round trip. Where key or signature are wrong
 // there is no work; the nonce is only looked up, because one that was seen is named first.
+import { isObject } from '../../../core/is-object.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bodyHash, isSignedWith, parseAuthorization, type AuthFields } from '@reeve/sdk/challenge'
-import { Overloaded } from '../../../core/db/batch.ts'
+import { Overloaded } from '../../../core/outcome.ts'
 import type { Database, Tx } from '../../../core/db/database.ts'
 import type { HttpError } from '../../../core/http/errors/http-error.ts'
 import { pathOf } from '../../../core/http/errors/error-format.ts'
@@ -105,9 +106,6 @@ function authOf(request: FastifyRequest): AuthFields {
 }
 
 export type Fields = Readonly<Record<string, unknown>>
-
-export const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A large body would hold the event loop for tens of milliseconds, whatever is in it. */
 async function read(body: Buffer, threads: Threads): Promise<ParsedBody> {

@@ -1,5 +1,3 @@
-import { isObject } from '../signing/verify.ts'
-
 /** What a Challenger may ask of the time: milliseconds for the solving itself, and a moment (Unix seconds) after which no
  * answer is wanted. */
 export interface Constraints {
@@ -21,3 +19,4 @@ export function constraintsOf(value: unknown): Constraints | null {
     ...(isPositive(deadlineTs) ? { deadline_ts: deadlineTs } : {}),
   }
 }
+import { isObject } from '../../../core/is-object.ts'

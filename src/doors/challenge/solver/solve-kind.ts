@@ -1,10 +1,10 @@
 // The kind `solve`: the work behind POST /solve. Whatever comes of it, an answer, a problem that has none, or a job that
 // died, is told to the Challenger: the callback is queued in the transaction that ends the job.
+import { isObject } from '../../../core/is-object.ts'
 import { JobFailed, type Kind } from '../../../core/executor/kind.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import { CALLBACK_TOPIC } from '../deliveries/delivery.ts'
 import { constraintsOf } from './constraints.ts'
-import { isObject } from '../signing/verify.ts'
 import type { CallbackOutcome } from '../problems/solution.ts'
 import { solveProblem, type SolveContext } from '../problems/solve-problem.ts'
 import { SOLVE_KIND, solverJobId, type SolvePayload } from './accept.ts'

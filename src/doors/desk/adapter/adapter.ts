@@ -1,6 +1,7 @@
 // An adapter: the JSON API that libraries of solving services speak (createTask, getTaskResult, report…, getBalance), so
 // that a program written against one of those works here with another host. The client key is an API key of an account with
 // the role SCRAPER. As in that API, whatever is wrong is told with status 200 and an errorId.
+import { isObject } from '../../../core/is-object.ts'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Account } from '../../../core/identity/accounts.ts'
 import { httpErrorFrom } from '../../../core/http/errors/handle-error.ts'
@@ -46,7 +47,7 @@ export const adapterRoutes =
       const schema = { tags: ['desk'], summary: 'The common solver API; clientKey is an API key.' }
       app.post(path, { bodyLimit: BODY_BYTES_MAX, schema }, async (request) => {
         const { body } = request
-        if (!isFields(body)) throw new AdapterError('ERROR_BAD_PARAMETERS', 'The body is not a JSON object.')
+        if (!isObject(body)) throw new AdapterError('ERROR_BAD_PARAMETERS', 'The body is not a JSON object.')
         return answer(body, await accountOfKey(desk, body['clientKey']), request)
       })
     }
@@ -78,7 +79,7 @@ async function accountOfKey(desk: Desk, key: unknown): Promise<Account> {
 
 async function create(desk: Desk, fields: Fields, account: Account, request: FastifyRequest): Promise<object> {
   const { task } = fields
-  if (!isFields(task)) throw new AdapterError('ERROR_TASK_ABSENT')
+  if (!isObject(task)) throw new AdapterError('ERROR_TASK_ABSENT')
   if (typeof fields['callbackUrl'] === 'string' && fields['callbackUrl'] !== '')
     throw new AdapterError('ERROR_BAD_PARAMETERS', 'callbackUrl is not supported: ask getTaskResult.')
   const adapted = adaptTask(task)
@@ -136,6 +137,3 @@ function codeOf(status: number, code: string): AdapterCode {
   if (status === 413) return 'ERROR_TOO_BIG_CAPTCHA_FILESIZE'
   return status >= 500 ? 'ERROR_INTERNAL' : 'ERROR_BAD_PARAMETERS'
 }
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -7,7 +7,8 @@ import { readStatement, titleInStatement } from './statement.ts'
 import { readTests } from './test-tree.ts'
 import { parseFlags } from '../compare/flags.ts'
 import { readValidator } from './validator.ts'
-import { FieldReader, isFields, parseYaml } from './yaml-fields.ts'
+import { isObject } from '../../../core/is-object.ts'
+import { FieldReader, parseYaml } from './yaml-fields.ts'
 
 const TITLE_CHARS_MAX = 200
 const VALIDATION_WORDS = ['default', 'custom', 'interactive', 'score', 'multi-pass', 'testlib']
@@ -89,7 +90,7 @@ async function missingData(folder: string, needsSecret: boolean): Promise<string
 
 /** A text, or a text for each language. */
 function titleOf({ name }: Readonly<Record<string, unknown>>): string | null {
-  const title = isFields(name) ? (name['en'] ?? Object.values(name)[0]) : name
+  const title = isObject(name) ? (name['en'] ?? Object.values(name)[0]) : name
   if (typeof title !== 'string' && typeof title !== 'number') return null
   const text = String(title).trim().slice(0, TITLE_CHARS_MAX)
   return text === '' ? null : text

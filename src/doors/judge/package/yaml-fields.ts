@@ -1,4 +1,5 @@
 // YAML that an author wrote by hand: every value is looked at, and what is wrong is named with its place.
+import { isObject } from '../../../core/is-object.ts'
 import { parse } from 'yaml'
 import { PackageError } from './package.ts'
 
@@ -10,7 +11,7 @@ const ALIASES_MAX = 100
 export function parseYaml(file: string, text: string): YamlFields {
   const value = parseOrExplain(file, text)
   if (value === null || value === undefined) return {}
-  if (!isFields(value)) throw new PackageError(`${file} is not a mapping.`)
+  if (!isObject(value)) throw new PackageError(`${file} is not a mapping.`)
   return value
 }
 
@@ -22,9 +23,6 @@ function parseOrExplain(file: string, text: string): unknown {
     throw new PackageError(`${file} is not YAML: ${why}`)
   }
 }
-
-export const isFields = (value: unknown): value is YamlFields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Reads the values of one file. */
 export class FieldReader {
@@ -42,7 +40,7 @@ export class FieldReader {
 
   inside(name: string): FieldReader {
     const value = this.#fields[name] ?? {}
-    if (!isFields(value)) throw this.#wrong(name, 'a mapping')
+    if (!isObject(value)) throw this.#wrong(name, 'a mapping')
     return new FieldReader(`${this.#file}: ${name}`, value)
   }
 

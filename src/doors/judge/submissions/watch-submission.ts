@@ -12,6 +12,7 @@ import { requireAccount } from '../../../core/http/auth/guard.ts'
 import { waitSignal } from '../../../core/http/request/prefer.ts'
 import type { Job } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
+import { Wake } from '../../../core/loop.ts'
 import { LOOKUP_REFUSALS } from '../errors.ts'
 import { channelOf } from './progress.ts'
 import { JobPath, submissionOf } from './read-status.ts'
@@ -105,35 +106,26 @@ function lastWord(job: Job): string {
 /** One event at a time: whoever puts it in waits until it was taken out and the next is wanted. */
 class Inbox {
   readonly #signal: AbortSignal
+  readonly #arrived = new Wake()
   #event: Event | null = null
-  #wakeTaker: () => void = () => {}
   #wakePutter: () => void = () => {}
   #isClosed = false
 
   constructor(signal: AbortSignal) {
     this.#signal = signal
-    signal.addEventListener('abort', () => this.#wakeTaker(), { once: true })
   }
 
   async put(event: Event): Promise<void> {
     if (this.#isClosed) return
     this.#event = event
     const taken = new Promise<void>((resolve) => (this.#wakePutter = resolve))
-    this.#wakeTaker()
+    this.#arrived.ring()
     await taken
   }
 
   /** Null: none came in time. */
   async take(withinMs: number): Promise<Event | null> {
-    if (this.#event === null && !this.#signal.aborted) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, withinMs)
-        this.#wakeTaker = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-    }
+    await this.#arrived.wait(withinMs, this.#signal)
     const event = this.#event
     this.#event = null
     this.#wakePutter()

@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { newJobId } from '../../../core/random.ts'
+import { Semaphore } from '../../../core/semaphore.ts'
 import type { BoxRunner } from '../sandbox/box.ts'
 
 export interface Slot {
@@ -47,19 +48,17 @@ export interface SlotOptions {
 export function openSlots({ folder, count, openRunner }: SlotOptions): Slots {
   const idle: Slot[] = []
   const all = new Set<Slot>()
-  const waiting: (() => void)[] = []
-  let taken = 0
+  const places = new Semaphore({ permits: count })
 
   return {
     async take() {
-      if (taken >= count) await new Promise<void>((resolve) => waiting.push(resolve))
-      else taken += 1
+      await places.acquire()
       try {
         const slot = idle.pop() ?? (await openSlot(join(folder, newJobId()), openRunner))
         all.add(slot)
         return slot
       } catch (error) {
-        passOn()
+        places.release()
         throw error
       }
     },
@@ -70,18 +69,11 @@ export function openSlots({ folder, count, openRunner }: SlotOptions): Slots {
       } else {
         idle.push(slot)
       }
-      passOn()
+      places.release()
     },
     async close() {
       await Promise.all([...all].map((slot) => slot.close()))
     },
-  }
-
-  /** The place goes to whoever waits. */
-  function passOn(): void {
-    const next = waiting.shift()
-    if (next === undefined) taken -= 1
-    else next()
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../../../core/outbound/signed-delivery.ts'
 import type { Delivery } from '../../../core/outbox/delivery.ts'
 import { jsonText, rawOrNull } from '../raw.ts'
-import { isObject } from '../tasks/requirements.ts'
+import { isObject } from '../../../core/is-object.ts'
 
 const TOPIC = 'pool_callback'
 

@@ -4,7 +4,8 @@ import type { Database } from '../../../core/db/database.ts'
 import type { Coordinator } from '../pool.ts'
 import { statusOf, type ClientJob } from './job-view.ts'
 import { requirementsOf } from '../tasks/payload.ts'
-import { hasSpecs, isInRegion, isObject, type Profile } from '../tasks/requirements.ts'
+import { isObject } from '../../../core/is-object.ts'
+import { hasSpecs, isInRegion, type Profile } from '../tasks/requirements.ts'
 
 // Alike workers are counted together: what is compared is region and specs.
 const WORKERS = `

@@ -6,7 +6,7 @@ import { FIRST_PREVIOUS, sha256Hex, signText, type PrivateKey, type ReceiptBody 
 import type { Database, Tx } from '../../../core/db/database.ts'
 import type { Delivery, OutboxRow } from '../../../core/outbox/delivery.ts'
 import { moment } from '../moment.ts'
-import { isObject } from '../tasks/requirements.ts'
+import { isObject } from '../../../core/is-object.ts'
 
 export const RECEIPT_TOPIC = 'pool_receipt'
 

@@ -1,7 +1,7 @@
 // The hash of an output, as it should have been signed. Making megabytes of JSON canonical takes a good part of a second:
 // such a text is handed to a thread, and others are served meanwhile.
 import { once } from 'node:events'
-import { Overloaded } from '../../../core/db/batch.ts'
+import { Semaphore } from '../../../core/semaphore.ts'
 import { besideAs, startThread } from '../../../core/start-thread.ts'
 import { hashOf, type Hashed } from './hash-thread.ts'
 
@@ -9,20 +9,14 @@ const INLINE_CHARS_MAX = 128 * 1024
 const THREADS_MAX = 2
 const WAITING_MAX = 100
 
-const waiting: (() => void)[] = []
-let running = 0
+const threads = new Semaphore({
+  permits: THREADS_MAX,
+  waitingMax: WAITING_MAX,
+  overloaded: 'Too many large outputs wait to be hashed.',
+})
 
 export async function hashOutput(text: string): Promise<Hashed> {
-  if (text.length <= INLINE_CHARS_MAX) return hashOf(text)
-  if (waiting.length >= WAITING_MAX) throw new Overloaded('Too many large outputs wait to be hashed.')
-  if (running >= THREADS_MAX) await new Promise<void>((resolve) => waiting.push(resolve))
-  running += 1
-  try {
-    return await inThread(text)
-  } finally {
-    running -= 1
-    waiting.shift()?.()
-  }
+  return text.length <= INLINE_CHARS_MAX ? hashOf(text) : threads.run(() => inThread(text))
 }
 
 async function inThread(text: string): Promise<Hashed> {

@@ -1,7 +1,8 @@
 // What the ledger keeps of a pool job: all that it takes to do it again. `job` is the client's payload as JSON text: it is
 // handed to the worker as it came.
 import type { Job } from '../../../core/ledger/job.ts'
-import { isObject, type Requirements, type Specs } from './requirements.ts'
+import { isObject } from '../../../core/is-object.ts'
+import type { Requirements, Specs } from './requirements.ts'
 
 /** Done by one worker: a client's plain job, a replica, a canary. */
 export const POOL_KIND = 'pool'

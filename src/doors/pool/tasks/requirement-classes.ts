@@ -4,7 +4,8 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '@reeve/sdk'
 import type { Database } from '../../../core/db/database.ts'
-import { isObject, type Requirements } from './requirements.ts'
+import { isObject } from '../../../core/is-object.ts'
+import type { Requirements } from './requirements.ts'
 
 const FIND_OR_INSERT = `
   with known as (select lane_id from pool_lanes where key = $1),

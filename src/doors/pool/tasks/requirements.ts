@@ -1,4 +1,5 @@
 // What a job asks of the worker that does it: a region, and specs. One rule for all that compare the two.
+import { isObject } from '../../../core/is-object.ts'
 
 export type Specs = Readonly<Record<string, unknown>>
 
@@ -12,9 +13,6 @@ export interface Profile {
   region: string | null
   specs: Specs | null
 }
-
-export const isObject = (value: unknown): value is Specs =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export const isInRegion = ({ region }: Requirements, profile: Profile): boolean =>
   region === null || region === profile.region

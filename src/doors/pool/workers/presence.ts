@@ -4,7 +4,8 @@ import { batched } from '../../../core/db/batch.ts'
 import type { Database } from '../../../core/db/database.ts'
 import { moment } from '../moment.ts'
 import type { TrackRecord } from './reputation.ts'
-import { isObject, type Profile } from '../tasks/requirements.ts'
+import { isObject } from '../../../core/is-object.ts'
+import type { Profile } from '../tasks/requirements.ts'
 
 // Rows are locked in the order of their ids, here and wherever several workers change in one statement: two such statements
 // must not wait for each other.

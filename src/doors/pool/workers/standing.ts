@@ -3,7 +3,8 @@ import type { Database } from '../../../core/db/database.ts'
 import type { CanaryStock } from '../canaries/canary-stock.ts'
 import { moment } from '../moment.ts'
 import { isTrusted, scoreOf, type Standing, type TrackRecord } from './reputation.ts'
-import { isObject, type Profile } from '../tasks/requirements.ts'
+import { isObject } from '../../../core/is-object.ts'
+import type { Profile } from '../tasks/requirements.ts'
 
 const COLUMNS = `
   worker_id, name, owner_id, region, specs, banned_at is not null as is_banned, ban_reason,
