@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Fresh } from '../../src/core/ledger/ledger.ts'
-import { prepare } from '../../src/core/ledger/submit.ts'
+import { prepare } from '../../src/core/ledger/submit/submit.ts'
 import type { RowKey } from '../../src/core/outbox/delivery.ts'
 import { redisRig } from './rig.ts'
 import { jobIdsOf, takeSome, until } from './taking.ts'

@@ -14,7 +14,7 @@ import { openRedisFeed, type RedisFeed } from '../../src/core/feed/redis/feed.ts
 import type { RedisFeedOptions } from '../../src/core/feed/redis/options.ts'
 import { openExecutorMetrics, type ExecutorMetrics } from '../../src/core/executor/metrics.ts'
 import { openLedger, type LedgerOptions, type Ledger } from '../../src/core/ledger/ledger.ts'
-import type { NewJob } from '../../src/core/ledger/submit.ts'
+import type { NewJob } from '../../src/core/ledger/submit/submit.ts'
 import { runLoop } from '../../src/core/loop.ts'
 import { openDispatcher } from '../../src/core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from '../../src/core/outbox/metrics.ts'

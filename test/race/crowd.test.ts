@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Acquired } from '../../src/core/ledger/job.ts'
 import type { Ledger } from '../../src/core/ledger/ledger.ts'
-import type { Submitted } from '../../src/core/ledger/submit.ts'
+import type { Submitted } from '../../src/core/ledger/submit/submit.ts'
 import { note, notes } from '../ledger/dump.ts'
 import { contest, setupContest, untilBlocked, type World } from './contest.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Acquired, Held } from '../../src/core/ledger/job.ts'
-import type { NewJob } from '../../src/core/ledger/submit.ts'
+import type { NewJob } from '../../src/core/ledger/submit/submit.ts'
 import { contest, EXPIRE, setupContest, type Contender } from './contest.ts'
 
 const acquire =

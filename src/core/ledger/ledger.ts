@@ -27,7 +27,7 @@ import { openEnded, type Ended } from './ended.ts'
 import { fail, type FailAnswer, type FailRequest } from './fail.ts'
 import { finalize, finalizeIn, type FinalizeAnswer, type FinalizeRequest } from './finalize.ts'
 import { historyOf, type HistoryEntry } from './history.ts'
-import type { Announcement } from './insert-one.ts'
+import type { Announcement } from './submit/insert-one.ts'
 import type { Acquired, Held, Job } from './job.ts'
 import {
   countJobs,
@@ -41,7 +41,7 @@ import {
 } from './read.ts'
 import { release, type ReleaseAnswer, type ReleaseRequest } from './release.ts'
 import { renew, type RenewAnswer, type RenewRequest } from './renew.ts'
-import { replay, type EffectsOfReplay, type ReplayAnswer } from './replay.ts'
+import { replay, type EffectsOfReplay, type ReplayAnswer } from './submit/replay.ts'
 import * as repair from './repair.ts'
 import {
   idempotencyName,
@@ -57,8 +57,8 @@ import {
   type NewJob,
   type PreparedJob,
   type Submitted,
-} from './submit.ts'
-import { openGuarded, type Guard, type Guarded } from './submit-guarded.ts'
+} from './submit/submit.ts'
+import { openGuarded, type Guard, type Guarded } from './submit/submit-guarded.ts'
 
 // So long the outbox leaves a new job to the process that submitted it, which announces it within milliseconds.
 const OUTBOX_GRACE_MS = 5000

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Database } from '../db/database.ts'
-import { BATCH_TOPIC } from '../ledger/insert-jobs.ts'
+import { BATCH_TOPIC } from '../ledger/submit/insert-jobs.ts'
 import type { Metrics } from '../metrics.ts'
 
 const COUNT_PENDING = `

@@ -1,10 +1,10 @@
 // The short way: whoever submits announces at once, from memory, and then takes the outbox's rows away. They are there for
 // when this fails or the process dies in between: their time comes a few seconds later, and the dispatcher takes the long way.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BATCH_TOPIC } from '../../ledger/insert-jobs.ts'
+import { BATCH_TOPIC } from '../../ledger/submit/insert-jobs.ts'
 import type { Fresh } from '../../ledger/ledger.ts'
 import type { JobBrief } from '../../ledger/read.ts'
-import type { PreparedJob } from '../../ledger/submit.ts'
+import type { PreparedJob } from '../../ledger/submit/submit.ts'
 import type { RowKey } from '../../outbox/delivery.ts'
 import type { Announcer } from './announcer.ts'
 import type { RedisFeedOptions } from './options.ts'

@@ -2,7 +2,7 @@
 // creates work takes it the same way.
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import type { Idempotency } from '../../ledger/submit.ts'
+import type { Idempotency } from '../../ledger/submit/submit.ts'
 import { accountOf } from '../auth/guard.ts'
 import { HttpError } from '../errors/http-error.ts'
 

@@ -3,7 +3,7 @@
 // with the seat, in one statement.
 import type { Queryable } from '../../../core/db/database.ts'
 import { idempotencyConflict } from '../../../core/http/request/idempotency.ts'
-import type { Idempotency } from '../../../core/ledger/submit.ts'
+import type { Idempotency } from '../../../core/ledger/submit/submit.ts'
 
 const SELECT = `select body_hash, mode, expires_at from join_keys where user_id = $1 and key = $2`
 

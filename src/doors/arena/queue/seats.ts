@@ -3,7 +3,7 @@
 import { batched } from '../../../core/db/batch.ts'
 import type { Pool } from '../../../core/db/database.ts'
 import { hideFromPlanner } from '../../../core/db/sql.ts'
-import type { Idempotency } from '../../../core/ledger/submit.ts'
+import type { Idempotency } from '../../../core/ledger/submit/submit.ts'
 import type { Mode } from '../match.ts'
 
 // A seat whose time is over may not have been cleared away yet: whoever comes again takes it anew. The key of a request that

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Tx } from '../../../core/db/database.ts'
 import { sendEffects } from '../../../core/ledger/effects.ts'
-import type { Idempotency } from '../../../core/ledger/submit.ts'
+import type { Idempotency } from '../../../core/ledger/submit/submit.ts'
 import { newJobId } from '../../../core/random.ts'
 import { refused, type Refused } from '../../../core/outcome.ts'
 import { audit } from '../changes/audit.ts'

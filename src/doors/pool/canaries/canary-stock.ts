@@ -3,7 +3,7 @@
 import type { Database } from '../../../core/db/database.ts'
 import type { Bus } from '../../../core/events/bus.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
-import { PRIORITY_DEFAULT } from '../../../core/ledger/submit.ts'
+import { PRIORITY_DEFAULT } from '../../../core/ledger/submit/submit.ts'
 import { Wake, type Loop } from '../../../core/loop.ts'
 import { newJobId } from '../../../core/random.ts'
 import type { Lane, Lanes } from '../tasks/requirement-classes.ts'

@@ -11,7 +11,7 @@ import { idempotencyConflict, idempotencyOf } from '../../../core/http/request/i
 import { preferredWaitMs, waitSignal } from '../../../core/http/request/prefer.ts'
 import { isEnded } from '../../../core/ledger/ended.ts'
 import { parseJobId } from '../../../core/ledger/job.ts'
-import { PRIORITY_DEFAULT } from '../../../core/ledger/submit.ts'
+import { PRIORITY_DEFAULT } from '../../../core/ledger/submit/submit.ts'
 import { isCallableUrl } from '../../../core/outbound/callback-url.ts'
 import type { Coordinator } from '../pool.ts'
 import { invalidField, problem } from '../errors.ts'

@@ -1,5 +1,5 @@
 // A client's job enters the ledger: by itself, or, if several workers are to do it, as a job that its replicas decide.
-import type { Idempotency } from '../../../core/ledger/submit.ts'
+import type { Idempotency } from '../../../core/ledger/submit/submit.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { newJobId } from '../../../core/random.ts'
 import { refused, type Refused } from '../../../core/outcome.ts'

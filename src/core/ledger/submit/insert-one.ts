@@ -3,11 +3,11 @@
 // Hands may have the job while it is still on its way to the disk; the caller is answered when it is there. A crash of the
 // database in between forgets a job that nobody was promised, and with it whatever hands did: no result is recorded of a job
 // that is not on the disk, because a result's own commit waits for all that was committed before it.
-import type { Pool, Queryable } from '../db/database.ts'
-import type { WithCommit } from '../events/bus.ts'
-import { storableJson } from '../db/params.ts'
+import type { Pool, Queryable } from '../../db/database.ts'
+import type { WithCommit } from '../../events/bus.ts'
+import { storableJson } from '../../db/params.ts'
 import { ANNOUNCED, insertAnnouncements } from './insert-jobs.ts'
-import { rankSql } from './rank.ts'
+import { rankSql } from '../rank.ts'
 import type { PreparedJob } from './submit.ts'
 
 const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true)`

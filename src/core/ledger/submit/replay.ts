@@ -1,10 +1,10 @@
 // replay: a dead job is submitted again as a new job that names the old one. The old one stays as it is. Asking twice, or
 // two people at once, names the same new job: the dead row is locked first, and `replay_of` is unique.
-import type { Tx } from '../db/database.ts'
-import { refused, type Refused } from '../outcome.ts'
-import type { Effect } from './effects.ts'
-import type { Job } from './job.ts'
-import { jobFrom, type JobRow } from './read.ts'
+import type { Tx } from '../../db/database.ts'
+import { refused, type Refused } from '../../outcome.ts'
+import type { Effect } from '../effects.ts'
+import type { Job } from '../job.ts'
+import { jobFrom, type JobRow } from '../read.ts'
 import type { InsertOptions } from './insert-jobs.ts'
 import { prepare, submitIn } from './submit.ts'
 

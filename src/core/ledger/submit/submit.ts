@@ -1,8 +1,8 @@
 // submit: nothing → pending. The caller is answered after the commit: accepted means on disk.
-import { newJobId } from '../random.ts'
-import { refused, type Refused } from '../outcome.ts'
-import type { Pool, Tx } from '../db/database.ts'
-import { sendEffects, type Effect } from './effects.ts'
+import { newJobId } from '../../random.ts'
+import { refused, type Refused } from '../../outcome.ts'
+import type { Pool, Tx } from '../../db/database.ts'
+import { sendEffects, type Effect } from '../effects.ts'
 import { insert, type InsertOptions } from './insert-jobs.ts'
 import { insertOne, type Announcement } from './insert-one.ts'
 

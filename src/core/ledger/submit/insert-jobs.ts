@@ -3,10 +3,10 @@
 // With PostgreSQL as the feed the pending row itself is what the hands look for, and a second row would only be written to be
 // deleted. With Redis as the feed the announcement is a row of the outbox and commits with the job: one for each job, or one
 // for all that a statement inserts where nothing but the process that submits them needs it.
-import { numbersParam, textsParam } from '../db/params.ts'
-import type { Queryable } from '../db/database.ts'
-import { storableJson } from '../db/params.ts'
-import { rankSql } from './rank.ts'
+import { numbersParam, textsParam } from '../../db/params.ts'
+import type { Queryable } from '../../db/database.ts'
+import { storableJson } from '../../db/params.ts'
+import { rankSql } from '../rank.ts'
 import type { PreparedJob } from './submit.ts'
 
 const insertJobs = (rows: string): string => `

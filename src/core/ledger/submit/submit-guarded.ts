@@ -1,7 +1,7 @@
 // A submit for a door whose own rows decide which jobs there will be: one statement writes both, and one commit keeps them. A
 // transaction would cost a round trip for each of its statements, on the way of every request.
-import type { Queryable } from '../db/database.ts'
-import { jsonParam } from '../db/params.ts'
+import type { Queryable } from '../../db/database.ts'
+import { jsonParam } from '../../db/params.ts'
 import { ANNOUNCED, INSERT_JOB_ROWS, insertAnnouncements, jobRow, type InsertOptions } from './insert-jobs.ts'
 import type { PreparedJob } from './submit.ts'
 
