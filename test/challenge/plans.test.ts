@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { newJobId } from '../../src/core/random.ts'
 import { openRecording } from '../../src/doors/challenge/challenger/record-callback.ts'
 import { openFinding } from '../../src/doors/challenge/challenger/challenge-store.ts'
-import { openBurning, openSeeing } from '../../src/doors/challenge/signing/nonces.ts'
+import { burnNonce, openNonceLookup } from '../../src/doors/challenge/signing/nonces.ts'
 import { openSolveStore } from '../../src/doors/challenge/solver/accept.ts'
 import { migrationFolders } from '../../src/doors/outline.ts'
 import { deafBus, openTestLedger, setupLedger } from '../support/ledger.ts'
@@ -47,8 +47,8 @@ test('challenge: every hot statement finds its rows by index, with a plan made o
     }
     await store.accept({ nonce: nonce(`n${announceByOutbox}`), payload, bytes: 1, traceId: 't' })
   }
-  await openSeeing(noted, 'solver')('n1')
-  await openBurning('solver', SKEW_SEC)(noted.hot, nonce('n1', 1)) // stale: it is looked up
+  await openNonceLookup(noted, 'solver')('n1')
+  await burnNonce(noted.hot, { side: 'solver', skewSec: SKEW_SEC }, nonce('n1', 1)) // stale: it is looked up
   await openFinding(noted)('c1')
   await database.query(INSERT_CHALLENGE)
   const record = openRecording(noted, SKEW_SEC)

@@ -2,10 +2,12 @@
 //
 //   Challenger ── POST /solve ──► Solver ── job of kind `solve` ──► POST /callback/{challenge_id} ──► Challenger
 //
-// Solver:      POST /solve, GET /stats.
-// Challenger:  POST and GET /challenges, GET /challenges/{id}, POST /challenges/{id}/send, POST /callback/{challenge_id}.
-// Admins:      GET /challenges/deliveries, POST /challenges/deliveries/replay, POST /challenges/deliveries/{id}/replay.
-// Loops:       nonces are thrown away once an hour, the log of deliveries when it is old.
+// signing/     keys, nonces and the checks of every signed request
+// solver/      POST /solve, the kind `solve`, GET /stats
+// problems/    math and text; captcha and code, which other doors solve; plug-ins
+// bounded/     threads for work that untrusted input could make slow
+// deliveries/  callbacks and sends on their way out, dead letters
+// challenger/  POST and GET /challenges, GET /challenges/{id}, POST /challenges/{id}/send, POST /callback/{challenge_id}
 import type { Door } from '../../core/door.ts'
 import { openOutbound } from '../../core/outbound/outbound.ts'
 import { openThreads } from './bounded/threads.ts'
@@ -16,7 +18,7 @@ import { deliveryLogCleaning } from './deliveries/delivery-log.ts'
 import { CALLBACK_TOPIC, SEND_TOPIC, signedDeliveries } from './deliveries/delivery.ts'
 import { errorBody } from './errors.ts'
 import { openKeys } from './signing/keys.ts'
-import { cleaningLoop } from './signing/nonces.ts'
+import { pruneNoncesLoop } from './signing/nonces.ts'
 import { openPlugins } from './problems/plugins.ts'
 import { readChallengesRoute } from './challenger/read-challenges.ts'
 import { noteSent, sendChallengeRoute } from './challenger/send-challenge.ts'
@@ -40,34 +42,35 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
   errorBody,
   migrations: new URL('migrations/', import.meta.url),
 
-  async open(deps, settings) {
-    const { database, config } = deps
+  async open({ database, ledger, identity, offers, config, clock, wakeOutbox }, settings) {
     const keys = openKeys(settings)
     const skewSec = settings.CLOCK_SKEW_SECONDS
     const allowInsecure = settings.ALLOW_INSECURE_CALLBACKS
     const outbound = openOutbound({ allowCidrs: config.OUTBOUND_ALLOW_CIDRS })
     const threads = openThreads()
     const plugins = await openPlugins(settings.SOLVER_PLUGINS, BUILT_IN)
-    const sending = { ...deps, outbound }
+    const sending = { database, outbound, clock, wakeOutbox }
 
     return {
       kinds: [
         solveKind({
-          ...deps,
+          database,
+          ledger,
+          offers,
           threads,
           plugins,
           pluginMsMax: settings.SOLVER_PLUGIN_SECONDS * 1000,
           waitMsMax: settings.SOLVER_WAIT_SECONDS * 1000,
         }),
       ],
-      loops: { working: [cleaningLoop(database, skewSec), deliveryLogCleaning(database, config.OUTBOX_KEPT_DAYS)] },
+      loops: { working: [pruneNoncesLoop(database, skewSec), deliveryLogCleaning(database, config.OUTBOX_KEPT_DAYS)] },
       deliveries: [
         ...signedDeliveries(sending, { direction: 'callback', topic: CALLBACK_TOPIC, keys: keys.challenger }),
         ...signedDeliveries(sending, {
           direction: 'send',
           topic: SEND_TOPIC,
           keys: keys.solver,
-          onEnd: noteSent(deps),
+          onEnd: noteSent({ database }),
         }),
       ],
       async close() {
@@ -76,16 +79,17 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
       },
       async routes(app) {
         openTransport(app, settings, PATHS)
-        const bySolver = openVerifier({ database, side: 'solver', keys: keys.solver, skewSec, threads })
-        await app.register(solveRoute({ signed: bySolver, store: openSolveStore(deps, skewSec), allowInsecure }))
-        await app.register(statsRoute(deps))
+        const solveVerifier = openVerifier({ database, side: 'solver', keys: keys.solver, skewSec, threads })
+        const store = openSolveStore({ ledger }, skewSec)
+        await app.register(solveRoute({ verifier: solveVerifier, store, allowInsecure }))
+        await app.register(statsRoute({ database, ledger, clock }))
 
-        const byChallenger = openVerifier({ database, side: 'challenger', keys: keys.challenger, skewSec, threads })
-        await app.register(callbackRoute({ database, signed: byChallenger, skewSec, threads }))
-        await app.register(createChallengeRoute({ ...deps, threads }))
-        await app.register(readChallengesRoute(deps))
-        await app.register(sendChallengeRoute(deps, settings))
-        await app.register(deadLettersRoute(deps))
+        const callbackVerifier = openVerifier({ database, side: 'challenger', keys: keys.challenger, skewSec, threads })
+        await app.register(callbackRoute({ database, verifier: callbackVerifier, skewSec, threads }))
+        await app.register(createChallengeRoute({ database, identity, threads }))
+        await app.register(readChallengesRoute({ database, identity }))
+        await app.register(sendChallengeRoute({ database, identity, config, wakeOutbox }, settings))
+        await app.register(deadLettersRoute({ database, identity, wakeOutbox }))
       },
     }
   },

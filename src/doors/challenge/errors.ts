@@ -1,4 +1,4 @@
-// {"error":{"code","message","request_id"}}: the codes of the contract, and of the core in the same spelling.
+// The error body of this door: {"error":{"code","message","request_id"}}. The core's codes appear in capitals.
 import { Type } from 'typebox'
 import { HttpError, type CoreCode, type ErrorReport } from '../../core/http/errors/http-error.ts'
 
@@ -30,10 +30,10 @@ const CHALLENGE_ERRORS = {
 
 export type ChallengeCode = keyof typeof CHALLENGE_ERRORS
 
-export const problem = (code: ChallengeCode, message?: string): HttpError =>
+export const challengeError = (code: ChallengeCode, message?: string): HttpError =>
   new HttpError(CHALLENGE_ERRORS[code][0], code, message ?? CHALLENGE_ERRORS[code][1])
 
-/** Where the contract has a word of its own for what the core found; the others are the core's in capitals. */
+/** Codes of the core that this door names differently. */
 const CORE_CODES: Partial<Record<CoreCode, string>> = { too_large: 'PAYLOAD_TOO_LARGE' }
 const wordOf = new Map<string, string>(Object.entries(CORE_CODES))
 
@@ -45,6 +45,6 @@ const ErrorBody = Type.Object({
   error: Type.Object({ code: Type.String(), message: Type.String(), request_id: Type.String() }),
 })
 
-/** For the documentation of a route. */
+/** Responses of a route, for the OpenAPI document. */
 export const REFUSALS = { 400: ErrorBody, 401: ErrorBody }
 export const OWNER_REFUSALS = { 400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 404: ErrorBody }

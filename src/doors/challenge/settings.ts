@@ -1,4 +1,4 @@
-// The names are the contract's; what it leaves open (rotation, CORS) is named here.
+// The settings of the challenge door. docs/challenge.md describes them with the clauses that use them.
 import { INSECURE_CALLBACKS } from '../../core/outbound/callback-url.ts'
 import { flag, integer, list, text, type Setting, type Settings, type Values } from '../../core/settings.ts'
 import type { HmacKey } from './signing/keys.ts'
@@ -25,45 +25,69 @@ export const CHALLENGE_SETTINGS = {
   CHAL_HMAC_KEY_ID: text({
     or: 'chal-kid-1',
     pattern: /^[\x21\x23-\x2b\x2d-\x7e]{1,255}$/,
-    about: 'HmacKey id of callbacks: the Solver signs with it, the Challenger knows it.',
+    about: 'HmacKey id of callbacks: the Solver signs with it, the Challenger accepts it.',
   }),
-  CHAL_HMAC_SECRET: text({ or: '', secret: true, about: 'Its secret. Empty: no callback is signed or accepted.' }),
-  CHAL_HMAC_EXTRA_KEYS: extraKeys('Further keys that callbacks may be signed with, each until its date.'),
+  CHAL_HMAC_SECRET: text({
+    or: '',
+    secret: true,
+    about: 'Secret of CHAL_HMAC_KEY_ID. Empty: no callback is signed or accepted.',
+  }),
+  CHAL_HMAC_EXTRA_KEYS: extraKeys('Further keys accepted on callbacks, each until its date.'),
   SOLVER_HMAC_KEY_ID: text({
     or: 'solver-kid-1',
     pattern: /^[\x21\x23-\x2b\x2d-\x7e]{1,255}$/,
-    about: 'HmacKey id of /solve: the Challenger signs with it, the Solver knows it.',
+    about: 'HmacKey id of /solve: the Challenger signs with it, the Solver accepts it.',
   }),
-  SOLVER_HMAC_SECRET: text({ or: '', secret: true, about: 'Its secret. Empty: no /solve is signed or accepted.' }),
-  SOLVER_HMAC_EXTRA_KEYS: extraKeys('Further keys that /solve may be signed with, each until its date.'),
-  SHARED_SECRET_KEY: text({ or: '', secret: true, about: 'One secret for both key ids; wins over the two.' }),
-  CLOCK_SKEW_SECONDS: integer({ min: 1, max: 86_400, or: 300, about: 'How far a signed timestamp may be off.' }),
+  SOLVER_HMAC_SECRET: text({
+    or: '',
+    secret: true,
+    about: 'Secret of SOLVER_HMAC_KEY_ID. Empty: no /solve is signed or accepted.',
+  }),
+  SOLVER_HMAC_EXTRA_KEYS: extraKeys('Further keys accepted on /solve, each until its date.'),
+  SHARED_SECRET_KEY: text({
+    or: '',
+    secret: true,
+    about: 'One secret for both key ids; takes precedence over the two.',
+  }),
+  CLOCK_SKEW_SECONDS: integer({
+    min: 1,
+    max: 86_400,
+    or: 300,
+    about: 'Allowed difference between a signed timestamp and the database clock.',
+  }),
   PUBLIC_CALLBACK_HOST: text({
     or: '',
-    about: 'Where Solvers reach this Challenger, for example https://challenger.example.org. Empty: PUBLIC_URL.',
+    about:
+      'Base URL at which Solvers reach this Challenger, for example https://challenger.example.org. Empty: PUBLIC_URL.',
   }),
-  SOLVER_URL: text({ or: '', about: 'The Solver that challenges are sent to unless the request names another.' }),
+  SOLVER_URL: text({
+    or: '',
+    about: 'Base URL of the Solver that challenges are sent to unless the request names another.',
+  }),
   SOLVER_PLUGINS: list({
     or: [],
-    about: 'Modules that solve further types of problems, as paths. They are code: trust them.',
+    about: 'Paths of modules that solve further problem types. They run with the rights of the server.',
   }),
   SOLVER_PLUGIN_SECONDS: integer({
     min: 1,
     max: 3600,
     or: 30,
-    about: 'How long a plug-in may take, unless a problem sets less.',
+    about: 'Time limit of a plug-in, unless the problem sets a shorter one.',
   }),
   SOLVER_WAIT_SECONDS: integer({
     min: 1,
     max: 2_592_000,
     or: 86_400,
-    about: 'How long a problem may wait for another door (captcha, code) unless it sets less.',
+    about: 'Time limit of a problem that another door solves (captcha, code), unless the problem sets a shorter one.',
   }),
   ALLOW_INSECURE_CALLBACKS: INSECURE_CALLBACKS,
-  HTTPS_ONLY: flag({ or: false, about: 'Redirect this door to https. Behind a proxy it needs TRUST_PROXY.' }),
+  HTTPS_ONLY: flag({
+    or: false,
+    about: 'Redirect requests of this door to https. Behind a proxy it needs TRUST_PROXY.',
+  }),
   CHALLENGE_CORS_ORIGIN: text({
     or: '*',
-    about: 'The origin whose pages may read the answers of this door; none: no page of another origin.',
+    about: 'Origin whose pages may read the responses of this door; none: no other origin.',
   }),
 } satisfies Settings
 

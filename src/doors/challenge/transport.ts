@@ -1,4 +1,4 @@
-// CORS and HTTPS of this door's paths only. (@fastify/cors answers OPTIONS for every path of the server.)
+// CORS and HTTPS for this door's paths only. (@fastify/cors would answer OPTIONS for every path of the server.)
 import type { FastifyInstance } from 'fastify'
 import type { ChallengeSettings } from './settings.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { migrationFolders } from '../../../src/doors/outline.ts'
-import { cleaningLoop } from '../../../src/doors/challenge/signing/nonces.ts'
+import { pruneNoncesLoop } from '../../../src/doors/challenge/signing/nonces.ts'
 import { atEnd } from '../../support/cleanup.ts'
 import { testDatabase } from '../../support/database.ts'
 import { until } from '../../support/until.ts'
@@ -45,7 +45,7 @@ describe('challenge auth: nonces', () => {
        values ('solver', 'old', now() - interval '661 seconds'), ('solver', 'young', now() - interval '659 seconds')`,
     )
 
-    const loop = cleaningLoop(database, 300)
+    const loop = pruneNoncesLoop(database, 300)
     const more = await loop.runOnce(new AbortController().signal)
 
     assert.deepEqual(await database.query('select nonce from challenge_nonces'), [{ nonce: 'young' }])

@@ -1,4 +1,4 @@
-// What the thread of bounded work can do. Everything that a stranger's input could make slow is one of these.
+// The tasks of a bounded thread. Any computation that untrusted input could make slow is one of these.
 import { RE2JS } from 're2js'
 import { readBody, type ParsedBody } from '../signing/read-body.ts'
 import { solveMath, type MathFormat } from '../problems/math.ts'
@@ -7,11 +7,11 @@ import { solveText, type TextProblem } from '../problems/text.ts'
 export type Task =
   | { task: 'math'; expression: string; format: MathFormat }
   | { task: 'text'; problem: TextProblem }
-  /** Whether the pattern is found in the text. */
+  /** Whether the pattern matches somewhere in the text. */
   | { task: 'match'; pattern: string; text: string }
-  /** Whether the pattern is one. */
+  /** Whether the pattern is valid. */
   | { task: 'compile'; pattern: string }
-  /** What a large body says. */
+  /** Parses a large request body. */
   | { task: 'read'; bytes: Uint8Array<ArrayBuffer> }
 
 export type TaskValue = string | boolean | ParsedBody

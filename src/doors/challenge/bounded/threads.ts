@@ -1,6 +1,6 @@
-// Work that a stranger's input could make slow (an expression, a regular expression on megabytes) runs beside the event
-// loop, for a bounded time: a thread that takes longer is ended and replaced, and the task has timed out. The bound is the
-// processor's time: on a busy machine the sum of two numbers may take seconds, and is still no reason to give up.
+// Work that untrusted input could make slow (an expression, a regular expression on megabytes) runs in threads, for a bounded
+// time: a thread that takes longer is terminated and replaced, and its task has timed out. The bound is processor time, so
+// that a busy machine does not make a cheap task time out.
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 import { Overloaded } from '../../../core/outcome.ts'
@@ -11,22 +11,22 @@ import type { Performed } from './worker.ts'
 const MEMORY_MB_MAX = 256
 const THREADS = 2
 const WAITING_MAX = 10_000
-/** Nobody waits longer for a thread: it is stuck. */
+/** A task that takes longer than this is stuck. */
 export const WALL_MS_MAX = 60_000
-const LOOK_AGAIN_MS = 10
+const CHECK_EVERY_MS = 10
 
 export type TaskAnswer = Performed | { ok: false; code: 'TIMEOUT'; message: string }
 
 export interface Bound {
-  /** Of the processor, from the moment a thread takes the task. */
+  /** Processor time, from when a thread takes the task. */
   cpuMs: number
-  /** Of the day, if somebody waits no longer than that. */
+  /** Elapsed time, if the caller waits no longer than that. */
   wallMs?: number
 }
 
 export interface Threads {
   run(task: Task, bound: Bound): Promise<TaskAnswer>
-  /** Starts the threads before there is a task: what they need takes a while to load. */
+  /** Starts the threads before the first task: loading their modules takes a while. */
   warm(): void
   close(): Promise<void>
 }
@@ -37,11 +37,11 @@ interface QueuedTask {
   done(answer: TaskAnswer): void
 }
 
-/** `cpuMs`: what this process has had of the processor so far. */
+/** `cpuMs`: processor time of this process so far. */
 export function openThreads(cpuMs: () => number = spentByProcess): Threads {
   const waiting: QueuedTask[] = []
   const idle: Worker[] = []
-  /** Each with the moment from which it takes tasks: what it needs has been loaded. */
+  /** Each with a promise that resolves when it has loaded its modules and takes tasks. */
   const all = new Map<Worker, Promise<unknown>>()
   let isClosed = false
 
@@ -94,7 +94,7 @@ export function openThreads(cpuMs: () => number = spentByProcess): Threads {
   return {
     run(task, bound) {
       if (waiting.length >= WAITING_MAX || isClosed)
-        return Promise.reject(new Overloaded('Too much bounded work waits.'))
+        return Promise.reject(new Overloaded('Too many bounded tasks are waiting.'))
       return new Promise((done) => {
         waiting.push({ task, bound, done })
         next()
@@ -133,13 +133,13 @@ interface TaskTimer {
   stop(): void
 }
 
-/** A task computes and waits for nothing, so that it has not had its time before the whole process has. */
+/** A task only computes, so it cannot have used more processor time than the whole process. */
 function startClock({ cpuMs, wallMs = WALL_MS_MAX }: Bound, spentMs: () => number, onOver: () => void): TaskTimer {
   const overAt = spentMs() + cpuMs
   const look = () => {
     const leftMs = overAt - spentMs()
     if (leftMs <= 0) onOver()
-    else cpuTimer = setTimeout(look, Math.max(LOOK_AGAIN_MS, leftMs))
+    else cpuTimer = setTimeout(look, Math.max(CHECK_EVERY_MS, leftMs))
   }
   let cpuTimer = setTimeout(look, cpuMs)
   const wallTimer = setTimeout(onOver, wallMs)

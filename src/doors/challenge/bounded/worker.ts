@@ -1,4 +1,4 @@
-// The other side of threads.ts: one task at a time, and an answer to each.
+// The thread that threads.ts starts: performs one task at a time and answers each.
 import { parentPort } from 'node:worker_threads'
 import { UnsolvableProblem, type UnsolvableCode } from '../problems/solution.ts'
 import { perform, type Task, type TaskValue } from './task.ts'

@@ -1,5 +1,5 @@
-// POST /callback/{challenge_id}: a Solver's result. Judged by the challenge's own rule and recorded once per request id;
-// the first one is final. Nonce, result and audit commit together.
+// POST /callback/{challenge_id}: receives a Solver's result (section 6). It is checked by the challenge's rule and recorded
+// once per request id; the first result is final. Nonce, result and audit row commit together.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { bodyHash } from '@reeve/sdk/challenge'
 import type { FastifyRequest } from 'fastify'
@@ -8,8 +8,8 @@ import type { Database } from '../../../core/db/database.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
 import type { Threads } from '../bounded/threads.ts'
 import { auditRefusal, openRecording, type CallbackResult } from './record-callback.ts'
-import { openFinding, type JudgedBy } from './challenge-store.ts'
-import { problem, REFUSALS } from '../errors.ts'
+import { openFinding, type AnswerKey } from './challenge-store.ts'
+import { challengeError, REFUSALS } from '../errors.ts'
 import {
   optionalText,
   readSignedBodies,
@@ -26,13 +26,13 @@ const Received = Type.Object({ received: Type.Boolean(), challenge_id: Type.Stri
 
 export interface CallbackDeps {
   database: Database
-  signed: RequestVerifier
+  verifier: RequestVerifier
   skewSec: number
   threads: Threads
 }
 
 export const callbackRoute =
-  ({ database, signed, skewSec, threads }: CallbackDeps): FastifyPluginAsyncTypebox =>
+  ({ database, verifier, skewSec, threads }: CallbackDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     readSignedBodies(app)
     const find = openFinding(database)
@@ -49,15 +49,15 @@ export const callbackRoute =
         },
       },
       async (request) => {
-        const verified = await signed.verify(request)
+        const verified = await verifier.verify(request)
         const callback = callbackOf(request, verified, request.params.challenge_id)
         const refuse = (error: HttpError) =>
-          signed.refuse(verified, error, (tx) => auditRefusal(tx, refusalOf(request, verified, error)))
+          verifier.refuse(verified, error, (tx) => auditRefusal(tx, refusalOf(request, verified, error)))
         if (callback instanceof HttpError) return refuse(callback)
         const { challenge } = await find(request.params.challenge_id)
-        if (challenge === null) return refuse(problem('CHALLENGE_NOT_FOUND'))
+        if (challenge === null) return refuse(challengeError('CHALLENGE_NOT_FOUND'))
 
-        const result = { ...callback, ...(await judge(challenge, callback, threads)) }
+        const result = { ...callback, ...(await checkAnswer(challenge, callback, threads)) }
         const { verdict, outcome } = await record({ nonce: verified, result, bytes: verified.bodyBytes })
         if (verdict !== 'burnt') throw nonceRefusal(verdict)
         return { received: true, challenge_id: challenge.challenge_id, duplicate: outcome !== 'recorded' }
@@ -74,20 +74,20 @@ function callbackOf(
 ): ReceivedCallback | HttpError {
   if (fields instanceof HttpError) return fields
   const { challenge_id: named, status } = fields
-  if (named === undefined || named === null || named === '') return problem('MISSING_CHALLENGE_ID')
-  if (named !== challengeId) return problem('CHALLENGE_ID_MISMATCH')
+  if (named === undefined || named === null || named === '') return challengeError('MISSING_CHALLENGE_ID')
+  if (named !== challengeId) return challengeError('CHALLENGE_ID_MISMATCH')
   const answer = optionalText(fields['answer'])
   const solverJobId = optionalText(fields['solver_job_id'])
   const errorCode = optionalText(fields['error_code'])
   const errorMessage = optionalText(fields['error_message'])
-  if (typeof status !== 'string' || status.length > STATUS_CHARS_MAX) return problem('INVALID_CALLBACK')
-  if (answer === undefined || solverJobId === undefined) return problem('INVALID_CALLBACK')
-  if (errorCode === undefined || errorMessage === undefined) return problem('INVALID_CALLBACK')
+  if (typeof status !== 'string' || status.length > STATUS_CHARS_MAX) return challengeError('INVALID_CALLBACK')
+  if (answer === undefined || solverJobId === undefined) return challengeError('INVALID_CALLBACK')
+  if (errorCode === undefined || errorMessage === undefined) return challengeError('INVALID_CALLBACK')
 
   const given = request.headers['x-request-id']
-  // Without an id of its own, the same result is the same request.
+  // Without a request id, the same result is the same request (clause 6.4).
   const requestId = given === undefined ? bodyHash(`${challengeId}\n${solverJobId ?? ''}\n${hash}`) : String(given)
-  if (!REQUEST_ID.test(requestId)) return problem('INVALID_REQUEST_ID')
+  if (!REQUEST_ID.test(requestId)) return challengeError('INVALID_REQUEST_ID')
   const { metadata = null } = fields
   const headers = auditedHeaders(request)
   return {
@@ -116,17 +116,17 @@ const refusalOf = (
   statusCode: error.status,
 })
 
-/** Only an answer of a success is judged. */
-async function judge(challenge: JudgedBy, { status, answer }: ReceivedCallback, threads: Threads) {
+/** Only the answer of a success is checked. */
+async function checkAnswer(challenge: AnswerKey, { status, answer }: ReceivedCallback, threads: Threads) {
   const rule = parseRule(challenge.validation_rule)
-  if (typeof rule === 'string') throw new Error('A stored rule cannot be read.')
+  if (typeof rule === 'string') throw new Error('A stored validation rule cannot be parsed.')
   if (status !== 'success' || answer === null) return { isCorrect: null, rule: rule.type }
   return { isCorrect: await isCorrect(rule, challenge.answer, answer, threads), rule: rule.type }
 }
 
 const AUDITED = ['content-type', 'user-agent', 'x-request-id', 'webhook-id', 'webhook-timestamp'] as const
 
-/** Who signed and when, without the signature. */
+/** The headers that the audit keeps, without the signature. */
 function auditedHeaders({ headers, ip }: Pick<FastifyRequest, 'headers' | 'ip'>): Record<string, string> {
   const kept = AUDITED.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]]))
   const authorization = (headers.authorization ?? '').replace(/sig=[^,]*/, 'sig=…')

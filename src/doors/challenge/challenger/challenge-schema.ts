@@ -1,4 +1,4 @@
-// A challenge as its owner sees it. Nobody else sees it at all.
+// A challenge as its owner sees it. No other account can see it.
 import { Type } from 'typebox'
 import type { ChallengeRow } from './challenge-store.ts'
 

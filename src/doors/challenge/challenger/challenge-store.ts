@@ -1,4 +1,4 @@
-// The Challenger's tables: challenges with the answers that never leave them, and what came of each.
+// The Challenger's tables: challenges with their answers, their results, deliveries and callbacks.
 import { batched } from '../../../core/db/batch.ts'
 import type { Database, Queryable } from '../../../core/db/database.ts'
 
@@ -88,14 +88,14 @@ export async function findChallenge(on: Queryable, challengeId: string): Promise
   return row ?? null
 }
 
-/** What it takes to judge an answer. */
-export type JudgedBy = Pick<ChallengeRow, 'challenge_id' | 'validation_rule' | 'answer'>
+/** What checking an answer needs. */
+export type AnswerKey = Pick<ChallengeRow, 'challenge_id' | 'validation_rule' | 'answer'>
 
-/** For all who ask at once. */
-export const openFinding = (database: Database): ((challengeId: string) => Promise<{ challenge: JudgedBy | null }>) =>
+/** Lookups that arrive together share one statement. */
+export const openFinding = (database: Database): ((challengeId: string) => Promise<{ challenge: AnswerKey | null }>) =>
   batched({
     async run(challengeIds) {
-      const rows = await database.hot.query<JudgedBy>(SELECT_RULES, [challengeIds])
+      const rows = await database.hot.query<AnswerKey>(SELECT_RULES, [challengeIds])
       const rowOf = new Map(rows.map((row) => [row.challenge_id, row]))
       return challengeIds.map((id) => ({ challenge: rowOf.get(id) ?? null }))
     },

@@ -1,4 +1,4 @@
-// POST /challenges: a challenge with its answer and its rule, which stay here.
+// POST /challenges: creates a challenge (section 5). Its answer and rule are never sent.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Database } from '../../../core/db/database.ts'
@@ -11,13 +11,13 @@ import type { Threads } from '../bounded/threads.ts'
 import { ChallengeView, viewOf } from './challenge-schema.ts'
 import { findSame, insertChallenge, type ChallengeToStore } from './challenge-store.ts'
 import { constraintsOf } from '../solver/constraints.ts'
-import { OWNER_REFUSALS, problem } from '../errors.ts'
+import { OWNER_REFUSALS, challengeError } from '../errors.ts'
 import { ANSWER_CHARS_MAX } from '../problems/solution.ts'
 import { parseRule, problemWithRule } from './validation-rule.ts'
 
 const NewChallengeBody = Type.Object(
   {
-    // What a path can carry as it is; and not the name of a page beside the challenges.
+    // Unescaped in a path, and not the name of a sibling route.
     challenge_id: Type.Optional(Type.String({ pattern: '^(?!deliveries$)[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,127}$' })),
     problem: Type.Object({ type: Type.String({ minLength: 1, maxLength: 100 }) }, { additionalProperties: true }),
     output_spec: Type.Optional(Type.Unknown()),
@@ -55,10 +55,10 @@ export const createChallengeRoute =
       async (request, reply) => {
         const { body } = request
         const rule = parseRule(body.validation_rule)
-        if (typeof rule === 'string') throw problem('INVALID_VALIDATION_RULE', rule)
+        if (typeof rule === 'string') throw challengeError('INVALID_VALIDATION_RULE', rule)
         const wrong = await problemWithRule(rule, body.answer, threads)
-        if (wrong !== null) throw problem('INVALID_VALIDATION_RULE', wrong)
-        if (constraintsOf(body.constraints) === null) throw problem('INVALID_CONSTRAINTS')
+        if (wrong !== null) throw challengeError('INVALID_VALIDATION_RULE', wrong)
+        if (constraintsOf(body.constraints) === null) throw challengeError('INVALID_CONSTRAINTS')
 
         const row = await createOnce(database, {
           challengeId: body.challenge_id ?? newJobId(),
@@ -76,7 +76,7 @@ export const createChallengeRoute =
     )
   }
 
-/** The same owner, id or key, and body: the same challenge. */
+/** The same owner, body, and id or key name the same challenge. */
 async function createOnce(database: Database, challenge: ChallengeToStore) {
   await insertChallenge(database, challenge)
   const same = await findSame(database, challenge)
@@ -84,6 +84,6 @@ async function createOnce(database: Database, challenge: ChallengeToStore) {
   const keyed = mine.find((row) => row.idempotency_key !== null && row.idempotency_key === challenge.idempotencyKey)
   if (keyed !== undefined && keyed.body_hash !== challenge.bodyHash) throw idempotencyConflict()
   const found = keyed ?? mine.find((row) => row.body_hash === challenge.bodyHash)
-  if (found === undefined) throw problem('CHALLENGE_EXISTS')
+  if (found === undefined) throw challengeError('CHALLENGE_EXISTS')
   return found
 }

@@ -1,4 +1,4 @@
-// GET /challenges and GET /challenges/{id}: one's own, with what came of them.
+// GET /challenges and GET /challenges/{id}: the caller's challenges, with their results and deliveries.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Database } from '../../../core/db/database.ts'
@@ -7,7 +7,7 @@ import { accountOf, requireRole } from '../../../core/http/auth/guard.ts'
 import type { Identity } from '../../../core/identity/identity.ts'
 import { ChallengeView, viewOf } from './challenge-schema.ts'
 import { findChallenge, listChallenges, storyOf, type ChallengeRow } from './challenge-store.ts'
-import { OWNER_REFUSALS, problem } from '../errors.ts'
+import { OWNER_REFUSALS, challengeError } from '../errors.ts'
 
 const LIMIT_DEFAULT = 50
 
@@ -74,9 +74,9 @@ export const readChallengesRoute =
     )
   }
 
-/** Another account's challenge is not there. */
+/** Another account's challenge is reported as not found. */
 export async function ownChallenge(database: Database, challengeId: string, accountId: number): Promise<ChallengeRow> {
   const row = await findChallenge(database, challengeId)
-  if (row === null || Number(row.account_id) !== accountId) throw problem('CHALLENGE_NOT_FOUND')
+  if (row === null || Number(row.account_id) !== accountId) throw challengeError('CHALLENGE_NOT_FOUND')
   return row
 }

@@ -1,21 +1,39 @@
-// What a callback changes, in one transaction that all share who arrive at once: the nonce is burnt, the result recorded,
-// the challenge completed by the first of them, and the audit written.
+// What a callback changes, in one transaction that all callbacks arriving together share: the nonce is burnt, the result
+// recorded, the challenge completed by its first result, and the audit row written.
 import { batched } from '../../../core/db/batch.ts'
 import type { Database, Tx } from '../../../core/db/database.ts'
 import { jsonParam } from '../../../core/db/params.ts'
 import { hideFromPlanner } from '../../../core/db/sql.ts'
-import { burnNonces, IS_BURNT, nonceRows, verdictOf, type Nonce, type NonceVerdict } from '../signing/nonces.ts'
+import { nonceRows, type Nonce, type NonceVerdict } from '../signing/nonces.ts'
 
-// Two callbacks of one challenge are judged one after the other: which was first decides which is final. The lock is a
-// statement of its own, so that the next one sees what the one before us has committed.
-const burnAndLock = (skewSec: number): string => `
-  with ${burnNonces('challenger', skewSec, 'challenge_id text')},
-  locked as materialized (
-    select c.challenge_id from asked join burnt on ${IS_BURNT} join challenges c on c.challenge_id = asked.challenge_id
+// Callbacks of one challenge are recorded one after the other: which was first decides which is final. The lock is a
+// statement of its own, so that RECORD sees what the transaction before it committed. $2: allowed clock skew.
+const BURN_AND_LOCK = `
+  with asked as materialized (
+    select r.*, abs(date_part('epoch', clock_timestamp()) - ts) <= $2
+                  and coalesce(date_part('epoch', clock_timestamp()) * 1000 <= not_after_ms, true) as is_fresh
+      from json_to_recordset($1) as r (place integer, is_first boolean, nonce text, ts bigint, not_after_ms float8,
+           challenge_id text)
+  ), burnt as (
+    insert into challenge_nonces (side, nonce)
+    select 'challenger', nonce from asked where is_fresh and is_first order by nonce
+        on conflict do nothing
+    returning nonce as burnt_nonce
+  ), locked as materialized (
+    select c.challenge_id
+      from asked
+      join burnt on burnt_nonce = asked.nonce and asked.is_first
+      join challenges c on c.challenge_id = asked.challenge_id
      order by c.challenge_id for update of c
   )
-  select ${verdictOf('challenger')}, (select count(*) from locked) as locked
-    from asked left join burnt on ${IS_BURNT} order by place`
+  select case when burnt_nonce is not null then 'burnt'
+              when is_fresh then 'seen'
+              when (select true from challenge_nonces as known
+                     where known.side = 'challenger' and known.nonce = asked.nonce) then 'seen'
+              else 'stale' end as verdict,
+         (select count(*) from locked) as locked
+    from asked left join burnt on burnt_nonce = asked.nonce and asked.is_first
+   order by place`
 
 const RECORD = `
   with asked as materialized (
@@ -37,7 +55,7 @@ const RECORD = `
            solver_job_id = coalesce(inserted.solver_job_id, challenges.solver_job_id)
       from inserted
      where challenges.challenge_id = inserted.challenge_id and ${hideFromPlanner('inserted.is_final and completed_at is null')}
-  ), told as materialized (
+  ), recorded as materialized (
     select asked.*, case when inserted.challenge_id is not null then 'recorded'
                          when known.body_hash = asked.body_hash then 'duplicate'
                          else 'conflict' end as outcome
@@ -47,9 +65,9 @@ const RECORD = `
         on known.challenge_id = asked.challenge_id and known.request_id = asked.request_id
   ), audited as (
     insert into challenge_webhooks (challenge_id, request_id, headers, body_hash, status_code, outcome)
-    select challenge_id, request_id, headers, body_hash, 200, outcome from told order by place
+    select challenge_id, request_id, headers, body_hash, 200, outcome from recorded order by place
   )
-  select place, outcome from told order by place`
+  select place, outcome from recorded order by place`
 
 const AUDIT = `
   insert into challenge_webhooks (challenge_id, request_id, headers, body_hash, status_code, outcome)
@@ -75,23 +93,22 @@ export interface CallbackResult {
 export interface CallbackRecording {
   nonce: Nonce
   result: CallbackResult
-  /** Of the request. */
+  /** Size of the request's body. */
   bytes: number
 }
 
 export interface CallbackRecord {
-  /** Unless it was burnt for this callback, nothing has changed. */
+  /** Anything but `burnt`: nothing has changed. */
   verdict: NonceVerdict
   /** `conflict`: the same request id with another body. */
   outcome: 'recorded' | 'duplicate' | 'conflict' | null
 }
 
-/** Two of one challenge never share a transaction: the second is judged after the first. */
+/** Two callbacks of one challenge never share a transaction: the second is recorded after the first. */
 export function openRecording(
   database: Database,
   skewSec: number,
 ): (recording: CallbackRecording) => Promise<CallbackRecord> {
-  const judge = burnAndLock(skewSec)
   return batched<CallbackRecording, CallbackRecord>({
     rowsMax: ROWS_MAX,
     keyOf: ({ result }) => result.challengeId,
@@ -103,10 +120,10 @@ export function openRecording(
           ...row,
           challenge_id: asked[place]?.result.challengeId,
         }))
-        const judged = await tx.query<{ verdict: NonceVerdict }>(judge, [JSON.stringify(rows)])
-        const good = judged.flatMap(({ verdict }, place) => (verdict === 'burnt' ? [place] : []))
+        const checked = await tx.query<{ verdict: NonceVerdict }>(BURN_AND_LOCK, [JSON.stringify(rows), skewSec])
+        const good = checked.flatMap(({ verdict }, place) => (verdict === 'burnt' ? [place] : []))
         const outcomes = await record(tx, results, good)
-        return judged.map(({ verdict }, place) => ({ verdict, outcome: outcomes.get(place) ?? null }))
+        return checked.map(({ verdict }, place) => ({ verdict, outcome: outcomes.get(place) ?? null }))
       })
     },
   })
@@ -118,8 +135,8 @@ async function record(
   good: readonly number[],
 ): Promise<Map<number, CallbackRecord['outcome']>> {
   if (good.length === 0) return new Map()
-  const told = await tx.query<{ place: number; outcome: CallbackRecord['outcome'] }>(RECORD, [results, good])
-  return new Map(told.map(({ place, outcome }) => [place, outcome]))
+  const recorded = await tx.query<{ place: number; outcome: CallbackRecord['outcome'] }>(RECORD, [results, good])
+  return new Map(recorded.map(({ place, outcome }) => [place, outcome]))
 }
 
 const rowOf = (result: CallbackResult, place: number) => ({

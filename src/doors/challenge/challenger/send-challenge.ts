@@ -1,5 +1,5 @@
-// POST /challenges/{id}/send: the challenge, without its answer and its rule, goes to a Solver. The request is a row of the
-// outbox, so that it survives us and is tried again; what came of each attempt is listed with the challenge.
+// POST /challenges/{id}/send: sends the challenge, without its answer and rule, to a Solver. The request is queued in the
+// outbox, so that it survives a restart and is retried; its attempts are listed with the challenge.
 import { isObject } from '../../../core/is-object.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
@@ -12,7 +12,7 @@ import type { OutboundAnswer } from '../../../core/outbound/outbound.ts'
 import { newJobId } from '../../../core/random.ts'
 import type { ChallengeRow } from './challenge-store.ts'
 import { SEND_TOPIC, type Letter } from '../deliveries/delivery.ts'
-import { OWNER_REFUSALS, problem } from '../errors.ts'
+import { OWNER_REFUSALS, challengeError } from '../errors.ts'
 import { ownChallenge } from './read-challenges.ts'
 import type { ChallengeSettings } from '../settings.ts'
 
@@ -36,12 +36,13 @@ const Send = Type.Optional(
 )
 const Sending = Type.Object({ challenge_id: Type.String(), state: Type.String(), request_id: Type.String() })
 
+export type SendDeps = Pick<Deps, 'database' | 'identity' | 'config' | 'wakeOutbox'>
+
 export const sendChallengeRoute =
-  (deps: Deps, settings: ChallengeSettings): FastifyPluginAsyncTypebox =>
+  ({ database, identity, config, wakeOutbox }: SendDeps, settings: ChallengeSettings): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { database, identity, config, wakeOutbox } = deps
     const callbackHost = settings.PUBLIC_CALLBACK_HOST || config.PUBLIC_URL
-    const summary = 'Send a challenge to a Solver, signed. Tried again until it is accepted or given up.'
+    const summary = 'Send a challenge to a Solver, signed. Retried until it is accepted or all attempts have failed.'
     app.post(
       '/challenges/:id/send',
       {
@@ -58,7 +59,7 @@ export const sendChallengeRoute =
       async (request, reply) => {
         const row = await ownChallenge(database, request.params.id, accountOf(request).accountId)
         const target = targetOf(request.body?.solver_url, settings)
-        if (callbackHost === '') throw problem('CALLBACK_HOST_NOT_SET')
+        if (callbackHost === '') throw challengeError('CALLBACK_HOST_NOT_SET')
 
         const letter = {
           challenge_id: row.challenge_id,
@@ -79,16 +80,16 @@ export const sendChallengeRoute =
 
 function targetOf(given: string | undefined, settings: ChallengeSettings): { url: string; isTrusted: boolean } {
   if (given === undefined) {
-    if (settings.SOLVER_URL === '') throw problem('MISSING_SOLVER_URL')
-    return { url: settings.SOLVER_URL, isTrusted: true } // whoever runs this server chose it
+    if (settings.SOLVER_URL === '') throw challengeError('MISSING_SOLVER_URL')
+    return { url: settings.SOLVER_URL, isTrusted: true } // the deployment's owner chose it
   }
   const isShort = given.length <= SOLVER_URL_CHARS_MAX
   const isPlain = isShort && !/[?#]/.test(given) && isCallableUrl(given, settings.ALLOW_INSECURE_CALLBACKS)
-  if (!isPlain) throw problem('INVALID_SOLVER_URL')
+  if (!isPlain) throw challengeError('INVALID_SOLVER_URL')
   return { url: given, isTrusted: false }
 }
 
-/** What the Solver sees: neither the answer nor the rule. */
+/** The body of /solve: neither the answer nor the rule. */
 function solveRequest(row: ChallengeRow, callbackHost: string): object {
   const host = /^https?:\/\//.test(callbackHost) ? callbackHost : `https://${callbackHost}`
   return {
@@ -101,7 +102,7 @@ function solveRequest(row: ChallengeRow, callbackHost: string): object {
   }
 }
 
-/** What the Challenger learns when a send is over. */
+/** Records the outcome of a send with its challenge. */
 export const noteSent =
   ({ database }: Pick<Deps, 'database'>) =>
   async ({ challengeId }: Letter, answer: OutboundAnswer | null): Promise<void> => {
@@ -109,7 +110,7 @@ export const noteSent =
     else await database.query(MARK_ACCEPTED, [challengeId, jobIdFrom(answer.body)])
   }
 
-/** Whatever the other side says its job is called, if it can be stored. */
+/** The Solver's job id, if its answer has one that can be stored. */
 function jobIdFrom(body: Buffer): string | null {
   try {
     const answer: unknown = JSON.parse(body.toString())

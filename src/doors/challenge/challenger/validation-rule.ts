@@ -1,11 +1,11 @@
-// Whether an answer is right: by the challenge's own rule, on the Challenger's side only. A rule is read when the challenge
-// is created, so that a bad one is refused there and not when the answer comes.
+// Whether an answer is correct, by the challenge's validation rule (clauses 5.5 to 5.9). A rule is checked when the challenge
+// is created, so that an invalid one is refused there and not when the answer arrives.
 import { isObject } from '../../../core/is-object.ts'
 import type { Threads } from '../bounded/threads.ts'
-import type { Fields } from '../signing/verify.ts'
+import type { JsonObject } from '../signing/verify.ts'
 
 const PATTERN_CHARS_MAX = 1024
-const COMPILE_MS_MAX = 5000 // the worst of a kilobyte takes a fiftieth of it on an idle core
+const COMPILE_MS_MAX = 5000 // the most expensive pattern of 1 KB takes 2 % of this on an idle core
 const MATCH_MS_MAX = 2000
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$/
 const NUMBER_CHARS_MAX = 400
@@ -15,7 +15,7 @@ export type Rule =
   | { type: 'NumericTolerance'; tolerance: number }
   | { type: 'Regex'; pattern: string }
 
-/** A sentence: what is wrong with it. */
+/** A string says what is wrong with the rule. */
 export function parseRule(value: unknown): Rule | string {
   if (!isObject(value)) return 'validation_rule must be an object with a type.'
   const params = value['params'] ?? {}
@@ -32,22 +32,22 @@ export function parseRule(value: unknown): Rule | string {
   }
 }
 
-function exactMatch({ case_sensitive: caseSensitive = true }: Fields): Rule | string {
+function exactMatch({ case_sensitive: caseSensitive = true }: JsonObject): Rule | string {
   if (typeof caseSensitive !== 'boolean') return 'case_sensitive must be true or false.'
   return { type: 'ExactMatch', caseSensitive }
 }
 
-function numericTolerance({ tolerance }: Fields): Rule | string {
+function numericTolerance({ tolerance }: JsonObject): Rule | string {
   const isDistance = typeof tolerance === 'number' && Number.isFinite(tolerance) && tolerance >= 0
   return isDistance ? { type: 'NumericTolerance', tolerance } : 'tolerance must be a number from 0.'
 }
 
-function regex({ pattern }: Fields): Rule | string {
+function regex({ pattern }: JsonObject): Rule | string {
   const isShort = typeof pattern === 'string' && pattern !== '' && pattern.length <= PATTERN_CHARS_MAX
   return isShort ? { type: 'Regex', pattern } : `pattern must be a string of 1 to ${PATTERN_CHARS_MAX} characters.`
 }
 
-/** A rule that could never accept the challenge's own answer, or that cannot be applied, is refused. */
+/** Why the rule cannot be applied, or could never accept the challenge's own answer; null: it is valid. */
 export async function problemWithRule(rule: Rule, answer: string, threads: Threads): Promise<string | null> {
   if (rule.type === 'NumericTolerance' && numberOf(answer) === null) return 'answer must be a number for this rule.'
   if (rule.type !== 'Regex') return null
@@ -57,7 +57,7 @@ export async function problemWithRule(rule: Rule, answer: string, threads: Threa
   return isSlow ? 'pattern takes too long to compile.' : 'pattern is not a regular expression of RE2.'
 }
 
-/** A regular expression that takes too long has not matched. */
+/** A regular expression that exceeds its time limit does not match. */
 export async function isCorrect(rule: Rule, expected: string, given: string, threads: Threads): Promise<boolean> {
   switch (rule.type) {
     case 'ExactMatch':
@@ -73,7 +73,7 @@ export async function isCorrect(rule: Rule, expected: string, given: string, thr
   }
 }
 
-/** Neither NaN, nor infinity, nor hexadecimal, nor anything beside the number but spaces. */
+/** A decimal number with optional surrounding spaces: no NaN, no infinity, no hexadecimal. */
 function numberOf(text: string): number | null {
   if (text.length > NUMBER_CHARS_MAX) return null
   const trimmed = text.trim()

@@ -6,7 +6,7 @@ import { SECURED } from '../../../core/http/routes/docs.ts'
 import { requireRole } from '../../../core/http/auth/guard.ts'
 import type { Identity } from '../../../core/identity/identity.ts'
 import { CALLBACK_TOPIC, SEND_TOPIC } from './delivery.ts'
-import { OWNER_REFUSALS, problem } from '../errors.ts'
+import { OWNER_REFUSALS, challengeError } from '../errors.ts'
 
 const TOPICS = [CALLBACK_TOPIC, SEND_TOPIC]
 
@@ -113,7 +113,7 @@ export const deadLettersRoute =
       },
       async (request) => {
         const answer = await replay(request.params.id)
-        if (answer.replayed.length === 0) throw problem('DELIVERY_NOT_FOUND')
+        if (answer.replayed.length === 0) throw challengeError('DELIVERY_NOT_FOUND')
         return answer
       },
     )

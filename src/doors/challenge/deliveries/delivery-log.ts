@@ -1,4 +1,4 @@
-// The log of attempts to reach the other side is thrown away when it is old. Its rows are numbered in the order of their time.
+// Deletes old rows of the delivery log. Its ids ascend with time.
 import type { Database } from '../../../core/db/database.ts'
 import type { Loop } from '../../../core/loop.ts'
 
@@ -12,7 +12,7 @@ const EVERY_MS = 600_000
 const BATCH = 5000
 
 export const deliveryLogCleaning = (database: Database, keptDays: number, batch = BATCH): Loop => ({
-  name: 'throw away the old log of deliveries',
+  name: 'prune-challenge-deliveries',
   everyMs: EVERY_MS,
   async runOnce() {
     return (await database.query(CLEAN, [keptDays, batch])).length === batch

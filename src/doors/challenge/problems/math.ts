@@ -1,6 +1,6 @@
-// `math`: an expression becomes a number, exactly where that is possible. mathjs reads the grammar; its tree is walked here
-// over a fixed list of operators and functions, because what may be computed must be bounded before it is computed. Whole
-// numbers and fractions are exact; what has no exact value (sqrt(2), sin(1)) has 64 digits, of which 40 are given.
+// `math`: evaluates an expression, exactly where possible. mathjs parses it; its tree is evaluated here with a fixed list of
+// operators and functions, because the size of every value must be bounded before it is computed. Integers and fractions are
+// exact; irrational values (sqrt(2), sin(1)) are computed with 64 digits and given with 40.
 import { createRequire } from 'node:module'
 import { Decimal } from 'decimal.js'
 import { Fraction } from 'fraction.js'
@@ -8,7 +8,7 @@ import type * as mathjs from 'mathjs'
 import type { MathJsInstance, MathNode } from 'mathjs'
 import { UnsolvableProblem } from './solution.ts'
 
-/** The library in one file: its thousand modules take ten times as long to load. There, `create` has all of it already. */
+/** The single-file build: loading its thousand modules takes ten times as long. Its `create` needs no factories. */
 type Bundle = Omit<typeof mathjs, 'create'> & { create(config: { number: 'Fraction' }): Pick<MathJsInstance, 'parse'> }
 const bundle: Bundle = createRequire(import.meta.url)('mathjs/lib/browser/math.js')
 const { isConstantNode, isFraction, isFunctionNode, isOperatorNode, isParenthesisNode, isSymbolNode } = bundle
@@ -26,7 +26,7 @@ const GIVEN_DIGITS = 40
 type MathValue = Fraction | Decimal
 
 export interface MathFormat {
-  /** `auto`: a whole number, a decimal that ends, or a fraction. */
+  /** `auto`: an integer, a terminating decimal, or a fraction. */
   format: 'auto' | 'fraction' | 'decimal'
   digits: number
 }
@@ -36,7 +36,7 @@ export function solveMath(expression: string, format: MathFormat): string {
   return formatted(evaluate(parsed(expression), { nodes: 0 }), format)
 }
 
-/** 1.5e3 is a number to people and not to the parser of fractions. */
+/** The parser of fractions does not know exponents such as 1.5e3. */
 const plainNumbers = (expression: string): string =>
   expression.replace(/(?<![\w.])(\d+(?:\.\d+)?)[eE]([+-]?\d{1,5})(?![\w.])/g, '($1*10^($2))')
 
@@ -63,7 +63,7 @@ function evaluate(node: MathNode, count: { nodes: number }): MathValue {
 }
 
 function constant(value: unknown): MathValue {
-  if (isFraction(value)) return bounded(new Fraction(value.s * value.n, value.d)) // its own class, of the same shape
+  if (isFraction(value)) return bounded(new Fraction(value.s * value.n, value.d)) // another copy of the class, with the same members
   throw new UnsolvableProblem('INVALID_PROBLEM', 'The expression holds something that is not a number.')
 }
 
@@ -143,7 +143,7 @@ const BINARY: Readonly<Record<string, (a: MathValue, b: MathValue) => MathValue>
   pow: power,
 }
 
-/** Exact for a whole exponent, and for a root that is one. The size is known before it is computed. */
+/** Exact for integer exponents and for exact roots. The size of the result is checked before it is computed. */
 function power(a: MathValue, b: MathValue): MathValue {
   if (isExact(a) && isWhole(b)) {
     if (a.n === 0n && b.s < 0n) throw new UnsolvableProblem('DIVISION_BY_ZERO', 'Division by zero.')
@@ -239,7 +239,7 @@ function endsAsDecimal(denominator: bigint): boolean {
   return rest === 1n
 }
 
-/** To so many places, halves away from zero; null: as many as it has. */
+/** Rounded to `places`, halves away from zero; null: all its digits. */
 function decimalOf({ s, n, d }: Fraction, places: number | null): string {
   let count = places ?? 0
   if (places === null) while ((n * 10n ** BigInt(count)) % d !== 0n) count += 1

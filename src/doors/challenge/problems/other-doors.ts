@@ -1,6 +1,6 @@
 // Problems that another door of this server solves: a person at the desk (`captcha`), the judge's sandbox (`code`). The
-// work is a job of that door. Ours does not hold a slot while it waits, which may be for hours: it is given back, and woken
-// when the other one has ended. Which job it waits for is written down with that, so that whoever comes next knows.
+// work is a job of that door. The solve job holds no slot while it waits, which may take hours: it is released, and runs
+// again when the other job has ended. The release stores which job it waits for.
 import type { Database } from '../../../core/db/database.ts'
 import type { Waiting } from '../../../core/executor/kind.ts'
 import { isEnded } from '../../../core/ledger/ended.ts'
@@ -8,7 +8,7 @@ import type { Acquired } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import type { Offer, Capabilities } from '../../../core/capabilities.ts'
 import type { Constraints } from '../solver/constraints.ts'
-import type { Fields } from '../signing/verify.ts'
+import type { JsonObject } from '../signing/verify.ts'
 import { deadlinePassed, UnsolvableProblem, type CallbackOutcome } from './solution.ts'
 
 const FIND_WAIT = `
@@ -19,23 +19,23 @@ const REMEMBER = `
   update solve_requests set waits_for = r.waits_for
     from json_to_recordset($1) as r (job_id uuid, waits_for uuid) where solve_requests.job_id = r.job_id`
 
-/** What other doors may solve, if they are open. */
+/** Problem types that other doors solve, if they are open. */
 export const ELSEWHERE: readonly string[] = ['captcha', 'code']
 
-// Who waits long is looked at seldom: the other job's end wakes it anyway.
+// The longer a job has waited, the less often it is checked: the end of the other job wakes it anyway.
 const LOOK_AGAIN_MS = { min: 5000, max: 600_000 }
 
 export interface ElsewhereDeps {
   database: Database
   ledger: Ledger
   offers: Capabilities
-  /** For a problem with no limit of its own. */
+  /** Time limit of a problem that sets none. */
   waitMsMax: number
 }
 
 export interface OtherDoorProblem {
   type: string
-  problem: Fields
+  problem: JsonObject
   constraints: Constraints
 }
 
@@ -49,7 +49,7 @@ export async function solveElsewhere(deps: ElsewhereDeps, job: Acquired, asked: 
   if (wait.waitsFor === null) return begin(offer, job, asked, wait)
 
   const other = await deps.ledger.get(wait.waitsFor)
-  // Begun by a process that has the door, and looked at by one that has not: the other may come.
+  // Another process, which has that door open, began the job: leave it to that process.
   if (offer === null || !isEnded(other)) return waitFor(wait.waitsFor, wait)
   if (other === null) throw new Error(`The job ${wait.waitsFor}, which solves a ${asked.type} problem, is gone.`)
   const outcome = await offer.outcomeOf(other)
@@ -59,7 +59,7 @@ export async function solveElsewhere(deps: ElsewhereDeps, job: Acquired, asked: 
 }
 
 async function begin(offer: Offer | null, job: Acquired, { type, problem }: OtherDoorProblem, wait: Wait): Promise<Waiting> {
-  if (offer === null) throw new UnsolvableProblem('SOLVER_UNAVAILABLE', `This server has nobody who solves ${type} problems.`)
+  if (offer === null) throw new UnsolvableProblem('SOLVER_UNAVAILABLE', `This server does not solve ${type} problems: the door that does is not open.`)
   const { jobId, traceId } = job
   const begun = await offer.begin({ key: jobId, body: problem, traceId, wantedUntil: wait.until })
   if (!begun.ok) throw new UnsolvableProblem(begun.code, begun.message)
@@ -73,16 +73,16 @@ function waitFor(waitsFor: string, { waitedMs, leftMs }: Wait): Waiting {
 }
 
 interface Wait {
-  /** Null: nothing was begun yet, or whoever did so died before it could be written down. */
+  /** Null: no job was begun, or the process died before it stored which. */
   waitsFor: string | null
   waitedMs: number
   leftMs: number
   until: Date
-  /** What is said when there is no time left. */
+  /** The error when no time is left. */
   refusal: UnsolvableProblem
 }
 
-/** The time counts from the moment the challenge was accepted, by the database's clock. */
+/** Time counts from the acceptance of the challenge, by the database's clock. */
 async function waitOf(
   { database, ledger, waitMsMax }: ElsewhereDeps,
   jobId: string,

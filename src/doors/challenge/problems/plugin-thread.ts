@@ -1,4 +1,4 @@
-// The thread of the plug-ins: loads the modules, then runs their functions, many at a time, and answers each.
+// The thread of the plug-ins: loads the modules, then runs their functions concurrently and answers each request.
 import { isObject } from '../../../core/is-object.ts'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { SolverProblem, SolverContext } from '@reeve/sdk/solvers'
@@ -11,12 +11,12 @@ export interface PluginRequest {
   outputSpec: unknown
 }
 
-/** A number: the problem of this id is not wanted any more. */
+/** A number cancels the request with this id. */
 export type ToThread = PluginRequest | number
 
 export type FromThread =
   | { id: number; ok: true; answer: unknown }
-  /** No code: it may be tried again. */
+  /** A null code: the problem may be retried. */
   | { id: number; ok: false; code: string | null; message: string }
   | { loaded: string[] }
   | { broken: string }
@@ -68,7 +68,7 @@ async function solve({ id, type, problem, challengeId, outputSpec }: PluginReque
   }
 }
 
-/** By its shape: the plug-in may have another copy of the SDK. */
+/** Recognised by shape: the plug-in may load another copy of the SDK. */
 const codeOf = (error: unknown): string | null =>
   error instanceof Error && error.name === 'Unsolvable' && 'code' in error ? String(error.code) : null
 

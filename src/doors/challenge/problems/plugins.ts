@@ -1,6 +1,6 @@
-// Plug-ins: types of problems that functions of the deployment's owner solve (SOLVER_PLUGINS). They run in a thread of their
-// own, so that none of them can hold the server: one that does not stop when its time is up is ended with the thread, and
-// what else ran there is tried again in a new one.
+// Plug-ins: problem types that the deployment's own functions solve (SOLVER_PLUGINS). They run in one thread, so that none
+// can block the server. A function that does not stop at its time limit is terminated together with the thread; the other
+// problems that ran there are retried in a new one.
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Worker } from 'node:worker_threads'
@@ -29,7 +29,7 @@ export interface PluginLimits {
 
 export interface Plugins {
   types: readonly string[]
-  /** Throws an error after which it may be tried again. */
+  /** Throws errors after which a retry may help. */
   solve(asked: PluginProblem, limits: PluginLimits): Promise<CallbackOutcome>
   close(): Promise<void>
 }
@@ -40,31 +40,31 @@ export const noPlugins: Plugins = {
   close: async () => {},
 }
 
-/** A module that cannot be loaded keeps the server from starting. */
+/** Throws StartError when a module cannot be loaded. */
 export async function openPlugins(paths: readonly string[], taken: readonly string[]): Promise<Plugins> {
   if (paths.length === 0) return noPlugins
   const modules = paths.map((path) => pathToFileURL(resolve(path)).href)
-  let room = await startRoom(modules)
-  const again = room.types.find((type) => taken.includes(type))
+  let running = await startPluginThread(modules)
+  const again = running.types.find((type) => taken.includes(type))
   if (again !== undefined) {
-    await room.end()
+    await running.end()
     throw new StartError(`SOLVER_PLUGINS: ${again} problems are solved by Reeve itself.`)
   }
 
   return {
-    types: room.types,
+    types: running.types,
     async solve(asked, limits) {
-      if (room.isGone()) room = await startRoom(modules)
-      return room.solve(asked, limits)
+      if (running.isGone()) running = await startPluginThread(modules)
+      return running.solve(asked, limits)
     },
-    close: () => room.end(),
+    close: () => running.end(),
   }
 }
 
 type PluginAnswer = Extract<FromThread, { id: number }> | 'gone' | 'late'
 
 /** One thread, from its start to its end. */
-async function startRoom(modules: readonly string[]) {
+async function startPluginThread(modules: readonly string[]) {
   const thread = startThread(besideAs('plugin-thread', import.meta.url), { workerData: modules })
   const waiting = new Map<number, (answer: PluginAnswer) => void>()
   const post = (message: ToThread) => thread.postMessage(message, [])
@@ -116,9 +116,9 @@ async function startRoom(modules: readonly string[]) {
   }
 }
 
-/** The types that the modules solve. */
+/** The problem types that the modules solve. */
 function loaded(thread: Worker): Promise<string[]> {
-  thread.ref() // until it has spoken: nothing else may keep the process alive yet
+  thread.ref() // nothing else may keep the process alive while the modules load
   return new Promise<string[]>((resolve, reject) => {
     const fail = (why: string) => reject(new StartError(`SOLVER_PLUGINS: ${why}.`))
     thread.once('message', (message: FromThread) => {

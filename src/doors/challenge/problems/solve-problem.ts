@@ -1,10 +1,10 @@
-// One problem, one answer: by its type, within its constraints. Answers are strings.
+// Solves one problem by its type, within its constraints. Answers are strings.
 import { isObject } from '../../../core/is-object.ts'
 import type { Waiting } from '../../../core/executor/kind.ts'
 import type { Acquired } from '../../../core/ledger/job.ts'
 import { WALL_MS_MAX, type Bound, type Threads } from '../bounded/threads.ts'
 import type { Task } from '../bounded/task.ts'
-import type { Fields } from '../signing/verify.ts'
+import type { JsonObject } from '../signing/verify.ts'
 import type { Plugins } from './plugins.ts'
 import type { Constraints } from '../solver/constraints.ts'
 import type { SolvePayload } from '../solver/accept.ts'
@@ -21,7 +21,7 @@ const DECIMAL_DIGITS_MAX = 1000
 export interface SolveContext extends ElsewhereDeps {
   threads: Threads
   plugins: Plugins
-  /** For one problem of a plug-in. */
+  /** Time limit of one problem that a plug-in solves. */
   pluginMsMax: number
   signal: AbortSignal
 }
@@ -29,7 +29,7 @@ export interface SolveContext extends ElsewhereDeps {
 /** Solved here, or by another door: no plug-in may take their place. */
 export const BUILT_IN: readonly string[] = ['math', 'text', ...ELSEWHERE]
 
-/** An unexpected error is thrown, and the job tried again. */
+/** Throws unexpected errors: the job is retried. */
 export async function solveProblem(
   job: Acquired,
   payload: SolvePayload,
@@ -68,7 +68,7 @@ async function solveHere(task: Task, bound: Bound, { threads }: SolveContext): P
   return { status: 'failed', error_code: answer.code, error_message: answer.message }
 }
 
-/** The database's clock judges the deadline. */
+/** The deadline is checked against the database's clock. */
 async function timeLeftMs(constraints: Constraints, mostMs: number, { database }: SolveContext): Promise<number> {
   const asked = Math.min(constraints.timeout_ms ?? mostMs, mostMs)
   if (constraints.deadline_ts === undefined) return asked
@@ -78,7 +78,7 @@ async function timeLeftMs(constraints: Constraints, mostMs: number, { database }
   return Math.min(asked, left)
 }
 
-function taskOf(problem: Fields, outputSpec: unknown, further: readonly string[]): Task {
+function taskOf(problem: JsonObject, outputSpec: unknown, further: readonly string[]): Task {
   switch (problem['type']) {
     case 'math': {
       const { expression } = problem
@@ -92,7 +92,7 @@ function taskOf(problem: Fields, outputSpec: unknown, further: readonly string[]
   }
 }
 
-function formatOf({ format, digits }: Fields): MathFormat {
+function formatOf({ format, digits }: JsonObject): MathFormat {
   const isCount = typeof digits === 'number' && Number.isInteger(digits) && digits >= 1 && digits <= DECIMAL_DIGITS_MAX
   return {
     format: format === 'fraction' || format === 'decimal' ? format : 'auto',

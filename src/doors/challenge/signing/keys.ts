@@ -1,5 +1,5 @@
-// Which keys a side signs with and which it accepts. A key that is being rotated out or in is accepted until its date, so
-// that both sides can change at different moments and no request is refused.
+// Which keys a side signs with and which it accepts. A key that is being rotated in or out is accepted until its date, so
+// that both sides can switch at different moments without a refused request.
 import type { ChallengeSettings } from '../settings.ts'
 
 export interface HmacKey {
@@ -10,20 +10,20 @@ export interface HmacKey {
 }
 
 export interface KeyRing {
-  /** Null: none is set, and nothing can be signed. */
+  /** Null: no secret is set, so nothing can be signed. */
   signing: HmacKey | null
-  /** By id, also those whose time is over: the database's clock judges that. Several may share an id while it is rotated. */
+  /** Includes expired keys: the database's clock decides. Several keys may share an id during a rotation. */
   find(keyId: string): HmacKey[]
 }
 
-export interface Keys {
-  /** Of /solve. */
+export interface DoorKeys {
+  /** Keys of /solve. */
   solver: KeyRing
-  /** Of /callback. */
+  /** Keys of /callback. */
   challenger: KeyRing
 }
 
-export function openKeys(settings: ChallengeSettings): Keys {
+export function openKeys(settings: ChallengeSettings): DoorKeys {
   const { SHARED_SECRET_KEY: shared } = settings
   const chal = keyOf(settings.CHAL_HMAC_KEY_ID, shared || settings.CHAL_HMAC_SECRET)
   const solver = keyOf(settings.SOLVER_HMAC_KEY_ID, shared || settings.SOLVER_HMAC_SECRET)

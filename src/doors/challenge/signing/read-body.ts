@@ -1,10 +1,10 @@
 import { parseJson } from '../../../core/http/request/body.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
 
-// What a thread has read is copied to the main one: 50,000 of the one or 250,000 of the other take it 20 ms.
+// A thread's result is copied to the main thread: 50,000 containers or 250,000 values take about 20 ms there.
 const SHAPE_MAX = { containers: 50_000, values: 250_000 }
 
-/** What a body says, or why it cannot be read. */
+/** The parsed body, or why it cannot be parsed. */
 export type ParsedBody = { ok: true; value: unknown } | { ok: false; message: string }
 
 export function readBody(bytes: Uint8Array): ParsedBody {

@@ -1,30 +1,51 @@
-// Accepting a challenge to solve: nonce, request and job in one statement, shared by all that arrive at once.
+// What POST /solve changes, in one statement that all requests arriving together share: the nonce is burnt, the request is
+// stored, and the job exists. ACCEPT is the whole statement but for the insert into the ledger's own table, which
+// core/ledger/submit-guarded.ts adds: it makes a job of every row of `accepted`.
 import { batched } from '../../../core/db/batch.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { newJobId } from '../../../core/random.ts'
 import type { Constraints } from './constraints.ts'
-import { burnNonces, IS_BURNT, nonceRows, verdictOf, type Nonce, type NonceVerdict } from '../signing/nonces.ts'
+import { nonceRows, type Nonce, type NonceVerdict } from '../signing/nonces.ts'
 
-// Sorted, so that two servers that accept the same challenges never wait for each other in a circle. A challenge that is
-// asked for twice at once is inserted once.
-const guardTables = (skewSec: number): string => `
-  ${burnNonces('solver', skewSec, 'job_id uuid, challenge_id text, callback_url text')},
-  accepted as (
+// Inserts are sorted, so that two servers that accept the same challenges never deadlock. A challenge that arrives twice at
+// once is inserted once. `select true` instead of `exists`: the planner may turn the latter into a scan of all nonces.
+const acceptSql = (skewSec: number) => ({
+  tables: `
+  asked as materialized (
+    select r.*, abs(date_part('epoch', clock_timestamp()) - ts) <= ${skewSec}
+                  and coalesce(date_part('epoch', clock_timestamp()) * 1000 <= not_after_ms, true) as is_fresh
+      from json_to_recordset($1) as r (place integer, is_first boolean, nonce text, ts bigint, not_after_ms float8,
+           job_id uuid, challenge_id text, callback_url text)
+  ), burnt as (
+    insert into challenge_nonces (side, nonce)
+    select 'solver', nonce from asked where is_fresh and is_first order by nonce
+        on conflict do nothing
+    returning nonce as burnt_nonce
+  ), accepted as (
     insert into solve_requests (challenge_id, job_id, callback_url)
-    select challenge_id, job_id, callback_url from asked join burnt on ${IS_BURNT} order by challenge_id, place
+    select challenge_id, job_id, callback_url
+      from asked join burnt on burnt_nonce = asked.nonce and asked.is_first order by challenge_id, place
         on conflict (challenge_id) do nothing
     returning job_id
-  )`
-
-const ANSWER = `
-  select ${verdictOf('solver')}, accepted.job_id is not null as is_new
-    from asked left join burnt on ${IS_BURNT} left join accepted using (job_id) order by place`
+  )`,
+  answer: `
+  select case when burnt_nonce is not null then 'burnt'
+              when is_fresh then 'seen'
+              when (select true from challenge_nonces as known
+                     where known.side = 'solver' and known.nonce = asked.nonce) then 'seen'
+              else 'stale' end as verdict,
+         accepted.job_id is not null as is_new
+    from asked
+    left join burnt on burnt_nonce = asked.nonce and asked.is_first
+    left join accepted using (job_id)
+   order by place`,
+})
 
 const ROWS_MAX = 250 // the parts of the statement are joined by nested loops
 
 export const SOLVE_KIND = 'solve'
 
-/** What the job carries, and its callback needs. */
+/** The job's payload: what solving it and calling back need. */
 export interface SolvePayload {
   challenge_id: string
   problem: unknown
@@ -36,13 +57,13 @@ export interface SolvePayload {
 export interface SolveAcceptance {
   nonce: Nonce
   payload: SolvePayload
-  /** Of the request. */
+  /** Size of the request's body. */
   bytes: number
   traceId: string
 }
 
 export interface SolveReceipt {
-  /** Unless it was burnt for this request, nothing has changed. */
+  /** Anything but `burnt`: nothing has changed. */
   verdict: NonceVerdict
   isNew: boolean
 }
@@ -54,10 +75,7 @@ export interface SolveStore {
 export const solverJobId = (challengeId: string): string => `solver_job_${challengeId}`
 
 export function openSolveStore({ ledger }: { ledger: Ledger }, skewSec: number): SolveStore {
-  const submit = ledger.openGuarded<{ verdict: NonceVerdict; is_new: boolean }>({
-    tables: guardTables(skewSec),
-    answer: ANSWER,
-  })
+  const submit = ledger.openGuarded<{ verdict: NonceVerdict; is_new: boolean }>(acceptSql(skewSec))
   return {
     accept: batched<SolveAcceptance, SolveReceipt>({
       rowsMax: ROWS_MAX,

@@ -1,5 +1,4 @@
-/** What a Challenger may ask of the time: milliseconds for the solving itself, and a moment (Unix seconds) after which no
- * answer is wanted. */
+/** Time limits that a Challenger sets: milliseconds for solving, and a deadline in Unix seconds. */
 export interface Constraints {
   timeout_ms?: number
   deadline_ts?: number
@@ -7,7 +6,7 @@ export interface Constraints {
 
 const isPositive = (value: unknown): value is number => typeof value === 'number' && value > 0
 
-/** Null: not what it should be. What we do not know is the business of whoever wrote it. */
+/** Null: invalid. Unknown members are ignored. */
 export function constraintsOf(value: unknown): Constraints | null {
   if (value === undefined || value === null) return {}
   if (!isObject(value)) return null

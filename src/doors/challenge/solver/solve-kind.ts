@@ -1,5 +1,5 @@
-// The kind `solve`: the work behind POST /solve. Whatever comes of it, an answer, a problem that has none, or a job that
-// died, is told to the Challenger: the callback is queued in the transaction that ends the job.
+// The job kind `solve`: the work behind POST /solve. The Challenger is told how the job ended, with an answer, as unsolvable
+// or dead: the callback is queued in the transaction that ends the job.
 import { isObject } from '../../../core/is-object.ts'
 import { JobFailed, type Kind } from '../../../core/executor/kind.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
@@ -35,7 +35,7 @@ export function solveKind(context: Omit<SolveContext, 'signal'>): Kind {
     prepare: async () => context.threads.warm(),
     async run(job, { signal }) {
       const payload = payloadOf(job.payload)
-      if (payload === null) throw new JobFailed('The payload names no challenge or no callback.', { final: true })
+      if (payload === null) throw new JobFailed('The payload lacks challenge_id or callback_url.', { final: true })
       const solution = await solveProblem(job, payload, { ...context, signal })
       if ('waitsFor' in solution) return solution
       return { result: solution, effects: effectsOf(job.jobId, payload, solution) }
@@ -65,7 +65,7 @@ function effectsOf(jobId: string, payload: SolvePayload, solution: CallbackOutco
   ]
 }
 
-/** Null: not written by POST /solve, but by somebody who may submit any job. */
+/** Null: an admin submitted this job with some other payload. */
 function payloadOf(payload: unknown): SolvePayload | null {
   if (!isObject(payload)) return null
   const { challenge_id: id, callback_url: url } = payload

@@ -1,10 +1,10 @@
-// POST /solve: a Challenger asks us to solve something. Accepted means on disk; the answer comes by callback.
+// POST /solve: accepts a challenge to solve (section 3). Accepted means on disk; the answer is sent by callback.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { isCallableUrl } from '../../../core/outbound/callback-url.ts'
 import { constraintsOf } from './constraints.ts'
-import { problem, REFUSALS } from '../errors.ts'
+import { challengeError, REFUSALS } from '../errors.ts'
 import { readSignedBodies, nonceRefusal, type RequestVerifier, type VerifiedRequest } from '../signing/verify.ts'
 import { solverJobId, type SolvePayload, type SolveStore } from './accept.ts'
 
@@ -13,13 +13,13 @@ const CHALLENGE_ID_CHARS_MAX = 255
 const Accepted = Type.Object({ message: Type.String(), solver_job_id: Type.String() })
 
 export interface SolveDeps {
-  signed: RequestVerifier
+  verifier: RequestVerifier
   store: SolveStore
   allowInsecure: boolean
 }
 
 export const solveRoute =
-  ({ signed, store, allowInsecure }: SolveDeps): FastifyPluginAsyncTypebox =>
+  ({ verifier, store, allowInsecure }: SolveDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     readSignedBodies(app)
     const summary = 'Accept a challenge to solve. RequestVerifier: Authorization: RCS-HMAC-SHA256 …'
@@ -27,9 +27,9 @@ export const solveRoute =
       '/solve',
       { schema: { tags: ['challenge'], summary, response: { 202: Accepted, ...REFUSALS } } },
       async (request, reply) => {
-        const verified = await signed.verify(request)
+        const verified = await verifier.verify(request)
         const payload = payloadOf(verified, allowInsecure)
-        if (payload instanceof HttpError) return signed.refuse(verified, payload)
+        if (payload instanceof HttpError) return verifier.refuse(verified, payload)
 
         const { bodyBytes: bytes } = verified
         const { verdict, isNew } = await store.accept({ nonce: verified, payload, bytes, traceId: request.traceId })
@@ -40,15 +40,15 @@ export const solveRoute =
     )
   }
 
-/** In the contract's order: JSON, version, challenge id, callback URL. */
+/** The checks of clause 3.2, in its order. */
 function payloadOf({ fields }: VerifiedRequest, allowInsecure: boolean): SolvePayload | HttpError {
   if (fields instanceof HttpError) return fields
   const { challenge_id: id, callback_url: url } = fields
-  if (id === undefined || id === null || id === '') return problem('MISSING_CHALLENGE_ID')
-  if (typeof id !== 'string' || id.length > CHALLENGE_ID_CHARS_MAX) return problem('INVALID_CHALLENGE_ID')
-  if (!isCallableUrl(url, allowInsecure)) return problem('INVALID_CALLBACK_URL')
+  if (id === undefined || id === null || id === '') return challengeError('MISSING_CHALLENGE_ID')
+  if (typeof id !== 'string' || id.length > CHALLENGE_ID_CHARS_MAX) return challengeError('INVALID_CHALLENGE_ID')
+  if (!isCallableUrl(url, allowInsecure)) return challengeError('INVALID_CALLBACK_URL')
   const constraints = constraintsOf(fields['constraints'])
-  if (constraints === null) return problem('INVALID_CONSTRAINTS')
-  const { problem: asked = null, output_spec: outputSpec = null } = fields
-  return { challenge_id: id, problem: asked, output_spec: outputSpec, constraints, callback_url: url }
+  if (constraints === null) return challengeError('INVALID_CONSTRAINTS')
+  const { problem = null, output_spec: outputSpec = null } = fields
+  return { challenge_id: id, problem, output_spec: outputSpec, constraints, callback_url: url }
 }

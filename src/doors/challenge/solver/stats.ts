@@ -1,4 +1,4 @@
-// GET /stats: how much work waits, and how callbacks fare. Counted at most once a second, whoever asks.
+// GET /stats: counts of waiting work and callbacks, computed at most once a second.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Clock } from '../../../core/clock.ts'
@@ -7,7 +7,7 @@ import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { CALLBACK_TOPIC } from '../deliveries/delivery.ts'
 import { SOLVE_KIND } from './accept.ts'
 
-// Only live and dead rows: both have an index of their own.
+// Only pending and dead rows: each has a partial index.
 const COUNT_CALLBACKS = `
   select status, count(*)::integer as count from outbox_events
    where topic = $1 and status in ('pending', 'dead') group by status`
@@ -41,7 +41,7 @@ export const statsRoute =
     let counted: ReturnType<typeof count> | null = null
     let countedAt = 0
 
-    const summary = 'Work that waits and callbacks that are under way.'
+    const summary = 'Counts of waiting problems and callbacks.'
     app.get('/stats', { schema: { tags: ['challenge'], summary, response: { 200: Stats } } }, async () => {
       if (counted === null || clock.now() - countedAt > KEPT_MS) {
         countedAt = clock.now()
