@@ -54,7 +54,7 @@ async function hotStatements(t: TestContext) {
   const [ann = 0, bob = 0, cid = 0] = userIds
   const token = 'a'.repeat(64)
 
-  await presence.showNode()
+  await presence.announceNode()
   for (const userId of [ann, bob])
     await presence.arrive({ userId, resumeToken: userId === ann ? token : 'b'.repeat(64) })
   await openResumeTokens(pool, 3600)({ userId: ann, token })

@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto'
 import { describe, test, type TestContext } from 'node:test'
 import { Client } from 'pg'
 import type { Database } from '../../src/core/db/database.ts'
-import { openResultRecorder, TRIES_MAX, type Recorded } from '../../src/doors/arena/matches/record-result.ts'
+import { openResultRecorder, TRIES_MAX, type RecordedMatch } from '../../src/doors/arena/matches/record-result.ts'
 import { ratingAfter } from '../../src/doors/arena/matches/rating.ts'
 import { faulty, seeded, type Fault } from '../arena/faults.ts'
 import { heldMatch, openNode, setup, WON } from '../arena/setup.ts'
@@ -36,7 +36,7 @@ async function assertRecordedOnce(database: Database, userIds: readonly number[]
   ])
 }
 
-const ENDED = (userId: number): Recorded => ({
+const ENDED = (userId: number): RecordedMatch => ({
   ok: true,
   ended: { reason: 'completed', result: { winnerUserId: userId, ticks: 50 } },
 })

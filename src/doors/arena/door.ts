@@ -4,12 +4,12 @@
 //              /api/matches, /api/matches/live, /api/matches/{id}, /ops/status.
 //              (/api/auth/*, /api/health and /metrics belong to all doors.)
 // WebSocket:   GET /ws.
-// Kind:        match. Its hands are the node that runs it (node.ts), in every process that serves HTTP.
-// Loops:       cleaning, in every process that works; a node has its own.
+// Kind:        match. Its executor is the node that runs it (node.ts), in every process that serves HTTP.
+// Loops:       a node's own, in every process that serves; pruning, in every process that works.
 import { batched } from '../../core/db/batch.ts'
 import type { Deps, Door } from '../../core/door.ts'
 import type { Live } from '../../core/http/routes/metrics.ts'
-import { cleaningLoop } from './cleaning.ts'
+import { pruneLoop } from './prune.ts'
 import { envelope } from './errors.ts'
 import { matchKind } from './matches/match-kind.ts'
 import { openNode, type ArenaNode } from './node.ts'
@@ -26,14 +26,14 @@ export const arenaDoor: Door<typeof ARENA_SETTINGS> = {
   about: 'Two players in a live session over WebSocket; the result is a match, and both ratings move once.',
   settings: ARENA_SETTINGS,
   paths: ['/api/', '/ops/', '/ws'],
-  errorBody: (problem) => envelope.errorBody(problem),
+  errorBody: (report) => envelope.errorBody(report),
   migrations: new URL('migrations/', import.meta.url),
 
   open(deps, settings) {
     const node = openNode(deps, settings)
     return {
       kinds: [matchKind],
-      loops: { serving: node.loops, working: [cleaningLoop(deps.database)] },
+      loops: { serving: node.loops, working: [pruneLoop(deps.database)] },
       stopServing: () => node.stop(),
       routes: (app) => arenaRoutes(app, { deps, settings, node }),
     }
@@ -49,9 +49,10 @@ interface Arena {
 }
 
 async function arenaRoutes(app: App, { deps, settings, node }: Arena): Promise<void> {
-  const { identity, database } = deps
-  const { pool, store, seats, sessions } = node
-  // Strangers may ask as often as they like: all who ask at once share a query.
+  const { config, identity, database, clock } = deps
+  const { hot: pool } = database
+  const { log, metrics, wheel, players, sessions, remotes, presence, store, seats, watching, rotateToken } = node
+  // Anyone may ask, as often as they like: concurrent callers share one query.
   const queueLength = batched<object, { queue: number }>({
     lanes: 1,
     run: async (asked) => {
@@ -62,10 +63,11 @@ async function arenaRoutes(app: App, { deps, settings, node }: Arena): Promise<v
   const count = async (): Promise<Live> => ({ ...(await queueLength({})), sessions: sessions.size })
   app.liveCounts.provide(count)
 
-  await app.register(gatewayRoute({ ...deps, ...node }))
-  await app.register(queueRoutes({ ...deps, ...node, settings }))
+  const conversation = { sessions, remotes, players, presence, store, watching, rotateToken, clock, log }
+  await app.register(gatewayRoute({ ...conversation, config, identity, wheel, metrics }))
+  await app.register(queueRoutes({ database, identity, settings, seats, matchmaker: node.matchmaker }))
   await app.register(profileRoutes({ pool, identity }))
   await app.register(leaderboardRoute({ pool }))
   await app.register(matchesRoutes({ pool: database, identity, store }))
-  await app.register(opsStatusRoute({ opsToken: deps.config.OPS_TOKEN, count }))
+  await app.register(opsStatusRoute({ opsToken: config.OPS_TOKEN, count }))
 }

@@ -1,4 +1,4 @@
-// The contract's codes, in Korean and in English. What HTTP says and what a WebSocket says come from one table.
+// The error codes of the arena with their messages in Korean and English, for HTTP and for WebSockets.
 import { systemClock } from '../../core/clock.ts'
 import { ENVELOPE_WORDS, Failure, openEnvelope, type Wording } from '../../core/http/errors/envelope.ts'
 import { HttpError } from '../../core/http/errors/http-error.ts'
@@ -34,14 +34,14 @@ const STATUS = {
 
 export const envelope = openEnvelope(systemClock, ARENA_WORDS)
 
-export const problem = (code: keyof typeof STATUS): HttpError => new HttpError(STATUS[code], code, '')
+export const arenaError = (code: keyof typeof STATUS): HttpError => new HttpError(STATUS[code], code, '')
 
-/** For the documentation of a route. */
+/** Response schemas for the OpenAPI description of a route. */
 export const refusals = { 400: Failure, 401: Failure } as const
 
-export type Language = 'ko' | 'en'
+export type MessageLanguage = 'ko' | 'en'
 
-/** What can be wrong with a message on a WebSocket. */
+/** Errors that answer a message on a WebSocket. */
 export const SOCKET_ERRORS = {
   bad_request: ENVELOPE_WORDS.bad_request,
   invalid_json: {

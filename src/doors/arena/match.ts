@@ -9,7 +9,7 @@ export interface Rating {
   rating: number
   rd: number
   volatility: number
-  /** How many rated games led to it. */
+  /** Number of rated games so far. */
   games: number
 }
 
@@ -21,7 +21,7 @@ export interface Participant extends Rating {
 export interface Match {
   matchId: string
   mode: Mode
-  /** Two. Their ratings are those with which they came. */
+  /** With the ratings that they had when they were paired. */
   participants: readonly [Participant, Participant]
   ticks: number
   tickIntervalMs: number

@@ -9,7 +9,7 @@ export function openArenaMetrics(registry: Metrics, counts: { sessions(): number
   const registers = [registry]
   const sessions = new Gauge({
     name: 'arena_sessions',
-    help: 'Matches that run on this server.',
+    help: 'Matches running on this server.',
     collect() {
       this.set(counts.sessions())
     },
@@ -19,11 +19,15 @@ export function openArenaMetrics(registry: Metrics, counts: { sessions(): number
   return {
     matches: new Counter({
       name: 'arena_matches_total',
-      help: 'Matches that ended here, by how.',
+      help: 'Matches that ended on this server, by reason.',
       labelNames: ['result'],
       registers,
     }),
-    resumed: new Counter({ name: 'arena_resumed_total', help: 'Matches taken over and gone on with.', registers }),
+    resumed: new Counter({
+      name: 'arena_resumed_total',
+      help: 'Matches taken over from another server and continued.',
+      registers,
+    }),
     paired: new Counter({ name: 'arena_paired_total', help: 'Matches paired by this server.', registers }),
     closed: new Counter({
       name: 'arena_sockets_closed_total',
@@ -33,7 +37,7 @@ export function openArenaMetrics(registry: Metrics, counts: { sessions(): number
     }),
     lateness: new Histogram({
       name: 'arena_tick_lateness_ms',
-      help: 'How late the slots of the timing wheel were done.',
+      help: 'Delay with which slots of the timing wheel ran.',
       buckets: LATENESS_MS,
       registers,
     }),

@@ -1,24 +1,25 @@
-// A node of the arena: a process that has players connected. It holds sockets, runs matches, and shares the queue with all
-// other nodes.
+// A node of the arena: a process with connected players. It holds sockets, runs matches and shares the queue with all other
+// nodes.
 //
 //   POST /api/queue/join ─► seat ─► pairing ─► match (job, live row) ─► session on the node where the players are
 //                                                    ▲                      │ ticks, inputs, snapshots
 //                     another node takes over ───────┘                      ▼
 //                                                            result + both ratings + seats, in one transaction
 //
-// What must not be lost is in PostgreSQL; what is in memory here can be had again from there by any other node.
+// What must not be lost is in PostgreSQL; any other node can rebuild what this one holds in memory.
 import { isoNow } from '../../core/clock.ts'
 import type { Deps } from '../../core/door.ts'
+import type { Ledger } from '../../core/ledger/ledger.ts'
 import { ownerName } from '../../core/log.ts'
 import type { Loop } from '../../core/loop.ts'
 import { newSecret } from '../../core/random.ts'
-import { openExchange } from './cluster/exchange.ts'
-import { Mail } from './cluster/mail.ts'
-import { Remotes } from './cluster/remotes.ts'
+import { NodeMessages } from './cluster/node-messages.ts'
+import { openReceiver } from './cluster/receive.ts'
+import { RemoteSessions } from './cluster/remote-sessions.ts'
 import type { Session } from './engine/session.ts'
 import { Sessions } from './engine/sessions.ts'
 import { Wheel } from './engine/wheel.ts'
-import { openKeeper } from './matches/keeper.ts'
+import { openMatchKeeper, type MatchKeeper } from './matches/match-keeper.ts'
 import { openMatchStore } from './matches/match-store.ts'
 import { openResultRecorder } from './matches/record-result.ts'
 import { Runner } from './matches/runner.ts'
@@ -32,62 +33,90 @@ import type { ArenaSettings } from './settings.ts'
 import { Players } from './sockets/players.ts'
 import { Watching } from './sockets/watching.ts'
 
-const SHOW_EVERY_MS = 3000
+const ANNOUNCE_EVERY_MS = 3000
 
-/** What a node stands on: no HTTP, and nobody's account. */
+/** What a node needs of the core: no HTTP and no accounts. */
 export type NodeDeps = Pick<Deps, 'bus' | 'clock' | 'config' | 'database' | 'ledger' | 'log' | 'metrics' | 'wakeOutbox'>
 
 export type ArenaNode = ReturnType<typeof openNode>
 
+type NodeParts = ReturnType<typeof openNodeParts>
+
 export function openNode(deps: NodeDeps, settings: ArenaSettings) {
-  const stage = openStage(deps, settings)
-  const { ledger, log, mail, presence, runner, sessions, wheel } = stage
-  const keeper = openKeeper(stage)
+  const { database, ledger, wakeOutbox } = deps
+  const parts = openNodeParts(deps, settings)
+  const { node, pool, log, leaseMs, messages, send, wheel, players, sessions, presence, store, seats } = parts
+  const { remotes, runner, metrics, watching, rotateToken } = parts
+
+  const keeper = openMatchKeeper({ ledger, pool, store, sessions, runner, send, log, node, leaseMs })
   const takeover = takeoverLoop({ ledger, runner })
-  const postToAll = (line: string) => mail.postToAll(line)
-  const matchmaker = openMatchmaker({ ...deps, ...stage, settings, postToAll })
-  stage.hear(
-    openExchange({
-      ...stage,
+  const matchmaker = openMatchmaker({
+    database,
+    ledger,
+    wakeOutbox,
+    settings,
+    seats,
+    runner,
+    metrics,
+    node,
+    wheel,
+    send,
+    sendToAll: (message) => messages.sendToAll(message),
+  })
+  messages.onMessage(
+    openReceiver({
+      players,
+      sessions,
+      remotes,
+      send,
       onStart: (matchId) => void runner.take([matchId]).catch((error: unknown) => log.error({ err: error })),
-      onLook: () => takeover.wake.ring(),
+      onReleased: () => takeover.wake.ring(),
     }),
   )
-  const showing: Loop = {
-    name: 'show this node',
-    everyMs: SHOW_EVERY_MS,
-    runOnce: () => presence.showNode().then(() => false),
-  }
-  const loops = [showing, matchmaker.pairing, matchmaker.expiring, keeper.loop, takeover, stage.remotes.loop]
-
-  const giveBack = async (session: Session): Promise<void> => {
-    if (session.state === 'closing') await runner.finish(session)
-    if (session.isOver) return
-    sessions.forget(session)
-    await ledger
-      .release(session.held)
-      .catch((error: unknown) => log.error({ err: error }, 'could not give a match back'))
+  const announce: Loop = {
+    name: 'announce-arena-node',
+    everyMs: ANNOUNCE_EVERY_MS,
+    runOnce: () => presence.announceNode().then(() => false),
   }
 
   return {
-    ...stage,
+    log,
+    metrics,
+    wheel,
+    players,
+    sessions,
+    remotes,
+    presence,
+    store,
+    seats,
+    watching,
+    rotateToken,
     matchmaker,
-    /** For processes that serve. */
-    loops,
-    /** After the loops have stopped: gives back what it runs, with a last snapshot, so that another node can go on with it at once. */
-    async stop(): Promise<void> {
-      wheel.stop()
-      await keeper.saveAll()
-      await Promise.all([...sessions.all()].map(giveBack))
-      await presence.hideNode().catch((error: unknown) => log.error({ err: error }, 'could not sign off'))
-      mail.postToAll('look')
-      mail.close()
-    },
+    /** Run in processes that serve. */
+    loops: [announce, matchmaker.pairing, matchmaker.expiring, keeper.loop, takeover, remotes.loop],
+    stop: () => stopNode(parts, ledger, keeper),
   }
 }
 
-/** All that is on a node, before anything on it moves. */
-function openStage(deps: NodeDeps, settings: ArenaSettings) {
+/** After the loops have stopped: writes a last snapshot and releases every match, so that other nodes continue at once. */
+async function stopNode(parts: NodeParts, ledger: Ledger, keeper: MatchKeeper): Promise<void> {
+  const { wheel, sessions, runner, presence, messages, log } = parts
+  const release = async (session: Session): Promise<void> => {
+    if (session.state === 'closing') await runner.finish(session)
+    if (session.isOver) return
+    sessions.forget(session)
+    await ledger.release(session.held).catch((error: unknown) => log.error({ err: error }, 'could not release a match'))
+  }
+  wheel.stop()
+  await keeper.saveAll()
+  await Promise.all([...sessions.all()].map(release))
+  await presence.removeNode().catch((error: unknown) => log.error({ err: error }, 'could not remove the arena node'))
+  messages.sendToAll({ type: 'released' })
+  messages.close()
+}
+
+/** The parts of a node, none of them started. */
+function openNodeParts(deps: NodeDeps, settings: ArenaSettings) {
   const { ledger, bus, config, clock } = deps
   const { hot: pool } = deps.database
   const node = newSecret().slice(0, 16)
@@ -95,41 +124,61 @@ function openStage(deps: NodeDeps, settings: ArenaSettings) {
   const leaseMs = settings.SESSION_LEASE_SECONDS * 1000
   const metrics = openArenaMetrics(deps.metrics, { sessions: () => sessions.size })
   const wheel = new Wheel({ onSlot: (lateMs) => metrics.lateness.observe(lateMs) })
-  let hear: (line: string) => void = () => {}
-  const mail = new Mail(bus, wheel, node, (line) => hear(line))
-  const post = (to: string, line: string) => mail.post(to, line)
+  const messages = new NodeMessages(bus, wheel, node)
+  const send: NodeMessages['send'] = (to, message) => messages.send(to, message)
   const onLastTick = (session: Session) => void runner.finish(session)
 
   const players = new Players()
-  const sessions = new Sessions({ wheel, stamp: stamper(() => isoNow(clock)), post, onLastTick })
+  const sessions = new Sessions({ wheel, stamp: stamper(() => isoNow(clock)), send, onLastTick })
   const presence = openPresence({ pool, node, tokenTtlSec: config.AUTH_TOKEN_TTL_SECONDS })
   const store = openMatchStore(pool)
-  const shared = { ledger, pool, store, sessions, players, presence, post, metrics, log, node, leaseMs, wheel, mail }
-
-  const remotes = new Remotes(shared)
-  const onRetry = (matchId: string, why: unknown) => log.warn({ err: why, job_id: matchId }, 'result is recorded again')
+  const remotes = new RemoteSessions({ node, pool, store, presence, players, sessions, send })
+  const onRetry = (matchId: string, why: unknown) =>
+    log.warn({ err: why, job_id: matchId }, 'recording a result is retried')
   const runner: Runner = new Runner({
-    ...shared,
+    ledger,
+    store,
     record: openResultRecorder({ ledger, pool, leaseMs, onRetry }),
+    sessions,
+    players,
+    presence,
+    send,
+    metrics,
+    log,
+    node,
     owner: `${ownerName(config)}/${node}`,
+    leaseMs,
     resumeMs: settings.SESSION_RESUME_SECONDS * 1000,
     onLost: (session) =>
-      void remotes.moved(session).catch((error: unknown) => log.error({ err: error }, 'players not found again')),
+      void remotes
+        .moved(session)
+        .catch((error: unknown) => log.error({ err: error }, 'could not follow a session to its new node')),
   })
+  const seats = openSeats(pool)
+  const watching = new Watching({ sessions, remotes, watchersMax: settings.SESSION_WATCHERS_MAX })
+  const rotateToken = openResumeTokens(pool, config.AUTH_TOKEN_TTL_SECONDS)
   return {
-    ...shared,
+    node,
+    pool,
+    log,
+    leaseMs,
+    metrics,
+    wheel,
+    messages,
+    send,
+    players,
+    sessions,
+    presence,
+    store,
     remotes,
     runner,
-    seats: openSeats(pool),
-    watching: new Watching({ sessions, remotes, watchersMax: settings.SESSION_WATCHERS_MAX }),
-    rotateToken: openResumeTokens(pool, config.AUTH_TOKEN_TTL_SECONDS),
-    hear: (onLine: (line: string) => void) => {
-      hear = onLine
-    },
+    seats,
+    watching,
+    rotateToken,
   }
 }
 
-/** The time of day costs more to write than to tell: once per turn of the wheel. */
+/** Formats the time once per turn of the wheel: formatting costs more than reading the clock. */
 function stamper(iso: () => string): (now: number) => string {
   let at = -1
   let text = ''

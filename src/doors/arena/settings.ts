@@ -1,4 +1,3 @@
-// The first two names are the contract's; the others are for what it leaves open.
 import { integer, type Settings, type Values } from '../../core/settings.ts'
 
 export const ARENA_SETTINGS = {
@@ -6,27 +5,27 @@ export const ARENA_SETTINGS = {
     min: 1,
     max: 3600,
     or: 10,
-    about: 'How long a player waits for an opponent unless the request says otherwise.',
+    about: 'Default time that a player waits for an opponent.',
   }),
   SESSION_TICK_INTERVAL_MS: integer({ min: 5, max: 10_000, or: 100, about: 'Milliseconds between two ticks.' }),
-  SESSION_TICKS: integer({ min: 1, max: 6000, or: 50, about: 'Ticks of a match.' }),
+  SESSION_TICKS: integer({ min: 1, max: 6000, or: 50, about: 'Number of ticks in a match.' }),
   SESSION_LEASE_SECONDS: integer({
     min: 1,
     max: 60,
     or: 6,
-    about: 'How long after a server died its matches are taken over.',
+    about: 'Lease of a running match: when a server dies, another takes its matches over after this time.',
   }),
   SESSION_RESUME_SECONDS: integer({
     min: 0,
     max: 3600,
     or: 30,
-    about: 'A match whose last snapshot is older than this is void when it is taken over.',
+    about: 'A match that is taken over ends as void if its last snapshot is older than this.',
   }),
   SESSION_WATCHERS_MAX: integer({
     min: 0,
     max: 1000,
     or: 20,
-    about: 'Connections of one server that may watch one match.',
+    about: 'Spectators of one match per server.',
   }),
 } satisfies Settings
 

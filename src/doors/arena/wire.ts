@@ -1,12 +1,12 @@
-// What goes over the WebSocket: `{ t, seq, event, p }`. An answer carries the `seq` of what it answers, all else 0.
+// Messages to the client: `{ t, seq, event, p }`. A reply carries the `seq` of the message it answers, everything else 0.
 import type { Side } from '@reeve/sdk/arena-replay'
 import type { Game } from './engine/game.ts'
-import { SOCKET_ERRORS, type Language, type SocketError } from './errors.ts'
+import { SOCKET_ERRORS, type MessageLanguage, type SocketError } from './errors.ts'
 import type { Match } from './match.ts'
 
 export const eventText = (event: string, p: object, seq = 0): string => JSON.stringify({ t: 'event', seq, event, p })
 
-export function errorText(code: SocketError, language: Language, seq = 0): string {
+export function errorText(code: SocketError, language: MessageLanguage, seq = 0): string {
   const wording: { code?: string; ko: string; en: string } = SOCKET_ERRORS[code]
   return JSON.stringify({
     t: 'error',
@@ -40,18 +40,18 @@ export const startedText = (match: Match, game: Game): string =>
     state: { players: playersOf(match, game), tick: game.tick },
   })
 
-export interface Ended {
+export interface MatchEnd {
   reason: 'completed' | 'void'
   /** Null for a void match. */
   result: { winnerUserId: number | null; ticks: number } | null
 }
 
-export const endedText = (sessionId: string, { reason, result }: Ended): string =>
+export const endedText = (sessionId: string, { reason, result }: MatchEnd): string =>
   eventText('session.ended', { sessionId, reason, result })
 
 /**
- * Writes the states of one session. This is done for every session at every tick: what does not change is put together
- * once, and the rest are numbers, so that no character needs escaping or more than a byte.
+ * Encodes the states of one session. It runs for every session at every tick, so the constant parts are built once; the
+ * rest are numbers, which need no escaping and one byte per character.
  */
 export function stateWriter(match: Match): (game: Game, issuedAt: string) => string {
   const [a, b] = match.participants

@@ -1,57 +1,52 @@
 import { Audience, type Client } from '../engine/audience.ts'
-import type { PlayerInput, Seen } from '../engine/session.ts'
+import type { PlayerInput, VisibleSession } from '../engine/session.ts'
 import type { SocketError } from '../errors.ts'
+import type { SendToNode } from './messages.ts'
 
-/** A session that another node runs, of which somebody here is a player or watches. */
-export class RemoteSession implements Seen {
+/** A session that another node runs and that a player or spectator on this node follows. */
+export class RemoteSession implements VisibleSession {
   readonly sessionId: string
   readonly audience = new Audience()
   readonly tick = null
-  /** Who of its players is connected here. */
+  /** Its players that are connected here. */
   readonly userIds = new Set<number>()
-  /** Who runs it. */
+  /** The node that runs it. */
   node: string
-  heardMs: number
-  toldMs: number
-  readonly #post: (node: string, line: string) => void
-  readonly #here: string
+  lastHeardMs: number
+  lastAttachedMs: number
+  readonly #send: SendToNode
+  readonly #ownNode: string
 
-  constructor(
-    sessionId: string,
-    nodes: { here: string; there: string },
-    post: (node: string, line: string) => void,
-    nowMs: number,
-  ) {
+  constructor(sessionId: string, nodes: { own: string; remote: string }, send: SendToNode, nowMs: number) {
     this.sessionId = sessionId
-    this.node = nodes.there
-    this.#here = nodes.here
-    this.#post = post
-    this.heardMs = nowMs
-    this.toldMs = nowMs
+    this.node = nodes.remote
+    this.#ownNode = nodes.own
+    this.#send = send
+    this.lastHeardMs = nowMs
+    this.lastAttachedMs = nowMs
   }
 
   isParticipant(userId: number): boolean {
     return this.userIds.has(userId)
   }
 
-  /** It is judged where the session runs; a refusal comes back. */
-  input({ id, userId }: Client, seq: number, { sequence, targetTick, delta }: PlayerInput): SocketError | null {
+  /** The node that runs the session checks the input; a refusal comes back as a message. */
+  input({ id: clientId, userId }: Client, seq: number, input: PlayerInput): SocketError | null {
     if (!this.isParticipant(userId)) return 'not_participant'
-    this.#post(
-      this.node,
-      `input ${this.sessionId} ${this.#here} ${id} ${userId} ${seq} ${sequence} ${targetTick} ${delta}`,
-    )
+    const { sessionId } = this
+    this.#send(this.node, { type: 'input', sessionId, node: this.#ownNode, clientId, userId, seq, ...input })
     return null
   }
 
-  /** Says that there is still somebody here: for a player, or (0) for who watches. */
+  /** Tells the other node which players, or that only spectators, follow the session here. */
   attach(nowMs: number): void {
-    this.toldMs = nowMs
-    const users = this.userIds.size === 0 ? [0] : this.userIds
-    for (const userId of users) this.#post(this.node, `attach ${this.sessionId} ${this.#here} ${userId}`)
+    this.lastAttachedMs = nowMs
+    const users = this.userIds.size === 0 ? [null] : this.userIds
+    const { sessionId } = this
+    for (const userId of users) this.#send(this.node, { type: 'attach', sessionId, node: this.#ownNode, userId })
   }
 
   detach(): void {
-    this.#post(this.node, `detach ${this.sessionId} ${this.#here}`)
+    this.#send(this.node, { type: 'detach', sessionId: this.sessionId, node: this.#ownNode })
   }
 }

@@ -3,7 +3,7 @@ import { Timed, type Wheel } from './wheel.ts'
 export const ALARM_STEP_MS = 50
 
 /**
- * Rings at given moments: once for all that fall into the same step, so that whoever joins and cancels all day sets no more
+ * Rings at given times, once for all that fall into the same step: a client that joins and cancels in a loop sets no more
  * alarms than there are steps in the longest wait.
  */
 export class Alarm {
@@ -16,7 +16,7 @@ export class Alarm {
     this.#ring = ring
   }
 
-  /** At that moment or up to a step later. */
+  /** Rings at that time or up to one step later. */
   setFor(atMs: number): void {
     const step = Math.ceil(atMs / ALARM_STEP_MS)
     if (this.#set.has(step)) return

@@ -1,17 +1,17 @@
-import type { Language } from '../errors.ts'
+import type { MessageLanguage } from '../errors.ts'
 
-/** Somebody who hears of a session here: a WebSocket. */
+/** A WebSocket of a player or spectator on this node. */
 export interface Client {
-  /** Counted by this node. */
+  /** Assigned by this node. */
   readonly id: number
   readonly userId: number
-  readonly language: Language
+  readonly language: MessageLanguage
   send(text: string): void
-  /** The same bytes for many: see frame.ts. */
+  /** For a frame that is built once and sent to many: see frame.ts. */
   sendFrame(frame: Buffer): void
 }
 
-/** All who hear of one session on this node: its players' sockets, and those who watch. */
+/** The clients on this node that follow one session: its players' sockets and its spectators. */
 export class Audience {
   #clients: readonly Client[] = []
 
@@ -23,7 +23,7 @@ export class Audience {
     return this.#clients.includes(client)
   }
 
-  /** A new list each time: whoever is going through the old one is not disturbed. */
+  /** Replaces the list, so that an iteration over the old one is not disturbed. */
   add(client: Client): void {
     if (!this.has(client)) this.#clients = [...this.#clients, client]
   }

@@ -1,12 +1,12 @@
-// A text message as it goes over the wire, made once and written to every socket that is to hear it. `ws` would frame it
-// anew for each (and its Sender.frame makes three buffers of one message: measured twice the time of this). Frames of a
-// server are not masked and nothing here is compressed, so that the head is a length and no more.
+// A WebSocket text frame, built once and written to every socket that receives it. `ws` would build it for each socket
+// (and its Sender.frame makes three buffers per message: measured at twice the time of this). Server frames are not masked
+// and nothing here is compressed, so that the header is only a length.
 
 const TEXT_AND_FINAL = 0x81
 const LENGTH_IN_2_BYTES = 126
 const LENGTH_IN_8_BYTES = 127
 
-/** For text of ASCII characters only, such as a state: one byte each, so that nothing needs to be counted. */
+/** For ASCII text only, such as a state: its length in bytes is its length in characters. */
 export function asciiFrame(text: string): Buffer {
   const head = headBytes(text.length)
   const frame = Buffer.allocUnsafe(head + text.length)

@@ -1,12 +1,12 @@
 // The game: two players on a line. An input moves its player by `delta` at `targetTick`, from the current tick to ten ahead;
-// after the last tick the higher position wins. Everything that happened is in the record (the SDK's arena-replay.ts), so
-// that a match can be taken up again from it, and replayed.
+// after the last tick the higher position wins. The record (the SDK's arena-replay.ts) holds every accepted input, so that
+// a match can be resumed and replayed from it.
 import { AHEAD_MAX, Recorder, unpackInputs, winnerOf, type RecordedInput, type Side } from '@reeve/sdk/arena-replay'
 
-/** So many inputs of one player count for one tick: a flood is no better than a quick hand, and a record stays small. */
+/** Inputs of one player that count for one tick. Flooding gains nothing, and the record stays small. */
 export const INPUTS_PER_TICK_MAX = 8
 
-const RING = 16 // more than the ticks that an input can aim at: 0 to 10 ahead
+const RING = 16 // more than the range of target ticks: 0 to 10 ahead
 
 export interface GameInput {
   side: Side
@@ -21,7 +21,7 @@ export class Game {
   readonly positions: [number, number] = [0, 0]
   readonly record: Recorder
   readonly #sequences: [number, number] = [-1, -1]
-  /** What each side's inputs add up to, and how many they are, for the ticks to come. */
+  /** Sum and number of each side's inputs for the coming ticks. */
   readonly #moves = new Int8Array(2 * RING)
   readonly #counts = new Uint8Array(2 * RING)
 
@@ -50,12 +50,12 @@ export class Game {
     return winnerOf(this.positions)
   }
 
-  /** The last sequence that was accepted; 0 before the first. */
+  /** The last accepted sequence; 0 before the first. */
   lastSequence(side: Side): number {
     return Math.max(0, this.#sequences[side])
   }
 
-  /** False: its sequence does not rise, its tick is out of reach, or that tick has had enough. */
+  /** False: the sequence does not rise, the tick is out of range, or the tick already has INPUTS_PER_TICK_MAX inputs. */
   input({ side, sequence, targetTick, delta }: GameInput): boolean {
     if (sequence <= this.#sequences[side]) return false
     if (targetTick < this.tick || targetTick > this.tick + AHEAD_MAX) return false
@@ -67,7 +67,7 @@ export class Game {
     return true
   }
 
-  /** The current tick ends: what aimed at it happens. */
+  /** Applies the inputs of the current tick and moves to the next one. */
   advance(): void {
     for (const side of SIDES) {
       const slot = slotOf({ side, targetTick: this.tick })

@@ -1,9 +1,9 @@
-// A match while it runs, on the node that holds its job. Ticks and inputs touch no database: at each tick the game moves,
-// its state is written once, and the same frame goes to every socket here and the same line to every other node that has
-// a player or a watcher of it.
+// A match while it runs, on the node that holds its job's lease. Ticks and inputs use no database: at each tick the game
+// advances, its state is encoded once, and the same frame goes to every socket on this node and the same message to every
+// other node that has a player or a spectator of the session.
 //
 //   running ──last tick──► closing ──committed──► over
-//      └───────cancelled, or lost to another node───┘
+//      └───cancelled, or acquired by another node───┘
 import type { Side } from '@reeve/sdk/arena-replay'
 import type { Held } from '../../../core/ledger/job.ts'
 import type { SocketError } from '../errors.ts'
@@ -12,12 +12,13 @@ import { stateWriter } from '../wire.ts'
 import { Audience, type Client } from './audience.ts'
 import { asciiFrame } from './frame.ts'
 import type { Game } from './game.ts'
-import { Outposts } from './outposts.ts'
+import { PeerNodes } from './peer-nodes.ts'
+import type { SendToNode } from '../cluster/messages.ts'
 import { Timed, type Wheel } from './wheel.ts'
 
-/** A process that stood still does not make up for more than this: the match goes on from now. */
+/** A process that was suspended catches up on at most this much; beyond it the match continues from the present. */
 const CATCH_UP_MS = 1000
-/** A match that was taken over waits so long for its players to be back. */
+/** How long a match that was taken over waits for its players to reconnect. */
 export const RESUME_WAIT_MS = 3000
 
 export interface PlayerInput {
@@ -26,36 +27,35 @@ export interface PlayerInput {
   delta: number
 }
 
-/** A session as a socket of this node sees it, wherever it runs. */
-export interface Seen {
+/** A session as a socket of this node uses it, whether it runs here or on another node. */
+export interface VisibleSession {
   readonly sessionId: string
   readonly audience: Audience
-  /** For pings. Null: not known here. */
+  /** Carried by pings. Null: unknown on this node. */
   readonly tick: number | null
   isParticipant(userId: number): boolean
-  /** What is wrong with it, or null. A session elsewhere answers for itself, later. */
+  /** Why the input is refused, or null. The refusal of a remote session arrives later, as a message. */
   input(client: Client, seq: number, input: PlayerInput): SocketError | null
 }
 
 export interface SessionWorld {
   wheel: Wheel
-  /** The time of day, the same text for all that happens in one turn of the wheel. */
+  /** ISO-8601; the same text for everything in one turn of the wheel. */
   stamp(now: number): string
-  /** To another node. */
-  post(node: string, line: string): void
-  /** The game is over, and its result is to be recorded. */
+  send: SendToNode
+  /** The game is over and its result must be recorded. */
   onLastTick(session: Session): void
 }
 
-export class Session extends Timed implements Seen {
+export class Session extends Timed implements VisibleSession {
   readonly match: Match
   readonly game: Game
   readonly audience = new Audience()
-  readonly outposts = new Outposts()
-  /** The right to record its result. A later attempt may take its place. */
+  readonly peerNodes = new PeerNodes()
+  /** The attempt that may record the result. Acquiring the job again replaces it. */
   held: Held
   state: 'running' | 'closing' | 'over' = 'running'
-  /** What of the record is on disk; null: not known, all of it is to be written. */
+  /** How much of the record is in the database. Null: unknown, so the next snapshot writes all of it. */
   saved: { tick: number; bytes: number } | null
   readonly #world: SessionWorld
   readonly #userIds: readonly [number, number]
@@ -121,7 +121,7 @@ export class Session extends Timed implements Seen {
     return this.inputOf(client.userId, input)
   }
 
-  /** In the contract's order. */
+  /** The order of the checks is clause 6.6 of docs/arena.md. */
   inputOf(userId: number, { sequence, targetTick, delta }: PlayerInput): SocketError | null {
     if (this.state === 'over') return 'session_not_found'
     const side = this.sideOf(userId)
@@ -130,11 +130,12 @@ export class Session extends Timed implements Seen {
     return this.game.input({ side, sequence, targetTick, delta }) ? null : 'input_invalid'
   }
 
-  /** To all who hear of it, here and elsewhere. */
+  /** Sends an event to everyone who follows the session, on this node and on others. */
   tell(text: string, frame: Buffer): void {
     this.audience.sendFrame(frame)
-    if (this.outposts.size === 0) return
-    for (const node of this.outposts.nodes()) this.#world.post(node, `event ${this.sessionId} ${text}`)
+    if (this.peerNodes.size === 0) return
+    const event = { type: 'event', sessionId: this.sessionId, text } as const
+    for (const node of this.peerNodes.nodes()) this.#world.send(node, event)
   }
 
   #tell(now: number): void {
@@ -142,7 +143,7 @@ export class Session extends Timed implements Seen {
     this.tell(text, asciiFrame(text))
   }
 
-  /** After a take-over, until both players are back or have had their time. */
+  /** After a takeover, until both players are back or RESUME_WAIT_MS has passed. */
   #isWaiting(now: number): boolean {
     if (this.#waitsUntil === 0) return false
     if (now < this.#waitsUntil && !this.#userIds.every((userId) => this.#isPresent(userId))) return true
@@ -151,6 +152,6 @@ export class Session extends Timed implements Seen {
   }
 
   #isPresent(userId: number): boolean {
-    return this.outposts.hasUser(userId) || this.audience.clients().some((client) => client.userId === userId)
+    return this.peerNodes.hasUser(userId) || this.audience.clients().some((client) => client.userId === userId)
   }
 }

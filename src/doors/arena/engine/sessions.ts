@@ -8,7 +8,7 @@ export interface Opening {
   match: Match
   game: Game
   held: Held
-  /** Taken over from another node, or from before a restart. */
+  /** SeatAnswer over from another node, or from before a restart. */
   isResumed?: boolean
 }
 
@@ -32,21 +32,21 @@ export class Sessions {
     return this.#sessions.values()
   }
 
-  /** It does not tick before `begin`. */
+  /** The session does not tick before `begin`. */
   open({ match, game, held, isResumed = false }: Opening): Session {
     const session = new Session(this.#world, match, game, held, { isResumed })
     this.#sessions.set(session.sessionId, session)
     return session
   }
 
-  /** The first tick comes after one to two intervals, in the slot that has the least to do. */
+  /** The first tick comes after one to two intervals, in the slot with the fewest tasks. */
   begin(session: Session): void {
     const { wheel } = this.#world
     const { tickIntervalMs } = session.match
     session.begin(wheel.quietMoment(wheel.now() + tickIntervalMs, tickIntervalMs))
   }
 
-  /** Nothing more is heard of it here. */
+  /** The session no longer runs on this node. */
   forget(session: Session): void {
     session.state = 'over'
     if (this.#sessions.get(session.sessionId) === session) this.#sessions.delete(session.sessionId)

@@ -1,22 +1,22 @@
-// One timer for everything that is due at a time: the ticks of all sessions, pings, mail to other nodes. A wheel of 5 ms
-// slots: sessions are spread over them, so that the work of a tick interval comes in small portions and never as one heap.
-// (Measured on one core: all sessions at one moment 750, one timer per session 2,250, spread over a wheel 3,000 sessions.)
+// A timing wheel with slots of 5 ms: one timer for the ticks of all sessions, pings and messages to other nodes. Sessions are
+// spread over the slots, so that the work of a tick interval comes in small portions. (Measured on one core: all sessions
+// at the same time 750, one timer per session 2,250, spread over a wheel 3,000 sessions.)
 
 export const SLOT_MS = 5
-const SLOTS = 4096 // 20 s; what is due later goes round again
+const SLOTS = 4096 // 20 s; a task that is due later goes round again
 const LOOK_AHEAD = 100 // slots: an idle wheel turns twice a second
 
 export abstract class Timed {
-  /** The slot in which it is due, counted from the beginning of time. Set by the wheel. */
+  /** The slot in which it is due, counted from time 0. Set by the wheel. */
   slot = 0
-  /** `now` is when the wheel came to it, which is late if the process was busy. */
+  /** `now` is the time at which the wheel reached it, later than its slot if the process was busy. */
   abstract run(now: number): void
 }
 
 export interface WheelOptions {
-  /** Milliseconds, never running backwards. */
+  /** Monotonic, in milliseconds. */
   now?: () => number
-  /** How late a slot with this many tasks was done. */
+  /** Called after a slot with tasks, with its delay. */
   onSlot?: (lateMs: number, tasks: number) => void
 }
 
@@ -45,27 +45,27 @@ export class Wheel {
     return this.#now()
   }
 
-  /** In the slot of that moment, or in the next one if it has passed. */
+  /** In the slot of that time, or in the next one if it has passed. */
   addAt(task: Timed, atMs: number): void {
     this.addToSlot(task, slotAt(atMs))
   }
 
   addToSlot(task: Timed, slot: number): void {
-    if (this.#size === 0 && !this.#turning) this.#position = Math.floor(this.#now() / SLOT_MS) // it has stood still
+    if (this.#size === 0 && !this.#turning) this.#position = Math.floor(this.#now() / SLOT_MS) // the wheel was idle
     task.slot = Math.max(slot, this.#position + 1)
     this.#put(task)
     this.#size += 1
     if (task.slot < this.#armedFor) this.#arm(task.slot)
   }
 
-  /** Of the slots of `spanMs` from a moment on, the one that has the least to do, for something that comes every `spanMs`. */
+  /** The time of the slot with the fewest tasks within `spanMs` from `fromMs`, for a task that repeats every `spanMs`. */
   quietMoment(fromMs: number, spanMs: number): number {
     const span = Math.max(1, Math.floor(spanMs / SLOT_MS))
     const first = slotAt(fromMs)
     let best = first
     let least = Infinity
     for (let slot = first; slot < first + span && least > 0; slot += 1) {
-      const load = this.#load(slot) + this.#load(slot - span) // those that are to come again, and those that were just added
+      const load = this.#load(slot) + this.#load(slot - span) // tasks that repeat, and tasks that were just added
       if (load >= least) continue
       best = slot
       least = load
@@ -73,10 +73,10 @@ export class Wheel {
     return best * SLOT_MS
   }
 
-  /** Does all that is due. Public so that tests need no timer. */
+  /** Runs everything that is due. Public so that tests need no timer. */
   turn(): void {
     this.#turning = true
-    const until = Math.floor(this.#now() / SLOT_MS) // once: a wheel that runs after the time would never let others in
+    const until = Math.floor(this.#now() / SLOT_MS) // read once: a wheel that chases the clock would never yield
     while (this.#position < until) {
       this.#position += 1
       this.#runSlot(this.#position)
@@ -133,5 +133,5 @@ export class Wheel {
   }
 }
 
-/** The slot whose beginning is the first at or after this moment: nothing runs early. */
+/** The first slot that begins at or after this time: nothing runs early. */
 const slotAt = (ms: number): number => Math.ceil(ms / SLOT_MS)

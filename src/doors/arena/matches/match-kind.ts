@@ -1,5 +1,5 @@
-// The kind `match`: a job whose hands are two players and the node between them. A job that dies some other way (an admin
-// cancels it) leaves a void match, and its players free.
+// The kind `match`: a job that a node runs for two players. A job that ends otherwise (an admin cancels it) leaves a void
+// match and frees its players.
 import type { Kind } from '../../../core/executor/kind.ts'
 import { MATCH_KIND } from '../match.ts'
 import { effectsOfVoid } from './result-effects.ts'

@@ -1,4 +1,4 @@
-// Running matches, as they are on disk: the row that pairing wrote, with the last snapshot in it.
+// Running matches in the database: the row that pairing inserted, with the last snapshot.
 import { batched } from '../../../core/db/batch.ts'
 import type { Pool } from '../../../core/db/database.ts'
 import type { Match, Mode, Participant } from '../match.ts'
@@ -6,7 +6,7 @@ import type { Match, Mode, Participant } from '../match.ts'
 const COLUMNS = `m.match_id, m.mode, m.participants, m.ticks, m.tick_interval_ms, m.created_at, m.node, m.tick, m.inputs,
   (extract(epoch from clock_timestamp() - m.saved_at) * 1000)::float8 as age_ms`
 
-// Whoever runs the match from now on. What an earlier attempt still has to say is refused by SAVE.
+// Sets the node that runs the match from now on. SAVE refuses snapshots of earlier attempts.
 const CLAIM = `
   update live_matches m set attempt_id = r.attempt_id, node = $2
     from json_to_recordset($1) as r (match_id uuid, attempt_id integer)
@@ -17,8 +17,8 @@ const SELECT = `select ${COLUMNS} from live_matches m where m.match_id = any ($1
 
 const LIST = `select ${COLUMNS} from live_matches m order by m.match_id desc limit $1`
 
-// Only what is new since the last snapshot is sent, and added if the last one is what is there. A row that a finalize has
-// locked at this moment is about to go, and is left out: waiting for it could be waiting in a circle.
+// Sends only the inputs since the last snapshot and appends them if the row still has that snapshot. Skips a row that a
+// finalize has locked: it is about to be deleted, and waiting for it could deadlock.
 const SAVE = `
   with mine as materialized (
     select m.match_id, r.tick, r.base, decode(r.inputs, 'base64') as inputs
@@ -33,40 +33,40 @@ const SAVE = `
     from mine where m.match_id = mine.match_id
   returning m.match_id`
 
-export interface LiveMatch {
+export interface StoredMatch {
   match: Match
   node: string
   tick: number
   inputs: Uint8Array
-  /** Since the last snapshot. */
+  /** Age of the last snapshot. */
   ageMs: number
 }
 
-export interface Snapshot {
+export interface MatchSnapshot {
   matchId: string
   attemptId: number
-  /** The tick of the snapshot to which `inputs` are added; null: they are all there are. */
+  /** The tick of the snapshot to which `inputs` are appended. Null: `inputs` is the whole record. */
   base: number | null
   tick: number
   inputs: Uint8Array
 }
 
 export interface MatchStore {
-  /** Those that are there, under this attempt, for this node. */
-  claim(held: readonly { jobId: string; attemptId: number }[], node: string): Promise<LiveMatch[]>
-  /** Null: it does not run, or not any more. All who ask at once share a query. */
-  find(matchId: string): Promise<LiveMatch | null>
-  /** The newest first. */
-  list(limit: number): Promise<LiveMatch[]>
-  /** The ids of those that were taken. */
-  save(snapshots: readonly Snapshot[]): Promise<Set<string>>
+  /** Returns the matches that exist and have no later attempt. */
+  claim(held: readonly { jobId: string; attemptId: number }[], node: string): Promise<StoredMatch[]>
+  /** Null: the match is not running. Concurrent calls share a query. */
+  find(matchId: string): Promise<StoredMatch | null>
+  /** Newest first. */
+  list(limit: number): Promise<StoredMatch[]>
+  /** The ids of the matches whose snapshot was written. */
+  save(snapshots: readonly MatchSnapshot[]): Promise<Set<string>>
 }
 
 export function openMatchStore(pool: Pool): MatchStore {
-  // No key: strangers may ask for one match as often as they like, and all of them are answered by one row.
-  const find = batched<string, { live: LiveMatch | null }>({
+  // No key: several requests for the same match may share a statement.
+  const find = batched<string, { live: StoredMatch | null }>({
     async run(matchIds) {
-      const rows = (await pool.query<LiveRow>(SELECT, [matchIds])).map(liveFrom)
+      const rows = (await pool.query<StoredMatchRow>(SELECT, [matchIds])).map(liveFrom)
       const liveOf = new Map(rows.map((live) => [live.match.matchId, live]))
       return matchIds.map((matchId) => ({ live: liveOf.get(matchId) ?? null }))
     },
@@ -74,10 +74,10 @@ export function openMatchStore(pool: Pool): MatchStore {
   return {
     async claim(held, node) {
       const rows = held.map(({ jobId, attemptId }) => ({ match_id: jobId, attempt_id: attemptId }))
-      return (await pool.query<LiveRow>(CLAIM, [JSON.stringify(rows), node])).map(liveFrom)
+      return (await pool.query<StoredMatchRow>(CLAIM, [JSON.stringify(rows), node])).map(liveFrom)
     },
     find: async (matchId) => (await find(matchId)).live,
-    list: async (limit) => (await pool.query<LiveRow>(LIST, [limit])).map(liveFrom),
+    list: async (limit) => (await pool.query<StoredMatchRow>(LIST, [limit])).map(liveFrom),
     async save(snapshots) {
       const rows = snapshots.map(({ matchId, attemptId, base, tick, inputs }) => ({
         match_id: matchId,
@@ -92,7 +92,7 @@ export function openMatchStore(pool: Pool): MatchStore {
   }
 }
 
-interface LiveRow {
+interface StoredMatchRow {
   match_id: string
   mode: Mode
   participants: [Participant, Participant]
@@ -105,7 +105,7 @@ interface LiveRow {
   age_ms: number
 }
 
-const liveFrom = (row: LiveRow): LiveMatch => ({
+const liveFrom = (row: StoredMatchRow): StoredMatch => ({
   match: {
     matchId: row.match_id,
     mode: row.mode,

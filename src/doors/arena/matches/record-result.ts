@@ -1,19 +1,19 @@
-// Recording the end of a match, once. The ledger's finalize is fenced by attempt, owner and lease, and the result, both
-// ratings and the seats are its effects: one transaction, or none of it. Calling it again changes nothing and tells what
-// was recorded.
+// Records the end of a match once. The ledger's finalize is fenced by attempt, owner and lease; the result, both ratings
+// and the seats are its effects, in the same transaction. Calling it again changes nothing and returns what was recorded.
 //
-// What may go wrong in between, and what is done about it:
+// What may fail, and how it is handled:
 //
-//   deadlock (40P01), serialization failure (40001),   nothing was written: the same again, after a wait
+//   deadlock (40P01), serialization failure (40001),   nothing was written: retry after a wait
 //   lock timeout (55P03)
-//   connection lost                                    it may have been written: the same again; if it was, the ledger says
-//                                                      already_finished, and the recorded result is read
-//   rating_applies_user_id_game_key                    the rating has moved since it was read: read and compute again
-//   lease expired, nobody else has the match           it is acquired again
-//   another attempt has the match                      that one records it
+//   connection lost                                    it may have been written: retry; if it was, the ledger answers
+//                                                      already_finished and the recorded result is read
+//   two games of one player ended at the same time     the rating has changed since it was read: read and compute again
+//   (unique game number per player)
+//   lease expired, no other node has the match         acquire it again
+//   another attempt has the match                      that attempt records it
 //
-// Eight tries in all, 25 ms to 1.6 s apart (about 3 s together). After that the match stays as it is, with its lease running
-// out: whoever takes it over, this node included, tries again.
+// At most eight tries, 25 ms to 1.6 s apart, about 3 s in all. After that the match keeps its expiring lease, and the node
+// that takes it over, possibly this one, tries again.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseError } from 'pg'
 import { isConflict, isLostConnection, type Pool } from '../../../core/db/database.ts'
@@ -24,8 +24,8 @@ import type { Ledger } from '../../../core/ledger/ledger.ts'
 import type { HeldRefusal } from '../../../core/ledger/refusal.ts'
 import { assertNever } from '../../../core/outcome.ts'
 import type { Match, Rating } from '../match.ts'
-import type { Ended } from '../wire.ts'
-import { effectsOfResult, effectsOfVoid, type Outcome } from './result-effects.ts'
+import type { MatchEnd } from '../wire.ts'
+import { effectsOfResult, effectsOfVoid, type GameOutcome } from './result-effects.ts'
 
 export const TRIES_MAX = 8
 const RETRY = { baseMs: 25, maxMs: 1600 }
@@ -41,7 +41,7 @@ export interface RecorderDeps {
   ledger: Pick<Ledger, 'finalize' | 'acquire'>
   pool: Pool
   leaseMs: number
-  /** For the log: what made another try necessary. */
+  /** For the log. */
   onRetry?: (matchId: string, why: unknown) => void
 }
 
@@ -49,15 +49,15 @@ export interface ToRecord {
   match: Match
   held: Held
   /** Null: void. */
-  outcome: Outcome | null
+  outcome: GameOutcome | null
 }
 
-/** `lost`: another attempt has the match. `gave_up`: the tries are used up. */
-export type Recorded = { ok: true; ended: Ended } | { ok: false; code: 'lost' | 'gave_up' }
+/** `lost`: another attempt has the match. `gave_up`: TRIES_MAX tries failed. */
+export type RecordedMatch = { ok: true; ended: MatchEnd } | { ok: false; code: 'lost' | 'gave_up' }
 
-export type RecordResult = (what: ToRecord) => Promise<Recorded>
+export type RecordResult = (what: ToRecord) => Promise<RecordedMatch>
 
-type Try = Recorded | { ok: false; code: 'again'; why: unknown; isStale?: boolean; held?: Held }
+type Try = RecordedMatch | { ok: false; code: 'again'; why: unknown; isStale?: boolean; held?: Held }
 
 export function openResultRecorder(deps: RecorderDeps): RecordResult {
   return async ({ match, held, outcome }) => {
@@ -107,7 +107,7 @@ async function afterRefusal(deps: RecorderDeps, { match, held }: ToRecord, code:
   }
 }
 
-/** Nobody has taken the match over yet: it is ours again, under the next attempt. */
+/** Acquires the match again, under the next attempt, unless another node has it. */
 async function acquireAgain({ ledger, leaseMs }: RecorderDeps, { jobId, owner }: Held): Promise<Try> {
   try {
     const answer = await ledger.acquire({ jobId, owner, leaseMs })
@@ -133,9 +133,9 @@ async function recordedBefore({ pool }: RecorderDeps, matchId: string): Promise<
 }
 
 /** Null: there is none. */
-export async function readResult(pool: Pool, matchId: string): Promise<Ended | null> {
-  type ResultRow = { reason: 'completed' | 'void'; winner_user_id: string | null; ticks: number }
-  const [row] = await pool.query<ResultRow>(SELECT_RESULT, [matchId])
+export async function readResult(pool: Pool, matchId: string): Promise<MatchEnd | null> {
+  type MatchResultRow = { reason: 'completed' | 'void'; winner_user_id: string | null; ticks: number }
+  const [row] = await pool.query<MatchResultRow>(SELECT_RESULT, [matchId])
   if (row === undefined) return null
   if (row.reason === 'void') return { reason: 'void', result: null }
   const winnerUserId = row.winner_user_id === null ? null : Number(row.winner_user_id)
@@ -150,14 +150,14 @@ async function readRatings(pool: Pool, { participants: [a, b] }: Match): Promise
   return first === undefined || second === undefined ? null : [first, second]
 }
 
-const endedOf = (match: Match, outcome: Outcome | null): Ended => {
+const endedOf = (match: Match, outcome: GameOutcome | null): MatchEnd => {
   if (outcome === null) return { reason: 'void', result: null }
   const { winner } = outcome
   const winnerUserId = winner === null ? null : match.participants[winner].userId
   return { reason: 'completed', result: { winnerUserId, ticks: match.ticks } }
 }
 
-const jobResult = ({ reason, result }: Ended, outcome: Outcome | null) => ({
+const jobResult = ({ reason, result }: MatchEnd, outcome: GameOutcome | null) => ({
   reason,
   winner_user_id: result?.winnerUserId ?? null,
   ticks: result?.ticks ?? null,

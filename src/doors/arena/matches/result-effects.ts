@@ -1,5 +1,5 @@
-// What commits with the end of a match: its result, both ratings, and two players free to queue again. A void match has a
-// result as well, so that it ends once, and touches no rating.
+// What commits with the end of a match: its result, both ratings, and the release of both seats. A void match has a result
+// too, so that it ends once, and changes no rating.
 import type { Side } from '@reeve/sdk/arena-replay'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import type { Match, Rating } from '../match.ts'
@@ -15,8 +15,8 @@ const INSERT_RESULT = `
          created_at timestamptz)
    order by match_id`
 
-// The next link of each player's chain. Its number is unique: a rating that was computed from an older one than the last
-// cannot be written. (A plain update would lose one of two games that end together.)
+// The next row of each player's rating history. Its game number is unique per player, so that a rating computed from an
+// outdated one is refused. (A plain update would lose one of two games that end at the same time.)
 const APPLY_RATINGS = `
   with applied as (
     insert into rating_applies (match_id, user_id, game, opponent_id, score, rating_before, rating_after, rd_before,
@@ -46,7 +46,7 @@ const CLEAR = `
   )
   delete from live_matches using over where live_matches.match_id = over.match_id`
 
-// From what is on disk, because a void match may have nobody who ran it. Without a row there is nothing to void.
+// From the stored row, because a void match may have no node that ran it. Without a row there is nothing to void.
 const VOID = `
   with over as (
     delete from live_matches m using json_to_recordset($1) as r (match_id uuid)
@@ -60,15 +60,15 @@ const VOID = `
   insert into match_results (match_id, mode, user_a, user_b, reason, ticks, tick_interval_ms, inputs, created_at)
   select match_id, mode, user_a, user_b, 'void', tick, tick_interval_ms, inputs, created_at from over`
 
-export interface Outcome {
+export interface GameOutcome {
   positions: readonly [number, number]
   winner: Side | null
   /** The packed inputs. */
   inputs: Uint8Array
 }
 
-/** `ratings` are those that the new ones are computed from: the last of both players, or it will be refused. */
-export function effectsOfResult(match: Match, outcome: Outcome, ratings: readonly [Rating, Rating]): Effect[] {
+/** `ratings` must be the latest of both players, or the insert is refused. */
+export function effectsOfResult(match: Match, outcome: GameOutcome, ratings: readonly [Rating, Rating]): Effect[] {
   const [a, b] = match.participants
   const { positions, winner, inputs } = outcome
   const pair = { match_id: match.matchId, user_a: a.userId, user_b: b.userId }

@@ -1,25 +1,26 @@
-// Runs matches on this node: takes their jobs, opens their sessions, and records what came of them.
+// Runs matches on this node: acquires their jobs, opens their sessions and records their results.
 //
-//   begin   matches that were just paired, fresh
-//   take    matches that wait, or that another node left behind: they go on from their last snapshot, or are void
-//   finish  the last tick was played: record, then tell
-//   close   tell the players, and forget
+//   begin   starts matches that were just paired
+//   take    acquires matches that wait or were abandoned; they continue from their last snapshot, or end as void
+//   finish  records the result after the last tick, then tells the players
+//   close   tells the players and forgets the session
 import type { Logger } from 'pino'
 import type { Acquired } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
+import type { NodeMessage, SendToNode } from '../cluster/messages.ts'
 import { textFrame } from '../engine/frame.ts'
 import { Game } from '../engine/game.ts'
 import type { Session } from '../engine/session.ts'
 import type { Sessions } from '../engine/sessions.ts'
 import { userIdsOf, type Match } from '../match.ts'
 import type { ArenaMetrics } from '../metrics.ts'
-import type { Presence } from '../players/presence.ts'
+import type { PlayerPresence } from '../players/presence.ts'
 import type { Players } from '../sockets/players.ts'
-import { createdText, endedText, startedText, type Ended } from '../wire.ts'
-import type { LiveMatch, MatchStore } from './match-store.ts'
+import { createdText, endedText, startedText, type MatchEnd } from '../wire.ts'
+import type { StoredMatch, MatchStore } from './match-store.ts'
 import type { RecordResult } from './record-result.ts'
 
-/** A match that has been taken over so often brings down whoever runs it. */
+/** A match that was taken over this often may crash the node that runs it: it ends as void. */
 const ATTEMPTS_MAX = 20
 
 export interface RunnerDeps {
@@ -28,15 +29,15 @@ export interface RunnerDeps {
   record: RecordResult
   sessions: Sessions
   players: Players
-  presence: Presence
-  post(node: string, line: string): void
+  presence: PlayerPresence
+  send: SendToNode
   metrics: ArenaMetrics
   log: Logger
   node: string
   owner: string
   leaseMs: number
   resumeMs: number
-  /** A session is no longer run here, but it is not over. */
+  /** The session continues on another node. */
   onLost(session: Session): void
 }
 
@@ -67,7 +68,7 @@ export class Runner {
     if (jobs.size === 0) return
     const rows = await store.claim([...jobs.values()], node)
     const rowOf = new Map(rows.map((row) => [row.match.matchId, row]))
-    const opened: { session: Session; row: LiveMatch }[] = []
+    const opened: { session: Session; row: StoredMatch }[] = []
     for (const job of jobs.values()) {
       const row = rowOf.get(job.jobId)
       const known = sessions.get(job.jobId)
@@ -82,7 +83,7 @@ export class Runner {
     for (const { session, row } of opened) this.#goOn(session, row)
   }
 
-  /** Records the end of a session and tells of it. It never rejects; what could not be recorded is tried again later. */
+  /** Records the end of a session and tells its players. Never rejects; a result that was not recorded is retried later. */
   async finish(session: Session): Promise<void> {
     if (this.#recording.has(session) || session.isOver) return
     this.#recording.add(session)
@@ -101,20 +102,21 @@ export class Runner {
     }
   }
 
-  /** After the commit: tells the players, and forgets. */
-  close(session: Session, ended: Ended): void {
+  /** Called after the commit. */
+  close(session: Session, ended: MatchEnd): void {
     if (session.isOver) return
-    const { sessions, players, metrics, post } = this.#deps
+    const { sessions, players, metrics, send } = this.#deps
     sessions.forget(session)
     metrics.matches.inc({ result: ended.reason })
     const text = endedText(session.sessionId, ended)
     const userIds = userIdsOf(session.match)
     session.audience.sendFrame(textFrame(text))
-    for (const node of session.outposts.nodes()) post(node, `over ${session.sessionId} ${userIds.join(',')} ${text}`)
+    const over = { type: 'over', sessionId: session.sessionId, userIds, text } as const
+    for (const node of session.peerNodes.nodes()) send(node, over)
     players.unseat(session, userIds)
   }
 
-  /** Another node has it. */
+  /** Another node has acquired the match. */
   lose(session: Session): void {
     if (session.isOver) return
     this.#deps.sessions.forget(session)
@@ -122,7 +124,7 @@ export class Runner {
     this.#deps.onLost(session)
   }
 
-  /** Its lease had run out: if nobody has taken it over, it is this node's again. */
+  /** After the lease expired: acquires the match again unless another node has it. */
   async reclaim(session: Session): Promise<void> {
     const job = (await acquireEach(this.#deps, [session.sessionId])).get(session.sessionId)
     if (job === undefined) return this.lose(session)
@@ -142,17 +144,17 @@ export class Runner {
     this.#deps.sessions.begin(session)
   }
 
-  /** A session that runs here goes on under its next attempt. */
+  /** A session of this node continues under its next attempt. */
   #adopt(session: Session, { jobId, attemptId, owner }: Acquired): void {
     session.held = { jobId, attemptId, owner }
     session.saved = null
     if (session.state === 'closing') void this.finish(session)
   }
 
-  #goOn(session: Session, { ageMs }: LiveMatch): void {
+  #goOn(session: Session, { ageMs }: StoredMatch): void {
     const { attemptId } = session.held
     if (ageMs > this.#deps.resumeMs || attemptId > ATTEMPTS_MAX) {
-      session.state = 'closing' // with its game not over: void
+      session.state = 'closing' // its game is not over, so it is recorded as void
       void this.finish(session)
     } else if (attemptId === 1) {
       this.#start(session)
@@ -163,11 +165,11 @@ export class Runner {
   }
 }
 
-/** What a player is told when a session begins. One that goes on has been told before. */
+/** What a player is told when a session begins. Nothing for a session that continues after a takeover. */
 export const greetings = ({ match, game, held }: Session): string[] =>
   held.attemptId === 1 ? [createdText(match), startedText(match, game)] : []
 
-/** By match. Whatever cannot be had is somebody else's, or is found again by the next look for what is left behind. */
+/** By match id. A match that cannot be acquired belongs to another node, or the next takeover pass finds it. */
 async function acquireEach(deps: RunnerDeps, matchIds: readonly string[]): Promise<Map<string, Acquired>> {
   const { ledger, owner, leaseMs, log } = deps
   const jobs = new Map<string, Acquired>()
@@ -177,14 +179,14 @@ async function acquireEach(deps: RunnerDeps, matchIds: readonly string[]): Promi
         const answer = await ledger.acquire({ jobId, owner, leaseMs })
         if (answer.ok) jobs.set(jobId, answer.job)
       } catch (error) {
-        log.error({ err: error, job_id: jobId }, 'could not take a match')
+        log.error({ err: error, job_id: jobId }, 'could not acquire a match')
       }
     }),
   )
   return jobs
 }
 
-/** A job of this kind that no pairing made. */
+/** A job of this kind without a match: it was not submitted by pairing. */
 async function giveUp({ ledger }: RunnerDeps, { jobId, attemptId, owner }: Acquired): Promise<void> {
   await ledger.fail({ jobId, attemptId, owner, error: 'There is no such match.', retryMs: null })
 }
@@ -197,14 +199,19 @@ async function invite(deps: RunnerDeps, opened: readonly Session[]): Promise<voi
     for (const { userId, node } of present) {
       const session = sessionOf.get(userId)
       if (session === undefined || node === deps.node) continue
-      session.outposts.suppose(node, userId, performance.now())
-      deps.post(node, invitation(deps.node, session, [userId]))
+      session.peerNodes.expect(node, userId, performance.now())
+      deps.send(node, invitation(deps.node, session, [userId]))
     }
   } catch (error) {
-    deps.log.error({ err: error }, 'could not look for players elsewhere')
+    deps.log.error({ err: error }, 'could not invite players on other nodes')
   }
 }
 
-/** Says to another node: these players of yours are in this session of mine. */
-export const invitation = (node: string, session: Session, userIds: readonly number[]): string =>
-  `hello ${session.sessionId} ${node} ${userIds.join(',')} ${JSON.stringify(greetings(session))}`
+/** Tells another node that these players, connected there, take part in a session of this node. */
+export const invitation = (node: string, session: Session, userIds: readonly number[]): NodeMessage => ({
+  type: 'hello',
+  sessionId: session.sessionId,
+  node,
+  userIds,
+  greetings: greetings(session),
+})

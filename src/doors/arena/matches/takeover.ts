@@ -1,19 +1,19 @@
-// Matches that nobody runs: their node died and the lease ran out, or it stopped and gave them back, or it never heard that
-// they were paired for it. Every node looks once a second; the ledger lets one of them have each.
+// Finds matches that no node runs: their node died and the lease expired, it stopped and released them, or it never
+// received the message that they were paired for it. Every node looks once a second; the ledger lets one acquire each.
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { Wake, type Loop } from '../../../core/loop.ts'
 import { MATCH_KIND } from '../match.ts'
 import type { Runner } from './runner.ts'
 
 const EVERY_MS = 1000
-/** So long a new match is left to the node that it was paired for. */
+/** How long a new match is left to the node that it was paired for. */
 const FRESH_MS = 2000
-/** At a time, so that several nodes share what one has left behind. */
+/** Per pass, so that several nodes share the matches of one that died. */
 const TAKE_MAX = 200
 
 export function takeoverLoop({ ledger, runner }: { ledger: Ledger; runner: Runner }): Loop & { wake: Wake } {
   return {
-    name: 'take over matches',
+    name: 'take-over-matches',
     everyMs: EVERY_MS,
     wake: new Wake(),
     async runOnce() {

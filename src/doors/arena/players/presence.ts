@@ -1,16 +1,16 @@
-// Connecting and leaving, as the other nodes can see it.
+// Which player is connected to which node, visible to all nodes.
 //
-// A player who connects while being paired must hear of the match. Here the presence is committed first and the seat is read
-// afterwards; there the seat is committed first and presences are read afterwards. So one of the two sees the other.
+// A player who connects while being paired must learn of the match. Connecting commits the presence first and reads the
+// seat afterwards; pairing commits the seat first and reads presences afterwards. So at least one of them sees the other.
 import { batched } from '../../../core/db/batch.ts'
 import type { Pool } from '../../../core/db/database.ts'
 import { hashSecret } from '../../../core/identity/secrets.ts'
 import type { Mode } from '../match.ts'
 
-/** Of one player: what a client keeps between two connections is one. The oldest go. */
+/** Resume tokens per player. The oldest are deleted. */
 const TOKENS_PER_PLAYER_MAX = 8
 
-// An array and a lateral: as a join, PostgreSQL may walk all tokens for each batch, if it believes that there are few.
+// With an array and a lateral: for a join PostgreSQL may scan all tokens per batch if it estimates that there are few.
 const ARRIVE = `
   with asked as materialized (
     select user_id, decode(token_hash, 'hex') as token_hash
@@ -45,31 +45,30 @@ const SELECT_SEATS = `
 const SELECT_PRESENCES = `
   select p.user_id, p.node from json_to_recordset($1) as r (user_id bigint) join presences p on p.user_id = r.user_id`
 
-const SHOW_NODE = `
+const ANNOUNCE_NODE = `
   insert into arena_nodes (node) values ($1) on conflict (node) do update set seen_at = clock_timestamp()`
 
-const HIDE_NODE = `
+const REMOVE_NODE = `
   with gone as (delete from presences where node = $1)
   delete from arena_nodes where node = $1`
 
 export type Seat =
   | { is: 'nowhere' }
   | { is: 'waiting'; mode: Mode; expiresAt: Date }
-  | { is: 'playing'; matchId: string; /** Null: nobody runs it for the moment. */ node: string | null }
+  | { is: 'playing'; matchId: string; /** Null: no node runs it at the moment. */ node: string | null }
 
-export interface Presence {
-  /** Writes down that the player is here, and the hash of a new resume token. */
+export interface PlayerPresence {
+  /** Stores that the player is connected here, and the hash of a new resume token. */
   arrive(arrival: { userId: number; resumeToken: string }): Promise<object>
-  /** The player's last socket here has closed. */
+  /** The player's last socket on this node has closed. */
   leave(userId: number): Promise<object>
-  /** Is here after all. */
+  /** The player reconnected before `leave` was written. */
   stay(userId: number): Promise<object>
   seatOf(userId: number): Promise<Seat>
-  /** The nodes at which these players are connected. */
+  /** The nodes to which these players are connected. */
   nodesOf(userIds: readonly number[]): Promise<{ userId: number; node: string }[]>
-  /** This node lives. */
-  showNode(): Promise<void>
-  hideNode(): Promise<void>
+  announceNode(): Promise<void>
+  removeNode(): Promise<void>
 }
 
 export interface PresenceOptions {
@@ -78,7 +77,7 @@ export interface PresenceOptions {
   tokenTtlSec: number
 }
 
-export function openPresence({ pool, node, tokenTtlSec }: PresenceOptions): Presence {
+export function openPresence({ pool, node, tokenTtlSec }: PresenceOptions): PlayerPresence {
   const usersJson = (userIds: readonly number[]) => JSON.stringify(userIds.map((userId) => ({ user_id: userId })))
   const done = (asked: readonly unknown[]) => asked.map(() => ({}))
 
@@ -120,8 +119,8 @@ export function openPresence({ pool, node, tokenTtlSec }: PresenceOptions): Pres
       const rows = await pool.query<{ user_id: string; node: string }>(SELECT_PRESENCES, [usersJson(userIds)])
       return rows.map((row) => ({ userId: Number(row.user_id), node: row.node }))
     },
-    showNode: async () => void (await pool.query(SHOW_NODE, [node])),
-    hideNode: async () => void (await pool.query(HIDE_NODE, [node])),
+    announceNode: async () => void (await pool.query(ANNOUNCE_NODE, [node])),
+    removeNode: async () => void (await pool.query(REMOVE_NODE, [node])),
   }
 }
 

@@ -1,5 +1,5 @@
-// A resume token lets a player back into the running match. It is good once: using it deletes it and makes the next one, in
-// one statement, so that of two who use it at the same moment one gets through. Somebody else's is not even burnt.
+// A resume token lets a player return to a running match. It is single use: one statement deletes it and inserts the next,
+// so that of two concurrent uses one succeeds. Another account cannot use or delete it.
 import { batched } from '../../../core/db/batch.ts'
 import type { Pool } from '../../../core/db/database.ts'
 import { hashSecret } from '../../../core/identity/secrets.ts'
@@ -30,7 +30,7 @@ export type Rotated = { ok: true; resumeToken: string; version: number } | { ok:
 export type RotateToken = (rotation: Rotation) => Promise<Rotated>
 
 export function openResumeTokens(pool: Pool, ttlSec: number): RotateToken {
-  // No key: a row is deleted for one of those who name it, also within one statement.
+  // No key: of several uses of one token in a statement, one deletes the row.
   const rotate = batched<Rotation, Rotated>({
     async run(rotations) {
       const asked = rotations.map(({ userId, token }) => ({ userId, token, next: newSecret() }))

@@ -1,6 +1,6 @@
-// Idempotency-Key at the queue: a join that is repeated because its answer was lost is answered as the first time, also when
-// the player has been matched meanwhile. (Without a key it is told that it is in the queue already.) The key is written
-// with the seat, in one statement.
+// Idempotency-Key of a join: a request that is repeated because its answer was lost gets the first answer, even if the
+// player has been paired meanwhile. (Without a key it gets queue_duplicate.) The key is stored with the seat, in one
+// statement.
 import type { Queryable } from '../../../core/db/database.ts'
 import { idempotencyConflict } from '../../../core/http/request/idempotency.ts'
 import type { Idempotency } from '../../../core/ledger/submit/submit.ts'
@@ -12,7 +12,7 @@ export interface KnownJoin {
   expiresAt: Date
 }
 
-/** The join that has had this key. Null: none. Throws if that one asked for something else. */
+/** The join with this key, or null. Throws if its body was different. */
 export async function findJoin(
   on: Queryable,
   userId: number,

@@ -7,7 +7,7 @@ import { Failure, Success } from '../../../core/http/errors/envelope.ts'
 import { accountOf, requireAccount } from '../../../core/http/auth/guard.ts'
 import { idempotencyOf } from '../../../core/http/request/idempotency.ts'
 import type { Identity } from '../../../core/identity/identity.ts'
-import { envelope, problem, refusals } from '../errors.ts'
+import { envelope, arenaError, refusals } from '../errors.ts'
 import type { ArenaSettings } from '../settings.ts'
 import { findJoin, type KnownJoin } from './join-keys.ts'
 import type { Matchmaker } from './matchmaker.ts'
@@ -45,7 +45,7 @@ export const queueRoutes =
         onRequest,
         schema: {
           ...documented,
-          summary: 'Wait for an opponent: in the order of coming (normal), or by rating (rated).',
+          summary: 'Wait for an opponent, first come first served (normal) or by rating (rated).',
           body: Join,
           response: { 200: Joined, ...refusals, 409: Failure },
         },
@@ -61,8 +61,8 @@ export const queueRoutes =
         const timeoutMs = timeoutSeconds * 1000
         const taken = await seats.take({ userId, mode, timeoutMs, idempotency })
         if (!taken.ok) {
-          const meanwhile = await repeated() // the same request twice at the same moment
-          if (meanwhile === null) throw problem('queue_duplicate')
+          const meanwhile = await repeated() // the same request twice at the same time
+          if (meanwhile === null) throw arenaError('queue_duplicate')
           return reply.send(answerOf(meanwhile))
         }
         if (taken.wasExpired) matchmaker.tellTimeout([userId])
@@ -77,13 +77,13 @@ export const queueRoutes =
         onRequest,
         schema: {
           ...documented,
-          summary: 'Wait no longer.',
+          summary: 'Leave the queue.',
           response: { 200: Canceled, ...refusals, 404: Failure },
         },
       },
       async (request, reply) => {
         const wasThere = await seats.giveBack(accountOf(request).accountId)
-        if (!wasThere) throw problem('queue_not_found')
+        if (!wasThere) throw arenaError('queue_not_found')
         return reply.send(envelope.success({ canceled: true }))
       },
     )

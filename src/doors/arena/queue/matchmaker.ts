@@ -1,8 +1,9 @@
-// Keeps the queue moving: pairs whoever waits, hands the matches to the nodes that shall run them, and tells those whose time
-// is over. Every node does this; the database sees to it that each player is paired once.
+// Moves the queue: pairs waiting players, hands each match to the node that will run it, and tells players whose wait
+// has timed out. Every node does this; the database ensures that each player is paired once.
 import type { Database } from '../../../core/db/database.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { Wake, type Loop } from '../../../core/loop.ts'
+import type { NodeMessage, SendToNode } from '../cluster/messages.ts'
 import { Alarm } from '../engine/alarm.ts'
 import type { Wheel } from '../engine/wheel.ts'
 import type { Runner } from '../matches/runner.ts'
@@ -11,9 +12,9 @@ import type { ArenaSettings } from '../settings.ts'
 import { canPair, pairOnce } from './pairing.ts'
 import type { Seats } from './seats.ts'
 
-const PAIR_EVERY_MS = 250 // windows widen, and a row may have been locked; a join does not wait for this
-const EXPIRE_EVERY_MS = 1000 // for waits that began at other nodes; those that began here are ended in time
-const EXPIRE_MAX = 500 // user ids in one message
+const PAIR_EVERY_MS = 250 // rating windows widen and a row may have been locked; a join wakes the loop at once
+const EXPIRE_EVERY_MS = 1000 // for waits that began on other nodes; an alarm ends those of this node on time
+const EXPIRE_MAX = 500 // user ids per message
 
 export interface MatchmakerDeps {
   database: Database
@@ -25,16 +26,16 @@ export interface MatchmakerDeps {
   metrics: ArenaMetrics
   node: string
   wheel: Wheel
-  post(node: string, line: string): void
-  postToAll(line: string): void
+  send: SendToNode
+  sendToAll(message: NodeMessage): void
 }
 
 export interface Matchmaker {
   pairing: Loop
   expiring: Loop
-  /** Somebody has joined, and waits for so long. */
+  /** A player has joined and waits for at most this long. */
   joined(timeoutMs: number): void
-  /** Tells them, wherever they are connected, that they have waited in vain. */
+  /** Tells these players, on whichever node they are connected, that no opponent was found. */
   tellTimeout(userIds: readonly number[]): void
 }
 
@@ -42,7 +43,7 @@ export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
   const joined = new Wake()
   const due = new Wake()
   const alarm = new Alarm(deps.wheel, () => due.ring())
-  const tellTimeout = (userIds: readonly number[]) => deps.postToAll(`timeout ${userIds.join(',')}`)
+  const tellTimeout = (userIds: readonly number[]) => deps.sendToAll({ type: 'timeout', userIds })
 
   return {
     joined(timeoutMs) {
@@ -51,7 +52,7 @@ export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
     },
     tellTimeout,
     pairing: {
-      name: 'pair players',
+      name: 'pair-players',
       everyMs: PAIR_EVERY_MS,
       wake: joined,
       async runOnce() {
@@ -59,14 +60,16 @@ export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
         const { paired, isFull } = await pairOnce(deps)
         if (paired.length === 0) return false
         deps.metrics.paired.inc(paired.length)
-        for (const { match, node } of paired) if (node !== deps.node) deps.post(node, `start ${match.matchId}`)
+        for (const { match, node } of paired) {
+          if (node !== deps.node) deps.send(node, { type: 'start', matchId: match.matchId })
+        }
         const here = paired.filter(({ node }) => node === deps.node)
         await deps.runner.begin(here.map(({ match }) => match))
         return isFull
       },
     },
     expiring: {
-      name: 'end waits that were in vain',
+      name: 'expire-queue-entries',
       everyMs: EXPIRE_EVERY_MS,
       wake: due,
       async runOnce() {

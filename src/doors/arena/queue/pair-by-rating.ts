@@ -1,15 +1,15 @@
-// Pairing by rating: the player who has waited longest gets the nearest opponent, if that one is within a window that widens
-// with the wait. The window is the longer-waiting player's: whoever has waited long takes what there is.
+// Pairing by rating: the player who has waited longest gets the opponent with the nearest rating, if it is within that
+// player's window, which widens with the wait.
 
 export const WINDOW_START = 100
 export const WINDOW_PER_SECOND = 50
 
-export interface Waiting {
+export interface RatedWait {
   rating: number
   waitedMs: number
 }
 
-export const windowOf = ({ waitedMs }: Waiting): number => WINDOW_START + (WINDOW_PER_SECOND * waitedMs) / 1000
+export const windowOf = ({ waitedMs }: RatedWait): number => WINDOW_START + (WINDOW_PER_SECOND * waitedMs) / 1000
 
 interface Link<T> {
   player: T
@@ -18,8 +18,8 @@ interface Link<T> {
   isPaired: boolean
 }
 
-/** Given in the order in which they came. */
-export function pairByRating<T extends Waiting>(waiting: readonly T[]): [T, T][] {
+/** `waiting` is in the order of joining. */
+export function pairByRating<T extends RatedWait>(waiting: readonly T[]): [T, T][] {
   const links = waiting.map((player): Link<T> => ({ player, before: null, after: null, isPaired: false }))
   const byRating = links.toSorted((a, b) => a.player.rating - b.player.rating)
   byRating.forEach((link, index) => {
@@ -39,13 +39,13 @@ export function pairByRating<T extends Waiting>(waiting: readonly T[]): [T, T][]
   return pairs
 }
 
-function nearestOf<T extends Waiting>(link: Link<T>): Link<T> | null {
+function nearestOf<T extends RatedWait>(link: Link<T>): Link<T> | null {
   const { before, after } = link
   if (before === null || after === null) return before ?? after
   return distance(link, before) <= distance(link, after) ? before : after
 }
 
-const distance = <T extends Waiting>(a: Link<T>, b: Link<T>): number => Math.abs(a.player.rating - b.player.rating)
+const distance = <T extends RatedWait>(a: Link<T>, b: Link<T>): number => Math.abs(a.player.rating - b.player.rating)
 
 function unlink<T>(link: Link<T>): void {
   link.isPaired = true

@@ -1,6 +1,6 @@
-// Pairing: players who wait become matches. One transaction takes them out of the queue, writes the matches and submits their
-// jobs; only then is anyone told. One pass at a time over all nodes (an advisory lock), so that the order of coming holds
-// however many nodes there are; a pass takes up to a thousand pairs, and while one is under way joins and cancels go on.
+// Pairing turns waiting players into matches. One transaction removes them from the queue, inserts the matches and submits
+// their jobs; nobody is told before it commits. An advisory lock allows one pass at a time over all nodes, which keeps the
+// order of joining. A pass makes up to a thousand pairs; joins and cancels do not wait for it.
 import type { Database, Pool, Tx } from '../../../core/db/database.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { newJobId } from '../../../core/random.ts'
@@ -9,7 +9,7 @@ import type { ArenaSettings } from '../settings.ts'
 import { pairByRating } from './pair-by-rating.ts'
 
 export const PLAYERS_PER_PASS_MAX = 2000
-/** A node that has not shown itself for so long is not given a match. */
+/** A node that has not announced itself for this long gets no match. */
 const NODE_LOST_SEC = 10
 
 // Any number that nothing else uses.
@@ -17,7 +17,7 @@ const LOCK = `select pg_advisory_xact_lock(7305860)`
 
 const COUNT_TWO = `select count(*)::integer as waiting from (select from seats where match_id is null limit 2) as two`
 
-// A row that somebody else is changing at this moment (a cancel) is left for the next pass.
+// A row that is locked (a cancel) is left for the next pass.
 const SELECT_WAITING = `
   select s.user_id, a.username, p.rating, p.rd, p.volatility, p.games,
          (extract(epoch from clock_timestamp() - s.joined_at) * 1000)::float8 as waited_ms,
@@ -47,7 +47,7 @@ const MAKE_MATCHES = `
 
 export interface Paired {
   match: Match
-  /** Where it is to run. */
+  /** The node that will run it. */
   node: string
 }
 
@@ -56,24 +56,24 @@ export interface PairingDeps {
   ledger: Ledger
   wakeOutbox(): void
   settings: ArenaSettings
-  /** This one: it runs what nobody is nearer to. */
+  /** This node, which runs a match if neither player is connected anywhere. */
   node: string
 }
 
-export interface Pass {
+export interface PairingPass {
   paired: Paired[]
-  /** There were as many players as a pass can take: there may be more. */
+  /** The pass took as many players as it can: there may be more. */
   isFull: boolean
 }
 
-/** A look before the pass, which locks. */
+/** A cheap check before the pass, which locks rows. */
 export async function canPair(pool: Pool): Promise<boolean> {
   const [row] = await pool.query<{ waiting: number }>(COUNT_TWO)
   return row?.waiting === 2
 }
 
-/** One pass. The matches are committed when it resolves; nobody runs them yet. */
-export async function pairOnce(deps: PairingDeps): Promise<Pass> {
+/** One pass. When it resolves, the matches are committed and no node runs them yet. */
+export async function pairOnce(deps: PairingDeps): Promise<PairingPass> {
   const pass = await deps.database.hot.transaction(async (tx) => {
     await tx.query(LOCK)
     const passes = []
@@ -83,7 +83,7 @@ export async function pairOnce(deps: PairingDeps): Promise<Pass> {
     if (jobs.length > 0) await deps.ledger.submitIn(tx, jobs)
     return { paired, isFull: passes.some((one) => one.isFull) }
   })
-  if (pass.paired.length > 0) deps.wakeOutbox() // with Redis, each job has left a row to be cleared away
+  if (pass.paired.length > 0) deps.wakeOutbox() // with Redis, each job has an outbox row
   return pass
 }
 
@@ -91,10 +91,10 @@ const jobOf = ({ matchId, mode, participants: [a, b] }: Match) => ({
   kind: MATCH_KIND,
   jobId: matchId,
   payload: { mode, user_ids: [a.userId, b.userId] },
-  maxAttempts: null, // who takes over decides whether it goes on
+  maxAttempts: null, // the node that takes it over decides whether it continues
 })
 
-async function pairMode(tx: Tx, { settings, node }: PairingDeps, mode: Mode): Promise<Pass> {
+async function pairMode(tx: Tx, { settings, node }: PairingDeps, mode: Mode): Promise<PairingPass> {
   const rows = await tx.query<WaitingRow>(SELECT_WAITING, [mode, PLAYERS_PER_PASS_MAX])
   const waiting = rows.map(waitingFrom)
   const pairs = mode === 'rated' ? pairByRating(waiting) : pairInOrder(waiting)
@@ -132,7 +132,7 @@ const rowOf = (match: Omit<Match, 'createdAt'>, node: string) => ({
   node,
 })
 
-/** First come, first served. An odd one waits on. */
+/** First come, first served. The last of an odd number keeps waiting. */
 function pairInOrder<T>(waiting: readonly T[]): [T, T][] {
   const pairs: [T, T][] = []
   let first: T | null = null
@@ -151,11 +151,11 @@ interface WaitingPlayer {
   participant: Participant
   rating: number
   waitedMs: number
-  /** Where they are connected. */
+  /** To which the player is connected. */
   nodes: readonly string[]
 }
 
-/** Where both are, else where one is, else here. */
+/** A node to which both are connected, else one of them, else this node. */
 function nodeFor(a: WaitingPlayer, b: WaitingPlayer, here: string): string {
   const shared = a.nodes.filter((node) => b.nodes.includes(node))
   const candidates = shared.length > 0 ? shared : [...a.nodes, ...b.nodes]

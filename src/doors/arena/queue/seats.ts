@@ -1,13 +1,12 @@
-// The queue. A seat is taken, given back, or lost to time; pairing.ts turns two of them into a match. Each of these changes
-// the one row that a player can have, so that of all that happen at the same moment one wins and the others are told.
+// The queue. A seat is taken, given back, or expires; pairing.ts turns two of them into a match. Each of these changes the
+// one row that a player can have, so that of several concurrent changes one wins and the others are refused.
 import { batched } from '../../../core/db/batch.ts'
 import type { Pool } from '../../../core/db/database.ts'
 import { hideFromPlanner } from '../../../core/db/sql.ts'
 import type { Idempotency } from '../../../core/ledger/submit/submit.ts'
 import type { Mode } from '../match.ts'
 
-// A seat whose time is over may not have been cleared away yet: whoever comes again takes it anew. The key of a request that
-// may be repeated is kept with it (join-keys.ts).
+// An expired seat that is not deleted yet may be taken again. An Idempotency-Key is stored with the seat (join-keys.ts).
 const TAKE = `
   with asked as materialized (
     select user_id, mode, timeout_ms, key, body_hash
@@ -45,23 +44,23 @@ const EXPIRE = `
 
 const COUNT = `select count(*)::integer as length from seats where match_id is null`
 
-export interface Taking {
+export interface SeatRequest {
   userId: number
   mode: Mode
   timeoutMs: number
-  /** Of a request that may be repeated. */
+  /** Of a request with an Idempotency-Key. */
   idempotency: Pick<Idempotency, 'key' | 'bodyHash'> | null
 }
 
-export type Taken =
-  | { ok: true; expiresAt: Date; /** An earlier wait had ended unnoticed. */ wasExpired: boolean }
+export type SeatAnswer =
+  | { ok: true; expiresAt: Date; /** An earlier wait had expired and its player was not told. */ wasExpired: boolean }
   | { ok: false }
 
 export interface Seats {
-  take(taking: Taking): Promise<Taken>
-  /** False: there was none to give back. */
+  take(taking: SeatRequest): Promise<SeatAnswer>
+  /** False: the player was not waiting. */
   giveBack(userId: number): Promise<boolean>
-  /** Whose time is over: at most `limit` of them. */
+  /** Deletes at most `limit` expired seats and returns their players. */
   expire(limit: number): Promise<number[]>
   length(): Promise<number>
 }
@@ -85,7 +84,7 @@ export function openSeats(pool: Pool): Seats {
   }
 }
 
-async function takeAll(pool: Pool, takings: readonly Taking[]): Promise<Taken[]> {
+async function takeAll(pool: Pool, takings: readonly SeatRequest[]): Promise<SeatAnswer[]> {
   const rows = takings.map(({ userId, mode, timeoutMs, idempotency }) => ({
     user_id: userId,
     mode,

@@ -1,17 +1,17 @@
 // GET /api/leaderboard: everyone, by the rating that is shown, then by user id. Any page of a million players takes a few
-// milliseconds, because players are never counted one by one. What is skipped is found in three steps, each small:
+// milliseconds, because players are never counted one by one. Three small steps find the first entry of a page:
 //
-//   1. rank_places: how many have each shown rating (a few thousand rows): which one holds the first of the page?
-//   2. rank_blocks: how many of those are in each block of 2,048 user ids (a few hundred rows): which block?
-//   3. the index (place, user_id), and nothing but it: from the beginning of that block, less than a block further.
+//   1. rank_places counts players per shown rating (a few thousand rows): which rating holds the first entry?
+//   2. rank_blocks counts them per block of 2,048 user ids (a few hundred rows): which block?
+//   3. an index-only scan on (place, user_id) from the beginning of that block, over less than a block.
 //
-// All three see one snapshot, in one statement, so that the ranks are exact.
+// All three are one statement on one snapshot, so that the ranks are exact.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { batched } from '../../../core/db/batch.ts'
 import type { Pool } from '../../../core/db/database.ts'
 import { Failure, Success } from '../../../core/http/errors/envelope.ts'
-import { envelope, problem } from '../errors.ts'
+import { envelope, arenaError } from '../errors.ts'
 
 // `place` is the shown rating, negative: ascending places are descending ratings.
 const SELECT_PAGE = `
@@ -41,7 +41,7 @@ const SELECT_PAGE = `
 
 const SIZE_DEFAULT = 10
 const SIZE_MAX = 50
-const PAGES_AT_ONCE = 20 // that one answer waits for
+const PAGES_AT_ONCE = 20 // per batch
 const PAGE = /^\d{1,12}$/
 
 const Entry = Type.Object({
@@ -56,7 +56,7 @@ const Entry = Type.Object({
 const Page = Success(
   Type.Object({ page: Type.Integer(), size: Type.Integer(), total: Type.Integer(), entries: Type.Array(Entry) }),
 )
-// Whatever is wrong with these is `leaderboard_range`, so that they are taken as texts and judged here.
+// Every invalid value is `leaderboard_range`, so that the schema accepts anything and the handler checks it.
 const Query = Type.Object({
   page: Type.Optional(Type.Unknown({ description: 'From 1. Default 1.' })),
   size: Type.Optional(Type.Unknown({ description: `1 to ${SIZE_MAX}. Default ${SIZE_DEFAULT}.` })),
@@ -80,20 +80,20 @@ export const leaderboardRoute =
         const page = numberFrom(request.query.page, 1)
         const size = numberFrom(request.query.size, SIZE_DEFAULT)
         if (page === null || size === null || page < 1 || size < 1 || size > SIZE_MAX)
-          throw problem('leaderboard_range')
+          throw arenaError('leaderboard_range')
         return reply.send(envelope.success({ page, size, ...(await read({ page, size })) }))
       },
     )
   }
 
-/** Null: not a number that a page or a size can be. */
+/** Null: not a valid page or size. */
 function numberFrom(value: unknown, otherwise: number): number | null {
   if (value === undefined) return otherwise
   return typeof value === 'string' && PAGE.test(value) ? Number(value) : null
 }
 
 interface PageRow {
-  /** Null: the page is beyond the last. */
+  /** Null: the page is beyond the last one. */
   user_id: string | null
   place: number
   wins: number
@@ -103,19 +103,19 @@ interface PageRow {
   total: string
 }
 
-interface Asked {
+interface PageRequest {
   page: number
   size: number
 }
 
 /**
- * For strangers, who may ask as often as they like: two queries at a time, because the ledger's statements use the same
- * connections, and one for all who ask for the same page at once.
+ * Anyone may ask, as often as they like: at most two queries run at a time, because the ledger uses the same connections,
+ * and concurrent requests for the same page share one.
  */
-export function openPages(pool: Pool): (asked: Asked) => ReturnType<typeof readPage> {
+export function openPages(pool: Pool): (asked: PageRequest) => ReturnType<typeof readPage> {
   return batched({
     rowsMax: PAGES_AT_ONCE,
-    async run(asked: Asked[]) {
+    async run(asked: PageRequest[]) {
       const pages = new Map<string, Awaited<ReturnType<typeof readPage>>>()
       const answers = []
       for (const one of asked) {
@@ -129,7 +129,7 @@ export function openPages(pool: Pool): (asked: Asked) => ReturnType<typeof readP
   })
 }
 
-export async function readPage(pool: Pool, { page, size }: Asked) {
+export async function readPage(pool: Pool, { page, size }: PageRequest) {
   const skipped = (page - 1) * size
   const rows = await pool.query<PageRow>(SELECT_PAGE, [skipped, size])
   const entries = rows.flatMap((row, index) => (row.user_id === null ? [] : [entryOf(row, skipped + index + 1)]))

@@ -8,7 +8,7 @@ import { Failure } from '../../../core/http/errors/envelope.ts'
 import { accountOf, requireAccount } from '../../../core/http/auth/guard.ts'
 import type { Identity } from '../../../core/identity/identity.ts'
 import { parseJobId } from '../../../core/ledger/job.ts'
-import { envelope, problem, refusals } from '../errors.ts'
+import { envelope, arenaError, refusals } from '../errors.ts'
 import type { MatchStore } from '../matches/match-store.ts'
 import { participantsOf } from '../wire.ts'
 import { Live, MatchPage, MatchView } from './match-schema.ts'
@@ -25,7 +25,7 @@ const JOINS = `
 const SELECT_ONE = `
   select ${COLUMNS}, encode(r.inputs, 'base64') as inputs from match_results r ${JOINS} where r.match_id = $1`
 
-// One index per side of the table, each read from its newest end.
+// One index per side of a match, each scanned from its newest end.
 const SELECT_OF_PLAYER = `
   select ${COLUMNS} from (
     select * from (select * from match_results where user_a = $1 and match_id < $2 order by match_id desc limit $3) as first
@@ -70,7 +70,7 @@ export const matchesRoutes =
       },
       async (request, reply) => {
         const { userId = accountOf(request).accountId, before = LAST_ID, size = SIZE_DEFAULT } = request.query
-        const rows = await pool.query<ResultRow>(SELECT_OF_PLAYER, [userId, before, size + 1])
+        const rows = await pool.query<MatchResultRow>(SELECT_OF_PLAYER, [userId, before, size + 1])
         const page = rows.slice(0, size)
         const nextBefore = rows.length > size ? (page.at(-1)?.match_id ?? null) : null
         return reply.send(envelope.success({ userId, matches: page.map(matchOf), nextBefore }))
@@ -81,7 +81,7 @@ export const matchesRoutes =
       '/api/matches/live',
       {
         onRequest,
-        schema: { ...documented, summary: 'Matches that run, newest first.', response: { 200: Live, ...refusals } },
+        schema: { ...documented, summary: 'Running matches, newest first.', response: { 200: Live, ...refusals } },
       },
       async (_request, reply) => {
         const live = await store.list(LIVE_MAX)
@@ -103,22 +103,23 @@ export const matchesRoutes =
         onRequest,
         schema: {
           ...documented,
-          summary: 'A match that has ended, with the inputs from which it can be replayed.',
+          summary: 'A finished match, with the inputs to replay it.',
           params: MatchPath,
           response: { 200: MatchView, ...refusals, 404: Failure },
         },
       },
       async (request, reply) => {
         const matchId = parseJobId(request.params.id)
-        const [row] = matchId === null ? [] : await pool.query<ResultRow & { inputs: string }>(SELECT_ONE, [matchId])
-        if (row === undefined) throw problem('match_not_found')
-        const inputs = row.inputs.replaceAll('\n', '') // PostgreSQL breaks the lines
+        const [row] =
+          matchId === null ? [] : await pool.query<MatchResultRow & { inputs: string }>(SELECT_ONE, [matchId])
+        if (row === undefined) throw arenaError('match_not_found')
+        const inputs = row.inputs.replaceAll('\n', '') // PostgreSQL inserts line breaks
         return reply.send(envelope.success({ ...matchOf(row), replay: { format: REPLAY_FORMAT, inputs } }))
       },
     )
   }
 
-interface ResultRow {
+interface MatchResultRow {
   match_id: string
   mode: string
   reason: 'completed' | 'void'
@@ -139,7 +140,7 @@ interface ResultRow {
   after_b: number | null
 }
 
-const matchOf = (row: ResultRow) => ({
+const matchOf = (row: MatchResultRow) => ({
   matchId: row.match_id,
   mode: row.mode,
   reason: row.reason,

@@ -1,4 +1,4 @@
-// GET /ops/status: numbers for whoever operates the server, behind a token of its own.
+// GET /ops/status: counts for the operator of the server, protected by a token of its own.
 import { timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
@@ -18,7 +18,7 @@ const Status = Success(
 )
 
 export interface OpsDeps {
-  /** Empty: nobody may ask. */
+  /** Empty: every request is refused. */
   opsToken: string
   count(): Promise<Live>
 }

@@ -28,7 +28,7 @@ const Profile = Success(
   }),
 )
 const Applied = Type.Object({
-  game: Type.Integer({ description: 'The how-manieth rated game.' }),
+  game: Type.Integer({ description: 'Number of the rated game, from 1.' }),
   matchId: Type.String(),
   opponentUserId: Type.Integer(),
   score: Type.Number({ description: '1 won, 0.5 draw, 0 lost.' }),

@@ -1,27 +1,27 @@
-// What a client may say, and what it is answered.
+// Handles the messages of a client.
 import type { Logger } from 'pino'
 import { isoNow, type Clock } from '../../../core/clock.ts'
 import { parseJobId } from '../../../core/ledger/job.ts'
 import { Game } from '../engine/game.ts'
-import { Session, type Seen } from '../engine/session.ts'
+import { Session, type VisibleSession } from '../engine/session.ts'
 import type { Sessions } from '../engine/sessions.ts'
 import type { SocketError } from '../errors.ts'
 import type { Match } from '../match.ts'
-import type { LiveMatch, MatchStore } from '../matches/match-store.ts'
-import type { Presence } from '../players/presence.ts'
+import type { StoredMatch, MatchStore } from '../matches/match-store.ts'
+import type { PlayerPresence } from '../players/presence.ts'
 import type { RotateToken } from '../players/resume-tokens.ts'
-import type { Remotes } from '../cluster/remotes.ts'
+import type { RemoteSessions } from '../cluster/remote-sessions.ts'
 import { errorText, eventText, participantsOf, playersOf } from '../wire.ts'
-import { inputFrom, parseMessage, type Message } from './message.ts'
+import { inputFrom, parseMessage, type ClientMessage } from './message.ts'
 import type { PlayerSocket } from './player-socket.ts'
 import type { Players } from './players.ts'
 import type { Watching } from './watching.ts'
 
 export interface ConversationDeps {
   sessions: Sessions
-  remotes: Remotes
+  remotes: RemoteSessions
   players: Players
-  presence: Presence
+  presence: PlayerPresence
   store: MatchStore
   watching: Watching
   rotateToken: RotateToken
@@ -35,13 +35,13 @@ export interface Speaker {
   username: string
 }
 
-type Handler = (
+type MessageHandler = (
   deps: ConversationDeps,
   speaker: Speaker,
-  message: Message,
+  message: ClientMessage,
 ) => SocketError | null | Promise<SocketError | null>
 
-const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
+const HANDLERS: ReadonlyMap<string, MessageHandler> = new Map<string, MessageHandler>([
   ['session.input', takeInput],
   ['echo', echo],
   ['resync_request', resync],
@@ -64,21 +64,21 @@ export function hear(deps: ConversationDeps, speaker: Speaker, data: Buffer): vo
   wrong.then(
     (code) => (code === null ? undefined : refuse(message.seq, code)),
     (error: unknown) => {
-      deps.log.error({ err: error }, 'a message could not be answered')
+      deps.log.error({ err: error }, 'could not handle a message')
       refuse(message.seq, 'unavailable')
     },
   )
   return undefined
 }
 
-function echo(_: ConversationDeps, { client, userId }: Speaker, { seq, p }: Message): SocketError | null {
+function echo(_: ConversationDeps, { client, userId }: Speaker, { seq, p }: ClientMessage): SocketError | null {
   const { message } = p
   if (typeof message !== 'string') return 'bad_request'
   client.send(eventText('echo', { message, userId }, seq))
   return null
 }
 
-function takeInput(deps: ConversationDeps, speaker: Speaker, { seq, p }: Message) {
+function takeInput(deps: ConversationDeps, speaker: Speaker, { seq, p }: ClientMessage) {
   const { sessionId } = p
   if (typeof sessionId !== 'string') return 'input_invalid'
   const session = sessionSeen(deps, speaker, sessionId)
@@ -88,24 +88,28 @@ function takeInput(deps: ConversationDeps, speaker: Speaker, { seq, p }: Message
   return session.input(speaker.client, seq, input)
 }
 
-/** The player's own first: it is nearly always that. */
+/** Looks at the player's own session first: it is nearly always that one. */
 function sessionSeen(
   { players, sessions, remotes }: ConversationDeps,
   { userId }: Speaker,
   id: string,
-): Seen | undefined {
+): VisibleSession | undefined {
   const own = players.sessionOf(userId)
   return own?.sessionId === id ? own : (sessions.get(id) ?? remotes.get(id))
 }
 
-/** Not here and not known here: another node may run it, for other players. */
+/** Unknown on this node: another node may run it, for other players. */
 async function whereElse({ store }: ConversationDeps, sessionId: string): Promise<SocketError> {
   const matchId = parseJobId(sessionId)
   if (matchId === null) return 'session_not_found'
   return (await store.find(matchId)) === null ? 'session_not_found' : 'not_participant'
 }
 
-async function resync(deps: ConversationDeps, speaker: Speaker, { seq, p }: Message): Promise<SocketError | null> {
+async function resync(
+  deps: ConversationDeps,
+  speaker: Speaker,
+  { seq, p }: ClientMessage,
+): Promise<SocketError | null> {
   const { userId, username, client } = speaker
   const { resumeToken: token } = p
   if (typeof token !== 'string') return 'invalid_resume_token'
@@ -126,7 +130,7 @@ async function resync(deps: ConversationDeps, speaker: Speaker, { seq, p }: Mess
   return null
 }
 
-/** As it is now if it runs here, as it was a second ago at most if it runs elsewhere. */
+/** The current state if the session runs here, else its last snapshot, at most a second old. */
 async function sessionView({ players, store }: ConversationDeps, userId: number) {
   const session = players.sessionOf(userId)
   if (session === null) return null
@@ -140,7 +144,7 @@ async function queueView({ presence }: ConversationDeps, userId: number) {
   return seat.is === 'waiting' ? { mode: seat.mode, expiresAt: seat.expiresAt.toISOString() } : null
 }
 
-/** All that a client needs to go on with a session that it knows nothing of. */
+/** All that a client needs to join a session in progress. */
 export const viewOf = ({ match, game }: { match: Match; game: Game }) => ({
   sessionId: match.matchId,
   createdAt: match.createdAt,
@@ -151,21 +155,21 @@ export const viewOf = ({ match, game }: { match: Match; game: Game }) => ({
   players: playersOf(match, game),
 })
 
-async function watch(deps: ConversationDeps, { client }: Speaker, { seq, p }: Message) {
+async function watch(deps: ConversationDeps, { client }: Speaker, { seq, p }: ClientMessage) {
   const { watching, store, sessions } = deps
   const sessionId = typeof p['sessionId'] === 'string' ? parseJobId(p['sessionId']) : null
   const live = sessionId === null ? null : await store.find(sessionId)
   if (live === null) return 'session_not_found'
-  if (client.isClosing) return null // gone meanwhile: nobody would ever end what began now
+  if (client.isClosing) return null // a closing socket never unwatches
   if (!watching.begin(live.match.matchId, live.node, client)) return 'session_full'
   client.send(eventText('session.watching', viewOf(sessions.get(live.match.matchId) ?? gameFrom(live)), seq))
   return null
 }
 
-/** As it was a second ago at most. */
-const gameFrom = (live: LiveMatch) => ({ match: live.match, game: Game.resume(live.match.ticks, live) })
+/** From the last snapshot, at most a second old. */
+const gameFrom = (live: StoredMatch) => ({ match: live.match, game: Game.resume(live.match.ticks, live) })
 
-function unwatch({ watching }: ConversationDeps, { client }: Speaker, { seq, p }: Message): SocketError | null {
+function unwatch({ watching }: ConversationDeps, { client }: Speaker, { seq, p }: ClientMessage): SocketError | null {
   const { sessionId } = p
   if (typeof sessionId !== 'string' || !watching.end(sessionId, client)) return 'session_not_found'
   client.send(eventText('session.unwatched', { sessionId }, seq))

@@ -1,6 +1,5 @@
-// GET /ws: a player connects. The order matters. First it is written down that the player is here (with the hash of a resume
-// token); then the socket hears what this node has to say, beginning with `auth_state`; and then the session is looked up
-// that the player may be in. Until `auth_state` is sent nothing is read from the client.
+// GET /ws: a player connects. The order matters: store the presence and the hash of a resume token, then send `auth_state`,
+// then look up the session that the player may be in. Nothing is read from the client before `auth_state` is sent.
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import type { Config } from '../../../core/config.ts'
@@ -41,7 +40,7 @@ export const gatewayRoute =
         else hear(deps, speaker, data)
       })
       welcome(deps, speaker, socket).catch((error: unknown) => {
-        request.log.error({ err: error }, 'a player could not be let in')
+        request.log.error({ err: error }, 'could not accept a player')
         speaker.client.close(FAILED.code, FAILED.reason)
       })
     })
@@ -87,8 +86,8 @@ async function depart({ players, presence, remotes, watching, log }: GatewayDeps
   if (!wasLast) return
   try {
     await presence.leave(userId)
-    if (players.has(userId)) await presence.stay(userId) // back before that was written
+    if (players.has(userId)) await presence.stay(userId) // reconnected before it was written
   } catch (error) {
-    log.error({ err: error }, 'could not note that a player has left')
+    log.error({ err: error }, 'could not store that a player left')
   }
 }

@@ -1,9 +1,9 @@
-// One WebSocket of a player. What is sent is a ready frame, written to the TCP connection itself: no copy and no callback per
-// message. What waits is what the kernel would not take.
+// One WebSocket of a player. Frames are built elsewhere and written to the TCP connection directly, without a copy or a
+// callback per message. Only what the kernel does not accept is queued.
 //
-// A client that does not keep up is closed with 1008 `backpressure_exceeded`: when its queue is over the limit, or when a
-// ping is not answered in time. (A stalled reader hides in the kernel's buffers for megabytes, minutes of ticks, before the
-// socket shows anything; the ping waits in the same line.) A client that sends too fast is read more slowly.
+// A client that does not keep up is closed with 1008 `backpressure_exceeded`: when its queue exceeds the limit, or when it
+// does not answer a ping in time. (The kernel buffers megabytes, minutes of ticks, for a reader that has stalled, before the
+// socket reports anything; the ping is queued behind them.) A client that sends too fast is read more slowly.
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 import { BACKPRESSURE } from '../../../core/http/sockets/hub.ts'
@@ -12,12 +12,12 @@ import { unitRandom } from '../../../core/random.ts'
 import type { Client } from '../engine/audience.ts'
 import { textFrame } from '../engine/frame.ts'
 import { Timed, type Wheel } from '../engine/wheel.ts'
-import type { Language } from '../errors.ts'
+import type { MessageLanguage } from '../errors.ts'
 
-export const PONG_WITHIN_MS = 5000 // and that often there is a ping
-// Before a ping counts as unanswered there is a second look, after whatever had arrived by the first one has been read: a
-// client does not pay for a server that was busy.
-const SECOND_LOOK_MS = 500
+export const PONG_WITHIN_MS = 5000 // also the interval between pings
+// A ping counts as unanswered only after a second check, when everything that had arrived by the first one has been read: a
+// busy server is not the client's fault.
+const SECOND_CHECK_MS = 500
 const TERMINATE_AFTER_MS = 1000
 const MESSAGES_PER_SECOND = 200
 const MESSAGES_AT_ONCE = 400
@@ -30,13 +30,13 @@ export interface SocketLimits {
 export interface PlayerSocketOptions {
   id: number
   userId: number
-  language: Language
+  language: MessageLanguage
   socket: WebSocket
-  /** The connection under it. */
+  /** The underlying connection. */
   tcp: Socket
   wheel: Wheel
   limits: SocketLimits
-  /** The tick of the session that the player is in: every ping carries it, and a number that nobody can guess. */
+  /** The tick of the player's session. A ping carries it with a random number. */
   tickOf(): number | null
   onOffence(reason: 'queue' | 'ping'): void
 }
@@ -44,13 +44,13 @@ export interface PlayerSocketOptions {
 export class PlayerSocket extends Timed implements Client {
   readonly id: number
   readonly userId: number
-  readonly language: Language
+  readonly language: MessageLanguage
   readonly #socket: WebSocket
   readonly #tcp: Socket
   readonly #wheel: Wheel
   readonly #limits: SocketLimits
   readonly #options: PlayerSocketOptions
-  /** Sizes of the frames that may still wait, the oldest first. */
+  /** Sizes of the frames that may still be queued, oldest first. */
   readonly #waiting: number[] = []
   #lastBytes = 0
   #ping: 'none' | 'sent' | 'overdue' = 'none'
@@ -70,13 +70,13 @@ export class PlayerSocket extends Timed implements Client {
     this.#limits = options.limits
     this.#options = options
     this.#allowedMs = options.wheel.now()
-    this.#socket.on('ping', () => this.count()) // `ws` answers each, and a client need not read the answers
+    this.#socket.on('ping', () => this.count()) // `ws` answers each ping, and the client may not read the answers
     this.#socket.on('pong', (data) => {
       this.count()
-      if (String(data) === this.#pong) this.#ping = 'none' // whoever reads nothing cannot know it
+      if (String(data) === this.#pong) this.#ping = 'none' // a client that reads nothing cannot know the number
     })
     this.#socket.once('close', () => (this.#isClosing = true))
-    // Spread by the number of the connection: neither a crowd that came together nor one tick pings all at once.
+    // Spread by connection number, so that connections opened together are not pinged together.
     options.wheel.addAt(this, this.#allowedMs + 1000 + ((options.id * 617) % (PONG_WITHIN_MS - 1000)))
   }
 
@@ -105,7 +105,7 @@ export class PlayerSocket extends Timed implements Client {
     this.#socket.once('close', () => clearTimeout(cutOff))
   }
 
-  /** Call it for each message. A flood is not refused: the connection is read again when its time has come. */
+  /** Called for each message. A flood is not refused: reading pauses until the rate is within the limit. */
   count(): void {
     const now = this.#wheel.now()
     this.#allowance = Math.min(
@@ -118,7 +118,7 @@ export class PlayerSocket extends Timed implements Client {
     this.#wheel.addAt(new Resuming(this.#socket), now + (-this.#allowance * 1000) / MESSAGES_PER_SECOND)
   }
 
-  /** Time for a ping, or to see what became of the last one. */
+  /** Sends a ping, or checks the last one. */
   override run(now: number): void {
     if (this.#isClosing) return
     switch (this.#ping) {
@@ -126,10 +126,10 @@ export class PlayerSocket extends Timed implements Client {
         this.#ping = 'sent'
         this.#pong = `${this.#options.tickOf() ?? ''} ${unitRandom()}`
         this.#socket.ping(this.#pong)
-        return this.#wheel.addAt(this, now + PONG_WITHIN_MS - SECOND_LOOK_MS)
+        return this.#wheel.addAt(this, now + PONG_WITHIN_MS - SECOND_CHECK_MS)
       case 'sent':
         this.#ping = 'overdue'
-        return this.#wheel.addAt(this, now + SECOND_LOOK_MS)
+        return this.#wheel.addAt(this, now + SECOND_CHECK_MS)
       case 'overdue':
         return this.#offend('ping')
       default:
@@ -137,7 +137,7 @@ export class PlayerSocket extends Timed implements Client {
     }
   }
 
-  /** The kernel has taken all but the last `waitingBytes`: the frames that make up those are the ones that wait. */
+  /** The kernel has accepted all but the last `waitingBytes`: the frames that these belong to are queued. */
   #hasRoom(waitingBytes: number, bytes: number): boolean {
     if (this.#waiting.length === 0) this.#waiting.push(this.#lastBytes)
     let sum = 0

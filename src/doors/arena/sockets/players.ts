@@ -1,20 +1,20 @@
-// Who is connected here, and in which session they are. A player may have several sockets; each hears the same.
+// The players connected to this node and their sessions. All sockets of a player receive the same.
 import type { Client } from '../engine/audience.ts'
-import type { Seen } from '../engine/session.ts'
+import type { VisibleSession } from '../engine/session.ts'
 
-/** One more than this, and the player's oldest socket is closed. */
+/** Above this, the player's oldest socket is closed. */
 export const SOCKETS_PER_PLAYER_MAX = 8
 
 interface Player {
   clients: Set<Client>
-  session: Seen | null
+  session: VisibleSession | null
 }
 
 export class Players {
   readonly #players = new Map<number, Player>()
   readonly #clients = new Map<number, Client>()
 
-  /** By the number that this node gave it. */
+  /** By the id that this node assigned. */
   client(id: number): Client | undefined {
     return this.#clients.get(id)
   }
@@ -23,7 +23,7 @@ export class Players {
     return this.#players.has(userId)
   }
 
-  sessionOf(userId: number): Seen | null {
+  sessionOf(userId: number): VisibleSession | null {
     return this.#players.get(userId)?.session ?? null
   }
 
@@ -31,7 +31,7 @@ export class Players {
     return this.#players.get(userId)?.clients ?? []
   }
 
-  /** Returns the socket that has to go, if there are too many. */
+  /** Returns the socket to close, if the player has too many. */
   enter(client: Client): Client | null {
     const player = this.#players.get(client.userId) ?? { clients: new Set<Client>(), session: null }
     this.#players.set(client.userId, player)
@@ -40,7 +40,7 @@ export class Players {
     player.session?.audience.add(client)
     const [oldest] = player.clients
     if (player.clients.size <= SOCKETS_PER_PLAYER_MAX || oldest === undefined) return null
-    this.leave(oldest) // now: one that takes its time to close is not counted, and not chosen, again
+    this.leave(oldest) // at once: a socket that closes slowly is not counted or chosen again
     return oldest
   }
 
@@ -55,8 +55,8 @@ export class Players {
     return true
   }
 
-  /** The players of this session that are here hear of it from now on. */
-  seat(session: Seen, userIds: readonly number[]): void {
+  /** Those of these players that are connected here follow the session from now on. */
+  seat(session: VisibleSession, userIds: readonly number[]): void {
     for (const userId of userIds) {
       const player = this.#players.get(userId)
       if (player === undefined) continue
@@ -66,8 +66,8 @@ export class Players {
     }
   }
 
-  /** Unless another session has them already. */
-  unseat(session: Seen, userIds: readonly number[]): void {
+  /** Does nothing for players who are already in another session. */
+  unseat(session: VisibleSession, userIds: readonly number[]): void {
     for (const userId of userIds) {
       const player = this.#players.get(userId)
       if (player?.session !== session) continue

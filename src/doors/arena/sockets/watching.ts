@@ -1,30 +1,30 @@
-// Spectators: they hear a session and cannot touch it. So many per session and server, and so many sessions per socket.
-import type { Remotes } from '../cluster/remotes.ts'
+// Spectators follow a session and cannot change it. Both the spectators per session and the sessions per socket are bounded.
+import type { RemoteSessions } from '../cluster/remote-sessions.ts'
 import type { Client } from '../engine/audience.ts'
-import type { Seen } from '../engine/session.ts'
+import type { VisibleSession } from '../engine/session.ts'
 import type { Sessions } from '../engine/sessions.ts'
 
 export const WATCHED_PER_CLIENT_MAX = 4
 
 export class Watching {
   readonly #sessions: Sessions
-  readonly #remotes: Remotes
+  readonly #remotes: RemoteSessions
   readonly #watchersMax: number
   readonly #watched = new Map<Client, Set<string>>()
 
-  constructor(deps: { sessions: Sessions; remotes: Remotes; watchersMax: number }) {
+  constructor(deps: { sessions: Sessions; remotes: RemoteSessions; watchersMax: number }) {
     this.#sessions = deps.sessions
     this.#remotes = deps.remotes
     this.#watchersMax = deps.watchersMax
   }
 
-  /** False: there is no room. */
+  /** False: the limit is reached. */
   begin(sessionId: string, node: string, client: Client): boolean {
     const watched = this.#watchedBy(client)
     if (watched.has(sessionId)) return true
     const seen = this.#seen(sessionId)
     if (watched.size >= WATCHED_PER_CLIENT_MAX || watchersOf(seen) >= this.#watchersMax) return false
-    if (seen?.isParticipant(client.userId) === true) return true // hears it anyway
+    if (seen?.isParticipant(client.userId) === true) return true // follows it as a player
     const local = this.#sessions.get(sessionId)
     if (local !== undefined) local.audience.add(client)
     else this.#remotes.watch(sessionId, node, client)
@@ -48,11 +48,11 @@ export class Watching {
     this.#watched.delete(client)
   }
 
-  #seen(sessionId: string): Seen | undefined {
+  #seen(sessionId: string): VisibleSession | undefined {
     return this.#sessions.get(sessionId) ?? this.#remotes.get(sessionId)
   }
 
-  /** Without those that are over. */
+  /** Drops those that are over. */
   #watchedBy(client: Client): Set<string> {
     const watched = this.#watched.get(client) ?? new Set<string>()
     for (const sessionId of watched) if (this.#seen(sessionId) === undefined) watched.delete(sessionId)
@@ -60,5 +60,5 @@ export class Watching {
   }
 }
 
-const watchersOf = (seen: Seen | undefined): number =>
+const watchersOf = (seen: VisibleSession | undefined): number =>
   seen?.audience.clients().filter(({ userId }) => !seen.isParticipant(userId)).length ?? 0

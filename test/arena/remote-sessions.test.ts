@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { pino } from 'pino'
-import { Remotes } from '../../src/doors/arena/cluster/remotes.ts'
+import { encodeMessage, type NodeMessage } from '../../src/doors/arena/cluster/messages.ts'
+import { RemoteSessions } from '../../src/doors/arena/cluster/remote-sessions.ts'
 import type { Client } from '../../src/doors/arena/engine/audience.ts'
 import { Game } from '../../src/doors/arena/engine/game.ts'
 import { Sessions } from '../../src/doors/arena/engine/sessions.ts'
@@ -31,39 +31,40 @@ async function setup(t: TestContext) {
   const wheel = new Wheel()
   t.after(() => wheel.stop())
   const players = new Players()
-  const posted: string[] = []
-  const post = (node: string, line: string) => posted.push(`${node}: ${line}`)
-  const sessions = new Sessions({ wheel, stamp: String, post, onLastTick: () => {} })
-  const remotes = new Remotes({
+  const sent: string[] = []
+  const send = (node: string, message: NodeMessage) => sent.push(`${node}: ${encodeMessage(message)}`)
+  const sessions = new Sessions({ wheel, stamp: String, send, onLastTick: () => {} })
+  const remotes = new RemoteSessions({
     node: 'here',
     pool,
     store: openMatchStore(pool),
     presence: openPresence({ pool, node: 'here', tokenTtlSec: 60 }),
     players,
     sessions,
-    post,
-    log: pino({ enabled: false }),
+    send,
   })
-  return { remotes, players, sessions, posted, first, userIds }
+  return { remotes, players, sessions, sent, first, userIds }
 }
 
 test('a player hears how a match elsewhere begins, once, although somebody here was watching it before', async (t) => {
-  const { remotes, players, posted } = await setup(t)
+  const { remotes, players, sent } = await setup(t)
   const [eve, bob] = [listener(1), listener(2)]
   for (const { client } of [eve, bob]) players.enter(client)
 
+  const hello = { sessionId: SESSION, node: 'there', userIds: [2, 3], greetings: ['created', 'started'] }
+
   remotes.watch(SESSION, 'there', eve.client)
-  remotes.onHello(SESSION, 'there', [2, 3], ['created', 'started'])
-  remotes.onHello(SESSION, 'there', [2, 3], ['created', 'started']) // the answer was lost: it is said again
+  remotes.onHello(hello)
+  remotes.onHello(hello) // the answer was lost: it is said again
   remotes.onEvent(SESSION, 'state')
 
   assert.deepEqual(bob.heard, ['created', 'started', 'state'])
   assert.deepEqual(eve.heard, ['state'])
-  assert(posted.includes(`there: attach ${SESSION} here 2`))
+  assert(sent.includes(`there: attach ${SESSION} here 2`))
 })
 
 test('a session that this server has lost to another is heard from there, by its players and by those who watch', async (t) => {
-  const { remotes, players, sessions, posted, first, userIds } = await setup(t)
+  const { remotes, players, sessions, sent, first, userIds } = await setup(t)
   const [ann = 0, bob = 0] = userIds
   const { match, held } = await heldMatch(first, [ann, bob]) // it runs on "node 1"
   const session = sessions.open({ match, game: new Game(match.ticks), held })
@@ -75,12 +76,12 @@ test('a session that this server has lost to another is heard from there, by its
   await remotes.moved(session)
   remotes.onEvent(match.matchId, 'state')
 
-  assert(posted.includes(`node 1: attach ${match.matchId} here ${ann}`))
+  assert(sent.includes(`node 1: attach ${match.matchId} here ${ann}`))
   assert.deepEqual([player.heard, eve.heard], [['state'], ['state']])
 })
 
 test('those who watch find a session again although no player is here to lead them', async (t) => {
-  const { remotes, sessions, posted, first, userIds } = await setup(t)
+  const { remotes, sessions, sent, first, userIds } = await setup(t)
   const [ann = 0, bob = 0] = userIds
   const { match, held } = await heldMatch(first, [ann, bob])
   const session = sessions.open({ match, game: new Game(match.ticks), held })
@@ -93,6 +94,6 @@ test('those who watch find a session again although no player is here to lead th
   await remotes.loop.runOnce(new AbortController().signal)
   remotes.onEvent(match.matchId, 'state')
 
-  assert(posted.includes(`node 1: attach ${match.matchId} here 0`))
+  assert(sent.includes(`node 1: attach ${match.matchId} here 0`))
   assert.deepEqual(eve.heard, ['state'])
 })

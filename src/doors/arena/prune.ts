@@ -1,4 +1,4 @@
-// What has served its time: resume tokens and keys of joins, presences of nodes that are gone, counts that are down to zero.
+// Deletes expired resume tokens and join keys, the presences of dead nodes, and rank counts that reached zero.
 import type { Pool } from '../../core/db/database.ts'
 import type { Loop } from '../../core/loop.ts'
 
@@ -22,8 +22,8 @@ const DELETE_NODES = `
   delete from presences p
    where p.node in (select node from lost) or not exists (select from arena_nodes n where n.node = p.node)`
 
-export const cleaningLoop = (pool: Pool): Loop => ({
-  name: 'clear up the arena',
+export const pruneLoop = (pool: Pool): Loop => ({
+  name: 'prune-arena',
   everyMs: EVERY_MS,
   async runOnce() {
     await pool.query(DELETE_NODES)

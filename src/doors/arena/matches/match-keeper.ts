@@ -1,52 +1,53 @@
-// Keeps what this node runs: leases are renewed three times as often as they need to be, snapshots are written once a second,
-// and what could not be recorded is tried again. It looks ten times a second, and what is due then goes into one statement.
-// Sessions are spread over the looks, so that no tick waits for a large one.
+// Maintains the matches that this node runs: renews each lease three times per lease period, writes a snapshot once a
+// second, and retries results that could not be recorded. A pass runs ten times a second and puts everything that is due
+// into one statement; sessions are spread over the passes, so that no tick waits for a large one.
 import type { Logger } from 'pino'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import type { Loop } from '../../../core/loop.ts'
+import type { SendToNode } from '../cluster/messages.ts'
 import type { Session } from '../engine/session.ts'
 import type { Sessions } from '../engine/sessions.ts'
-import type { MatchStore, Snapshot } from './match-store.ts'
+import type { MatchStore, MatchSnapshot } from './match-store.ts'
 import type { Pool } from '../../../core/db/database.ts'
 import { readResult } from './record-result.ts'
 import { invitation, type Runner } from './runner.ts'
 
-const LOOK_MS = 100
+const PASS_MS = 100
 const SNAPSHOT_MS = 1000
 const RETRY_MS = 5000
-const SHARES = 10 // sessions that began together are spread over so many looks
+const SHARES = 10 // passes over which sessions that began together are spread
 
-export interface KeeperDeps {
+export interface MatchKeeperDeps {
   ledger: Ledger
   pool: Pool
   store: MatchStore
   sessions: Sessions
   runner: Runner
-  post(node: string, line: string): void
+  send: SendToNode
   log: Logger
   node: string
   leaseMs: number
 }
 
-export interface Keeper {
+export interface MatchKeeper {
   loop: Loop
-  /** Everything, now: before the node stops. */
+  /** Writes a snapshot of every session, before the node stops. */
   saveAll(): Promise<void>
 }
 
-/** When something is due for a session. */
-interface Turns {
+/** When each task of a session is due. */
+interface DueTimes {
   renewMs: number
   saveMs: number
   retryMs: number
 }
 
-export function openKeeper(deps: KeeperDeps): Keeper {
+export function openMatchKeeper(deps: MatchKeeperDeps): MatchKeeper {
   const renewEveryMs = deps.leaseMs / 3
-  const turnsOf = new WeakMap<Session, Turns>()
+  const turnsOf = new WeakMap<Session, DueTimes>()
   let count = 0
 
-  const turns = (session: Session, now: number): Turns => {
+  const turns = (session: Session, now: number): DueTimes => {
     const known = turnsOf.get(session)
     if (known !== undefined) return known
     count += 1
@@ -58,8 +59,8 @@ export function openKeeper(deps: KeeperDeps): Keeper {
 
   return {
     loop: {
-      name: 'keep the matches of this node',
-      everyMs: LOOK_MS,
+      name: 'renew-and-snapshot-matches',
+      everyMs: PASS_MS,
       async runOnce() {
         const now = performance.now()
         const toRenew: Session[] = []
@@ -73,7 +74,7 @@ export function openKeeper(deps: KeeperDeps): Keeper {
           if (due.saveMs <= now) {
             due.saveMs = now + SNAPSHOT_MS
             toSave.push(session)
-            if (session.outposts.size > 0) review(deps, session)
+            if (session.peerNodes.size > 0) repeatInvitations(deps, session)
           }
           if (session.state === 'closing' && due.retryMs <= now) {
             due.retryMs = now + RETRY_MS
@@ -88,8 +89,8 @@ export function openKeeper(deps: KeeperDeps): Keeper {
   }
 }
 
-/** While the database is away nothing is lost yet: nobody else can take the match over either. */
-async function renew(deps: KeeperDeps, session: Session): Promise<void> {
+/** An unreachable database is not a lost lease: no other node can acquire the match meanwhile either. */
+async function renew(deps: MatchKeeperDeps, session: Session): Promise<void> {
   const { ledger, runner, leaseMs, log } = deps
   if (session.isOver) return
   const { held } = session
@@ -110,7 +111,7 @@ async function renew(deps: KeeperDeps, session: Session): Promise<void> {
   }
 }
 
-async function save({ store, log }: KeeperDeps, sessions: readonly Session[]): Promise<void> {
+async function save({ store, log }: MatchKeeperDeps, sessions: readonly Session[]): Promise<void> {
   const changed = sessions.filter(
     ({ state, saved, game }) =>
       state === 'running' && (saved?.tick !== game.tick || saved.bytes !== game.record.length),
@@ -126,7 +127,7 @@ async function save({ store, log }: KeeperDeps, sessions: readonly Session[]): P
   }
 }
 
-const snapshotOf = ({ held, game, saved }: Session): Snapshot => ({
+const snapshotOf = ({ held, game, saved }: Session): MatchSnapshot => ({
   matchId: held.jobId,
   attemptId: held.attemptId,
   base: saved?.tick ?? null,
@@ -134,9 +135,8 @@ const snapshotOf = ({ held, game, saved }: Session): Snapshot => ({
   inputs: game.record.slice(saved?.bytes ?? 0),
 })
 
-/** Nodes that have not answered are told again; those that have been silent are given up. */
-function review({ post, node }: KeeperDeps, session: Session): void {
-  for (const unsure of session.outposts.review(performance.now())) {
-    post(unsure.node, invitation(node, session, unsure.userIds))
+function repeatInvitations({ send, node }: MatchKeeperDeps, session: Session): void {
+  for (const unconfirmed of session.peerNodes.review(performance.now())) {
+    send(unconfirmed.node, invitation(node, session, unconfirmed.userIds))
   }
 }
