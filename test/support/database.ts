@@ -10,40 +10,80 @@ import { sharedPostgres, type PgConnection } from './servers.ts'
 
 const CORE: MigrationFolder = { owner: 'core', folder: new URL('../../src/core/migrations/', import.meta.url) }
 
-// Copying a template takes a tenth of a second and more, emptying a dozen tables a few milliseconds.
-const emptied: PgConnection[] = []
+// Copying a template costs PostgreSQL a fifth of a second of a core, emptying the few tables that a test filled a few milliseconds.
+const emptied = new Map<string, Empty[]>()
+
+interface Empty {
+  at: PgConnection
+  tables: readonly string[]
+}
 
 /** An empty, migrated database that nobody else uses until the test ends. */
 export async function testDatabase(
   t: TestContext,
   doors: readonly MigrationFolder[] = [],
 ): Promise<{ database: Database; at: PgConnection }> {
-  const isCore = doors.length === 0
-  const at = (isCore ? emptied.pop() : undefined) ?? (await freshDatabase([CORE, ...doors]))
+  const at = await reusedDatabase(t, [CORE, ...doors])
   const database = openDatabase(at, () => {})
-  atEnd(t, async () => {
-    await database.close()
-    if (isCore && (await emptyDatabase(at))) emptied.push(at)
-  })
+  atEnd(t, () => database.close())
   return { database, at }
 }
 
-/** False if somebody is still connected: such a database is not used again. */
-async function emptyDatabase(at: PgConnection): Promise<boolean> {
+/** Only the address of such a database. Whoever connects to it is gone when the test ends, or it is not used again. */
+export async function reusedDatabase(t: TestContext, folders: readonly MigrationFolder[]): Promise<PgConnection> {
+  const owners = folders.map(({ owner }) => owner).join()
+  const free = emptied.get(owners) ?? []
+  emptied.set(owners, free)
+  const empty = free.pop() ?? (await newEmpty(folders))
+  atEnd(t, async () => {
+    if (await emptyAgain(empty)) free.push(empty)
+  })
+  return empty.at
+}
+
+async function newEmpty(folders: readonly MigrationFolder[]): Promise<Empty> {
+  const at = await freshDatabase(folders)
+  return { at, tables: await withClient(at, tablesOf) }
+}
+
+const OTHERS = `
+  select from pg_stat_activity
+   where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`
+const TABLES = `select quote_ident(tablename) as name from pg_tables where schemaname = 'public' and tablename <> 'migrations'`
+const RESTART_SEQUENCES = `
+  select setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
+    from pg_sequences where last_value is not null`
+const MANY_ROWS = 1000
+const LOOKS_MAX = 20
+
+/** False if somebody is still connected, or if a test took a table away: such a database is not used again. */
+const emptyAgain = ({ at, tables }: Empty): Promise<boolean> =>
+  withClient(at, async (client) => {
+    // A backend ends a moment after its client has closed the connection.
+    let looks = 0
+    while ((await client.query(OTHERS)).rowCount !== 0) if ((looks += 1) === LOOKS_MAX) return false
+    const present = await tablesOf(client)
+    if (!tables.every((name) => present.includes(name))) return false
+
+    const filled = await client.query<{ name: string; many: boolean }>(present.map(filledTable).join(' union all '))
+    // References and triggers are left aside: every table is emptied.
+    const clears = filled.rows.map(({ name, many }) => (many ? `truncate ${name} cascade;` : `delete from ${name};`))
+    await client.query(`set session_replication_role = replica; ${clears.join(' ')} ${RESTART_SEQUENCES}`)
+    return true
+  })
+
+const filledTable = (name: string): string =>
+  `(select '${name}' as name, exists (select from ${name} offset ${MANY_ROWS}) as many from ${name} limit 1)`
+
+async function tablesOf(client: Client): Promise<string[]> {
+  return (await client.query<{ name: string }>(TABLES)).rows.map(({ name }) => name)
+}
+
+async function withClient<T>(at: PgConnection, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client(at)
   await client.connect()
   try {
-    const others = await client.query(
-      `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
-         and backend_type = 'client backend'`,
-    )
-    if (others.rowCount !== 0) return false
-    const { rows } = await client.query<{ names: string }>(
-      `select string_agg(quote_ident(tablename), ', ') as names from pg_tables
-        where schemaname = 'public' and tablename <> 'migrations'`,
-    )
-    await client.query(`truncate ${rows[0]?.names} restart identity cascade`)
-    return true
+    return await work(client)
   } finally {
     await client.end()
   }
@@ -52,39 +92,27 @@ async function emptyDatabase(at: PgConnection): Promise<boolean> {
 /** Only its address: for tests that start processes on it. */
 export async function freshDatabase(folders: readonly MigrationFolder[] = [CORE]): Promise<PgConnection> {
   const server = await sharedPostgres()
-  const admin = new Client(server)
-  await admin.connect()
-  try {
+  return withClient(server, async (admin) => {
     const template = `template_${await fingerprint(folders)}`
     await admin.query('select pg_advisory_lock(42)')
     const { rowCount } = await admin.query('select from pg_database where datname = $1', [template])
     if (rowCount === 0) await makeTemplate(admin, server, template, folders)
     await admin.query('select pg_advisory_unlock(42)')
-
-    const name = `test_${randomBytes(6).toString('hex')}`
-    await copy(admin, template, name)
-    return { ...server, database: name }
-  } finally {
-    await admin.end()
-  }
+    return { ...server, database: await copy(admin, template) }
+  })
 }
 
 /** A copy of a database that nobody is connected to. */
 export async function copyDatabase(from: PgConnection): Promise<PgConnection> {
-  const admin = new Client(await sharedPostgres())
-  await admin.connect()
-  try {
-    const name = `test_${randomBytes(6).toString('hex')}`
-    await copy(admin, from.database, name)
-    return { ...from, database: name }
-  } finally {
-    await admin.end()
-  }
+  return withClient(await sharedPostgres(), async (admin) => ({ ...from, database: await copy(admin, from.database) }))
 }
 
 // Copying the files takes a third of the time that writing every page to the log does, where nothing is synced to disk.
-const copy = (admin: Client, template: string, name: string) =>
-  admin.query(`create database ${name} template ${template} strategy file_copy`)
+async function copy(admin: Client, template: string): Promise<string> {
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await admin.query(`create database ${name} template ${template} strategy file_copy`)
+  return name
+}
 
 async function makeTemplate(
   admin: Client,

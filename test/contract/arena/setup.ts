@@ -3,47 +3,17 @@ import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import type { TestContext } from 'node:test'
 import { WebSocket } from 'ws'
-import { parseConfig } from '../../../src/core/config.ts'
-import { openLog } from '../../../src/core/log.ts'
-import { doorSettings, migrationFolders } from '../../../src/doors/outline.ts'
-import { start } from '../../../src/main.ts'
-import { atEnd } from '../../support/cleanup.ts'
-import { freshDatabase } from '../../support/database.ts'
-import type { PgConnection } from '../../support/servers.ts'
+import { newAccount, startReeve, tokenOf, type ReeveOptions } from '../../support/reeve.ts'
 
-const ENV = {
-  SERVER_PORT: '0',
-  LOG_LEVEL: 'silent',
-  DOORS: 'arena',
-  DRAIN_TIMEOUT_SEC: '3',
-  REEVE_ADMIN_USERNAME: 'admin',
-  REEVE_ADMIN_PASSWORD: 'admin password',
-  LOGIN_RATE_LIMIT_MAX: '1000',
-}
+export { urlOf } from '../../support/reeve.ts'
 
 /** A match that is over before anyone has to wait for it: ten ticks of 20 ms. */
 export const QUICK = { SESSION_TICK_INTERVAL_MS: '20', SESSION_TICKS: '10' }
 
-export const urlOf = ({ host, port, user, database }: PgConnection) =>
-  `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+export type ServerOptions = Pick<ReeveOptions, 'env' | 'on' | 'role'>
 
-export interface ServerOptions {
-  env?: Record<string, string>
-  on?: PgConnection
-  role?: 'up' | 'serve'
-}
-
-export async function startServer(t: TestContext, options: ServerOptions = {}) {
-  const at = options.on ?? (await freshDatabase(migrationFolders()))
-  const settings = parseConfig({ ...ENV, DATABASE_URL: urlOf(at), ...options.env }, doorSettings())
-  const running = await start({ settings, role: options.role ?? 'up', log: openLog(settings.core) })
-  let stopped: Promise<void> | null = null
-  const stop = () => (stopped ??= running.stop())
-  atEnd(t, stop)
-  const { url } = running
-  assert(url !== null)
-  return { url, at, stop }
-}
+export const startServer = (t: TestContext, options: ServerOptions = {}) =>
+  startReeve(t, { doors: 'arena', ...options })
 
 export interface Answer {
   status: number
@@ -78,17 +48,13 @@ export interface Player {
 }
 
 export async function player(url: string, username: string): Promise<Player> {
-  const credentials = { username, password: `${username} password` }
-  const registered = await ask(url, '/api/auth/register', { body: credentials })
-  assert.equal(registered.status, 201)
-  return login(url, username)
+  const { accountId: userId, token } = await newAccount(url, username)
+  return { userId, username, token }
 }
 
 export async function login(url: string, username: string): Promise<Player> {
-  const answer = await ask(url, '/api/auth/login', { body: { username, password: `${username} password` } })
-  assert.equal(answer.status, 200)
-  const { token, user } = answer.body.data
-  return { token, userId: user.userId, username }
+  const { accountId: userId, token } = await tokenOf(url, username)
+  return { userId, username, token }
 }
 
 /** Longer than a slow machine takes to bring the other one. */

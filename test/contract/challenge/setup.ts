@@ -8,33 +8,23 @@ import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
 import type { TestContext } from 'node:test'
-import { parseConfig } from '../../../src/core/config.ts'
-import { openLog } from '../../../src/core/log.ts'
-import { doorSettings, migrationFolders } from '../../../src/doors/outline.ts'
-import { start } from '../../../src/main.ts'
 import { atEnd } from '../../support/cleanup.ts'
-import { freshDatabase } from '../../support/database.ts'
-import { startRedis, type PgConnection } from '../../support/servers.ts'
+import { newAccount, startReeve, TEST_ENV, tokenOf, type ReeveOptions } from '../../support/reeve.ts'
+import { startRedis } from '../../support/servers.ts'
+
+export { urlOf } from '../../support/reeve.ts'
 
 export const SOLVER_KEY = { keyId: 'solver-kid-1', secret: 'solver secret' }
 export const CHAL_KEY = { keyId: 'chal-kid-1', secret: 'chal secret' }
 
 export const ENV = {
-  SERVER_PORT: '0',
-  LOG_LEVEL: 'silent',
+  ...TEST_ENV,
   DOORS: 'challenge',
-  DRAIN_TIMEOUT_SEC: '3',
   SOLVER_HMAC_SECRET: SOLVER_KEY.secret,
   CHAL_HMAC_SECRET: CHAL_KEY.secret,
   ALLOW_INSECURE_CALLBACKS: 'true',
   OUTBOUND_ALLOW_CIDRS: '127.0.0.1/32',
-  REEVE_ADMIN_USERNAME: 'admin',
-  REEVE_ADMIN_PASSWORD: 'admin password',
-  LOGIN_RATE_LIMIT_MAX: '1000',
 }
-
-export const urlOf = ({ host, port, user, database }: PgConnection) =>
-  `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
 
 /** With PostgreSQL as the feed and with Redis. */
 export const FEEDS = ['PostgreSQL', 'Redis'] as const
@@ -48,22 +38,11 @@ export async function feedEnv(t: TestContext, feed: FeedName): Promise<Record<st
   return { REDIS_URL: redis.at }
 }
 
-export interface ServerOptions {
-  env?: Record<string, string>
-  on?: PgConnection
-  role?: 'up' | 'serve'
-  feed?: FeedName
-}
+export type ServerOptions = Pick<ReeveOptions, 'env' | 'on' | 'role'> & { feed?: FeedName }
 
-export async function startServer(t: TestContext, options: ServerOptions = {}) {
-  const at = options.on ?? (await freshDatabase(migrationFolders()))
-  const feed = await feedEnv(t, options.feed ?? 'PostgreSQL')
-  const settings = parseConfig({ ...ENV, DATABASE_URL: urlOf(at), ...feed, ...options.env }, doorSettings())
-  const running = await start({ settings, role: options.role ?? 'up', log: openLog(settings.core) })
-  atEnd(t, () => running.stop())
-  const { url } = running
-  assert(url !== null)
-  return { url, at, stop: () => running.stop() }
+export async function startServer(t: TestContext, { feed = 'PostgreSQL', env = {}, ...options }: ServerOptions = {}) {
+  const redis = await feedEnv(t, feed)
+  return startReeve(t, { ...options, env: { ...ENV, ...redis, ...env } })
 }
 
 export interface Signing {
@@ -145,16 +124,13 @@ export async function startReceiver(t: TestContext, answers: readonly (number | 
   return { url: `http://127.0.0.1:${address.port}`, received }
 }
 
-export async function login(base: string, username = 'admin', password = 'admin password') {
-  const { body } = await post(`${base}/auth/login`, JSON.stringify({ username, password }), {
-    'content-type': 'application/json',
-  })
-  return { authorization: `Bearer ${body.access_token}`, 'content-type': 'application/json' }
+export async function login(base: string, username = 'admin') {
+  const { token } = await tokenOf(base, username)
+  return { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 }
 
 /** An account with this role, as its headers. */
 export async function account(base: string, username: string, roles: readonly string[] = ['CHALLENGER']) {
-  const body = JSON.stringify({ username, password: 'a long password', roles })
-  assert.equal((await post(`${base}/admin/users`, body, await login(base))).status, 201)
-  return login(base, username, 'a long password')
+  await newAccount(base, username, roles)
+  return login(base, username)
 }

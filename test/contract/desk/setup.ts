@@ -1,24 +1,17 @@
 // A real server on a database of its own, spoken to over HTTP and WebSocket only, in both modes: with PostgreSQL alone, and
-// with Redis beside it. Accounts and tokens are put into the database beforehand: hashing passwords takes longer than a test.
+// with Redis beside it.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { rm } from 'node:fs/promises'
-import { Writable } from 'node:stream'
 import { describe, test, type TestContext } from 'node:test'
 import { WebSocket } from 'ws'
-import { parseConfig } from '../../../src/core/config.ts'
-import { openDatabase, type Database } from '../../../src/core/db/database.ts'
-import { insertAccount } from '../../../src/core/identity/accounts.ts'
 import type { Role } from '../../../src/core/identity/role.ts'
-import { issueToken } from '../../../src/core/identity/tokens.ts'
-import { openLog } from '../../../src/core/log.ts'
-import { doorSettings, migrationFolders } from '../../../src/doors/outline.ts'
-import { start } from '../../../src/main.ts'
 import { atEnd } from '../../support/cleanup.ts'
-import { freshDatabase } from '../../support/database.ts'
-import { sharedRedis, temporaryFolder, type PgConnection } from '../../support/servers.ts'
+import { newAccount, startReeve, type ReeveOptions } from '../../support/reeve.ts'
+import { sharedRedis } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
+
+export { urlOf } from '../../support/reeve.ts'
 
 export const MODES = ['PostgreSQL', 'Redis'] as const
 export type Mode = (typeof MODES)[number]
@@ -36,26 +29,9 @@ export function inBothModes(name: string, body: (t: TestContext, mode: Mode) => 
   })
 }
 
-const ENV = {
-  SERVER_PORT: '0',
-  LOG_LEVEL: 'trace',
-  DOORS: 'desk',
-  DRAIN_TIMEOUT_SEC: '3',
-  OUTBOUND_ALLOW_CIDRS: '127.0.0.1/32',
-  CAPTCHA_PROXY_IMPERSONATE: 'none',
-  REEVE_ADMIN_USERNAME: 'root',
-}
+const ENV = { OUTBOUND_ALLOW_CIDRS: '127.0.0.1/32', CAPTCHA_PROXY_IMPERSONATE: 'none' }
 
-export const urlOf = ({ host, port, user, database }: PgConnection): string =>
-  `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
-
-export interface SetupOptions {
-  mode?: Mode
-  env?: Record<string, string>
-  on?: PgConnection
-  role?: 'up' | 'serve'
-  dataDir?: string
-}
+export type SetupOptions = Pick<ReeveOptions, 'env' | 'on' | 'role' | 'dataDir'> & { mode?: Mode }
 
 export interface Answer {
   status: number
@@ -77,31 +53,13 @@ export interface Asker {
 
 export type Desk = Awaited<ReturnType<typeof setup>>
 
-export async function setup(t: TestContext, options: SetupOptions = {}) {
-  const { mode = 'PostgreSQL', role = 'up' } = options
-  const at = options.on ?? (await freshDatabase(migrationFolders()))
-  const dataDir = options.dataDir ?? (await temporaryFolder())
-  if (options.dataDir === undefined) atEnd(t, () => rm(dataDir, { recursive: true, force: true }))
+export async function setup(t: TestContext, { mode = 'PostgreSQL', env, ...options }: SetupOptions = {}) {
   const redis = mode === 'Redis' ? { REDIS_URL: await sharedRedis() } : {}
   const prefix = { CAPTCHA_REDIS_PREFIX: `t${randomBytes(4).toString('hex')}` }
-  const env = { ...ENV, ...redis, ...prefix, REEVE_DATA_DIR: dataDir, DATABASE_URL: urlOf(at), ...options.env }
-  const settings = parseConfig(env, doorSettings())
   const lines: string[] = []
-  const destination = new Writable({
-    write(chunk, _encoding, done) {
-      lines.push(String(chunk))
-      done()
-    },
-  })
-  const running = await start({ settings, role, log: openLog(settings.core, destination) })
-  atEnd(t, () => running.stop())
-  const { url } = running
-  assert(url !== null)
-
-  const database = openDatabase(at, () => {})
-  atEnd(t, () => database.close())
-  const account = (username: string, ...roles: Role[]) => askerFor(database, url, username, roles)
-  return { url, at, dataDir, database, lines, account, ...tools(t, url), stop: () => running.stop() }
+  const reeve = await startReeve(t, { doors: 'desk', ...options, lines, env: { ...ENV, ...redis, ...prefix, ...env } })
+  const account = (username: string, ...roles: Role[]) => askerFor(reeve.url, username, roles)
+  return { ...reeve, lines, account, ...tools(t, reeve.url) }
 }
 
 /** One of each. */
@@ -132,10 +90,8 @@ export async function staffed(t: TestContext, options: SetupOptions = {}) {
   return { ...desk, scraper, operator, other, admin, create, assign, solve, expireLock }
 }
 
-async function askerFor(database: Database, url: string, username: string, roles: readonly Role[]): Promise<Asker> {
-  const made = await insertAccount(database, { username, passwordHash: 'none', roles })
-  assert(made !== null)
-  const { token } = await issueToken(database, made.accountId, 3600)
+async function askerFor(url: string, username: string, roles: readonly Role[]): Promise<Asker> {
+  const { accountId, token } = await newAccount(url, username, roles)
   const ask = async (method: string, path: string, init: RequestInit): Promise<Answer> => {
     const headers = { authorization: `Bearer ${token}`, ...Object.fromEntries(new Headers(init.headers)) }
     return answerOf(await fetch(url + path, { ...init, method, headers, redirect: 'manual' }))
@@ -146,7 +102,7 @@ async function askerFor(database: Database, url: string, username: string, roles
       : { body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } }
   return {
     username,
-    accountId: made.accountId,
+    accountId,
     token,
     get: (path, headers = {}) => ask('GET', path, { headers }),
     post: (path, body, headers) => ask('POST', path, json(body, headers)),

@@ -102,7 +102,7 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
       (await readdir(path.join(folder, 'files'))).filter((name) => name !== '~tmp'),
       [],
     )
-    assert.deepEqual(await readdir(path.join(env.JUDGE_CACHE_DIR, 'uploads')), [])
+    assert.deepEqual(await readdir(path.join(env['JUDGE_CACHE_DIR'] ?? '', 'uploads')), [])
   })
 
   test('refuses an id, a type and a size that it does not take', async (t) => {

@@ -6,13 +6,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { Client } from 'pg'
-import { parseConfig } from '../../../src/core/config.ts'
-import { openLog } from '../../../src/core/log.ts'
-import { doorSettings, migrationFolders } from '../../../src/doors/outline.ts'
-import { start } from '../../../src/main.ts'
 import { atEnd } from '../../support/cleanup.ts'
-import { freshDatabase } from '../../support/database.ts'
-import { temporaryFolder, type PgConnection } from '../../support/servers.ts'
+import { newAccount, startReeve, tokenOf, type ReeveOptions } from '../../support/reeve.ts'
+import type { PgConnection } from '../../support/servers.ts'
 import { packageOf } from '../../support/zip.ts'
 
 const cache = mkdtemp(path.join(tmpdir(), 'reeve-test-judge-'))
@@ -26,60 +22,21 @@ const languages = cache.then(async (folder) => {
 })
 
 const ENV = {
-  SERVER_PORT: '0',
-  LOG_LEVEL: 'silent',
-  DOORS: 'judge',
   DRAIN_TIMEOUT_SEC: '5',
-  REEVE_ADMIN_USERNAME: 'admin',
-  REEVE_ADMIN_PASSWORD: 'admin password',
-  LOGIN_RATE_LIMIT_MAX: '1000',
   JUDGE_SAMPLE_PROBLEMS: 'false',
   JUDGE_SLOTS: '2',
   JOB_RETRY_BASE_MS: '1',
   JOB_RECLAIM_INTERVAL_SEC: '1',
 }
 
-export const urlOf = ({ host, port, user, database }: PgConnection): string =>
-  `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+export type ServerOptions = Pick<ReeveOptions, 'env' | 'on' | 'role' | 'lines'> & { folder?: string }
 
-export interface ServerOptions {
-  env?: Record<string, string>
-  on?: PgConnection
-  folder?: string
-  role?: 'up' | 'serve' | 'work'
-  /** Everything that it logs. */
-  lines?: string[]
-}
-
-export async function startServer(t: TestContext, options: ServerOptions = {}) {
-  const at = options.on ?? (await freshDatabase(migrationFolders()))
-  const folder = options.folder ?? (await dataFolder(t))
-  const env = {
-    ...ENV,
-    DATABASE_URL: urlOf(at),
-    REEVE_DATA_DIR: folder,
-    JUDGE_CACHE_DIR: await cache,
-    JUDGE_LANGUAGES_FILE: await languages,
-    ...(options.lines === undefined ? {} : { LOG_LEVEL: 'info' }),
-    ...options.env,
-  }
-  const settings = parseConfig(env, doorSettings())
-  const { lines } = options
-  const log = openLog(settings.core, lines === undefined ? undefined : { write: (line) => void lines.push(line) })
-  const running = await start({ settings, role: options.role ?? 'up', log })
-  let isRunning = true
-  const stop = async () => {
-    if (isRunning) await running.stop()
-    isRunning = false
-  }
-  atEnd(t, stop)
-  return { url: running.url ?? '', at, folder, stop, env }
-}
-
-export async function dataFolder(t: TestContext): Promise<string> {
-  const folder = await temporaryFolder()
-  atEnd(t, () => rm(folder, { recursive: true, force: true }))
-  return folder
+export async function startServer(t: TestContext, { folder, env, ...options }: ServerOptions = {}) {
+  const files = { JUDGE_CACHE_DIR: await cache, JUDGE_LANGUAGES_FILE: await languages }
+  const level = options.lines === undefined ? {} : { LOG_LEVEL: 'info' }
+  const settings = { ...ENV, ...files, ...level, ...env }
+  const reeve = await startReeve(t, { doors: 'judge', ...options, dataDir: folder, env: settings })
+  return { ...reeve, folder: reeve.dataDir }
 }
 
 export interface Answer {
@@ -108,16 +65,15 @@ export async function ask(url: string, { method, body, bytes, headers = {} }: As
   return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
 }
 
-export async function login(base: string, username = 'admin', password = 'admin password') {
-  const { body } = await ask(`${base}/auth/login`, { body: { username, password } })
-  return { authorization: `Bearer ${body.access_token}` }
+export async function login(base: string, username = 'admin') {
+  const { token } = await tokenOf(base, username)
+  return { authorization: `Bearer ${token}` }
 }
 
 /** An account of its own, as its headers. */
 export async function account(base: string, username: string, roles: readonly string[] = []) {
-  const body = { username, password: 'a long password', roles }
-  assert.equal((await ask(`${base}/admin/users`, { body, headers: await login(base) })).status, 201)
-  return login(base, username, 'a long password')
+  await newAccount(base, username, roles)
+  return login(base, username)
 }
 
 export type Credentials = Record<string, string>
@@ -158,6 +114,8 @@ export async function openClient(t: TestContext, at: PgConnection): Promise<Clie
   atEnd(t, () => client.end())
   return client
 }
+
+export { dataFolder, urlOf } from '../../support/reeve.ts'
 
 export const TWICE = {
   accepted: '#include <stdio.h>\nint main(void) { int n; scanf("%d", &n); printf("%d\\n", 2 * n); }\n',

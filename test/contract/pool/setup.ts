@@ -4,37 +4,19 @@ import assert from 'node:assert/strict'
 import { createHash, createPrivateKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { Client } from 'pg'
-import { parseConfig } from '../../../src/core/config.ts'
-import { openLog } from '../../../src/core/log.ts'
-import { doorSettings, migrationFolders } from '../../../src/doors/outline.ts'
-import { start } from '../../../src/main.ts'
 import { atEnd } from '../../support/cleanup.ts'
-import { copyDatabase, freshDatabase } from '../../support/database.ts'
+import { ADMIN, knowServer, newAccount, startReeve, tokenOf, type ReeveOptions } from '../../support/reeve.ts'
 import type { PgConnection } from '../../support/servers.ts'
 
-export const ADMIN = { username: 'admin', password: 'admin password' }
+export { ADMIN, urlOf } from '../../support/reeve.ts'
 
-const ENV = {
-  SERVER_PORT: '0',
-  LOG_LEVEL: 'silent',
-  DOORS: 'pool',
-  DRAIN_TIMEOUT_SEC: '3',
-  ALLOW_INSECURE_CALLBACKS: 'true',
-  OUTBOUND_ALLOW_CIDRS: '127.0.0.1/32',
-  LOGIN_RATE_LIMIT_MAX: '1000',
-}
-
-const ADMIN_ENV = { REEVE_ADMIN_USERNAME: ADMIN.username, REEVE_ADMIN_PASSWORD: ADMIN.password }
+const ENV = { ALLOW_INSECURE_CALLBACKS: 'true', OUTBOUND_ALLOW_CIDRS: '127.0.0.1/32' }
 
 export const SIX_DIGITS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 
-export const urlOf = ({ host, port, user, database }: PgConnection) =>
-  `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+export type ServerOptions = Pick<ReeveOptions, 'env' | 'on' | 'role'>
 
-export interface ServerOptions {
-  env?: Record<string, string>
-  on?: PgConnection
-  role?: 'up' | 'serve' | 'work'
+export type SetupOptions = ServerOptions & {
   /** In place of one in this process. */
   server?: { url: string; at: PgConnection; stop(): Promise<void> }
 }
@@ -57,72 +39,23 @@ export interface Worker {
   publicKey: string
 }
 
-/** Another server on a database that has its accounts. */
-export async function startServer(t: TestContext, options: ServerOptions & { on: PgConnection }) {
-  const server = await startOn(options.on, options)
-  atEnd(t, server.stop)
-  return server
-}
+export const startServer = (t: TestContext, { env, ...options }: ServerOptions = {}) =>
+  startReeve(t, { doors: 'pool', ...options, env: { ...ENV, ...env } })
 
-async function startOn(at: PgConnection, { env, role = 'up' }: ServerOptions = {}) {
-  const settings = parseConfig({ ...ENV, DATABASE_URL: urlOf(at), ...env }, doorSettings())
-  const running = await start({ settings, role, log: openLog(settings.core) })
-  let stopped: Promise<void> | null = null
-  return { url: running.url ?? '', at, stop: () => (stopped ??= running.stop()) }
-}
+const register = async (url: string, username: string, role: string): Promise<Credentials> =>
+  credentials(await newAccount(url, username, [role]))
 
-interface Accounts {
-  admin: Credentials
-  owner: Credentials
-  client: Credentials
-}
-
-/** Logged in. */
-async function accountsAt(url: string): Promise<Accounts> {
-  const [admin, owner, client] = await Promise.all([
-    login(url, ADMIN.username, ADMIN.password),
-    register(url, 'owner', 'WORKER_OWNER'),
-    register(url, 'client', 'CLIENT'),
-  ])
-  return { admin, owner, client }
-}
-
-async function register(url: string, username: string, role: string): Promise<Credentials> {
-  const body = { username, password: 'a long password', role }
-  assert.equal((await send(url, 'POST', '/auth/register', body)).status, 201)
-  return login(url, username, 'a long password')
-}
-
-// Passwords are slow to check, as they must be: a database in which all are logged in is made once, and copied for each test.
-let prepared: Promise<Accounts & { at: PgConnection }> | null = null
-
-async function prepare(): Promise<Accounts & { at: PgConnection }> {
-  const at = await freshDatabase(migrationFolders())
-  const server = await startOn(at, { env: ADMIN_ENV })
-  try {
-    return { at, ...(await accountsAt(server.url)) }
-  } finally {
-    await server.stop()
-  }
-}
-
-async function startPrepared(t: TestContext, options: ServerOptions) {
-  const { at, ...accounts } = await (prepared ??= prepare())
-  return { server: await startServer(t, { ...options, on: await copyDatabase(at) }), accounts }
-}
-
-async function startWith(t: TestContext, options: ServerOptions) {
-  const { on, server: given, env } = options
-  if (given !== undefined) return { server: given, accounts: await accountsAt(given.url) }
-  if (on === undefined) return startPrepared(t, options)
-  const server = await startServer(t, { ...options, on, env: { ...ADMIN_ENV, ...env } })
-  return { server, accounts: await accountsAt(server.url) }
-}
+const credentials = ({ token }: { token: string }): Credentials => ({ authorization: `Bearer ${token}` })
 
 /** A server with an owner, a client and an admin, and short words for what a test does. */
-export async function setup(t: TestContext, options: ServerOptions = {}) {
-  const { server, accounts } = await startWith(t, options)
-  const { admin, owner, client } = accounts
+export async function setup(t: TestContext, options: SetupOptions = {}) {
+  const server = options.server ?? (await startServer(t, options))
+  if (options.server !== undefined) knowServer(t, server.url, server.at)
+  const [admin, owner, client] = await Promise.all([
+    tokenOf(server.url, ADMIN.username).then(credentials),
+    register(server.url, 'owner', 'WORKER_OWNER'),
+    register(server.url, 'client', 'CLIENT'),
+  ])
   const { at } = server
   const account = (username: string, role: string) => register(server.url, username, role)
 
