@@ -163,6 +163,7 @@ describe('arena: what is watched', () => {
     const { sessionId } = await matched(t, url)
     const carl = await player(url, 'carl')
     await join(url, carl)
+    for (let n = 0; n < 5; n += 1) await ask(url, '/api/leaderboard')
     await ask(url, '/api/nowhere')
 
     const { status, body } = await ask(url, '/metrics')
