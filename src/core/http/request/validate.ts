@@ -36,7 +36,7 @@ type ValidationError = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
 function validationError(part: string, errors: readonly ValidationError[]): HttpError {
   const fields = errors.flatMap((error) => fieldsOf(part, error)).slice(0, FIELDS_MAX)
   const first = fields[0]
-  const message = first === undefined ? 'The request is not valid.' : `${first.path.join('..')} ${first.message}.`
+  const message = first === undefined ? 'The request is not valid.' : `${first.path.join('.')} ${first.message}.`
   return new HttpError(400, 'validation_failed', message, { fields })
 }
 

@@ -40,14 +40,14 @@ export const domainOf = (urlOrDomain: string): string | null =>
 export function parseEntry(text: string): string | null {
   if (!text.startsWith('*.')) return parseDomain(text)
   const domain = parseDomain(text.slice(2))
-  const isBroad = domain === null || !domain.replace(/:\d+$/, '').includes('..') || domain.startsWith('[')
+  const isBroad = domain === null || !domain.replace(/:\d+$/, '').includes('.') || domain.startsWith('[')
   return isBroad ? null : `*.${domain}`
 }
 
 /** The entries of the list that would allow this domain. */
 export function entriesFor(domain: string): string[] {
-  const parts = domain.split('..')
-  return [domain, ...parts.slice(1, -1).map((_, index) => `*.${parts.slice(index + 1).join('..')}`)]
+  const parts = domain.split('.')
+  return [domain, ...parts.slice(1, -1).map((_, index) => `*.${parts.slice(index + 1).join('.')}`)]
 }
 
 export const isReserved = (domain: string): boolean => RESERVED.test(domain.replace(/:\d+$/, ''))

@@ -41,10 +41,10 @@ export function openSealer(keys: readonly [SealKey, ...SealKey[]]): Sealer {
       const iv = newBytes(IV_BYTES)
       const cipher = createCipheriv('aes-256-gcm', first.key, iv).setAAD(Buffer.from(about))
       const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final(), cipher.getAuthTag()])
-      return [MARK, first.id, iv.toString('base64url'), text.toString('base64url')].join('..')
+      return [MARK, first.id, iv.toString('base64url'), text.toString('base64url')].join('.')
     },
     open(about, sealed) {
-      const [mark, id = '', iv = '', text = ''] = sealed.split('..')
+      const [mark, id = '', iv = '', text = ''] = sealed.split('.')
       const key = keyOf.get(id)
       if (mark !== MARK || key === undefined) throw new Unsealable(`There is no key "${id}" here.`)
       try {
