@@ -24,7 +24,7 @@ export type WorkOutcome =
   /** `code` in capitals with underscores, for programs; `message` for people. Neither holds a secret. */
   | { ok: false; code: string; message: string }
 
-export interface Offer {
+export interface Capability {
   begin(request: WorkRequest): Promise<Begun>
   /** What came of a job that `begin` named. Called once it is done or dead. */
   outcomeOf(job: Job): Promise<WorkOutcome>
@@ -33,16 +33,16 @@ export interface Offer {
 }
 
 export class Capabilities {
-  readonly #offers = new Map<string, Offer>()
+  readonly #offers = new Map<string, Capability>()
 
   /** Names are shared by all doors: `captcha`, `code`. */
-  provide(name: string, offer: Offer): void {
+  provide(name: string, offer: Capability): void {
     assert(!this.#offers.has(name), `${name} is offered twice`)
     this.#offers.set(name, offer)
   }
 
   /** Not before all doors are open. Null: nobody here does that. */
-  find(name: string): Offer | null {
+  find(name: string): Capability | null {
     return this.#offers.get(name) ?? null
   }
 }

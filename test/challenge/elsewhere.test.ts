@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, test, type TestContext } from 'node:test'
 import { pino } from 'pino'
-import { Capabilities, type Offer, type WorkRequest } from '../../src/core/capabilities.ts'
+import { Capabilities, type Capability, type WorkRequest } from '../../src/core/capabilities.ts'
 import { newJobId } from '../../src/core/random.ts'
 import { openThreads } from '../../src/doors/challenge/bounded/threads.ts'
 import { CALLBACK_TOPIC } from '../../src/doors/challenge/deliveries/delivery.ts'
@@ -26,7 +26,7 @@ async function setup(t: TestContext, options: { offered?: boolean; refuses?: boo
   atEnd(t, () => threads.close())
   const asked: WorkRequest[] = []
   const withdrawn: string[] = []
-  const desk: Offer = {
+  const desk: Capability = {
     async begin(request) {
       asked.push(request)
       if (options.refuses === true) return { ok: false, code: 'INVALID_PROBLEM', message: 'A captcha needs a url.' }

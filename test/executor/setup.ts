@@ -28,7 +28,7 @@ export async function setupExecutor(t: TestContext, doors: readonly MigrationFol
       wake.ring()
     },
     async take({ kind, limit, signal }) {
-      const jobs = await world.ledger.acquireNext({ kind, limit, owner: 'hands', leaseMs: LEASE_MS })
+      const jobs = (await world.ledger.acquireNextFrom(null, { kind, limit, owner: 'hands', leaseMs: LEASE_MS })).jobs
       if (jobs.length === 0) await wake.wait(LONG_MS, signal)
       return jobs.map((job) => ({ job, acknowledge: async () => void said.emit('acknowledged', job.jobId) }))
     },

@@ -1,7 +1,7 @@
 // Whoever submits announces by itself, and takes the rows of the outbox away that have served.
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { Fresh } from '../../src/core/ledger/ledger.ts'
+import type { FreshJobs } from '../../src/core/ledger/ledger.ts'
 import { prepare } from '../../src/core/ledger/submit/submit.ts'
 import type { RowKey } from '../../src/core/outbox/delivery.ts'
 import { redisRig } from './rig.ts'
@@ -12,11 +12,11 @@ const PRIORITY_HIGH = 9
 async function setup(t: TestContext) {
   const served: RowKey[] = []
   const rig = await redisRig(t, { feed: { onAnnounced: async (rows) => void served.push(...rows) } })
-  const fresh = (together: boolean, priorities: readonly number[]): Fresh => ({
-    together,
+  const fresh = (inOneOutboxRow: boolean, priorities: readonly number[]): FreshJobs => ({
+    inOneOutboxRow,
     jobs: priorities.map((priority) => prepare({ kind: rig.kind, payload: 1, priority }, 5)),
   })
-  const idsOf = ({ jobs }: Fresh) => jobs.map(({ jobId }) => jobId)
+  const idsOf = ({ jobs }: FreshJobs) => jobs.map(({ jobId }) => jobId)
   /** Redis refuses every entry of this level from now on. That there is room was asked before, and is not asked again. */
   const breakHigh = async () => {
     rig.feed.hint([rig.kind], fresh(false, [5]))

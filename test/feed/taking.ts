@@ -1,7 +1,7 @@
 // Short words for taking from a feed. Whatever waits gives up in the end, so that a broken feed is a failed test and not a
 // test that never ends.
 import assert from 'node:assert/strict'
-import type { Feed, Taken } from '../../src/core/feed/feed.ts'
+import type { Feed, TakenJob } from '../../src/core/feed/feed.ts'
 import type { Ledger } from '../../src/core/ledger/ledger.ts'
 
 const NEVER = new AbortController().signal
@@ -10,7 +10,7 @@ const NEVER = new AbortController().signal
 const GIVE_UP_MS = 20_000
 
 /** Takes again until something came. */
-export async function takeSome(feed: Feed, kind: string, limit: number): Promise<Taken[]> {
+export async function takeSome(feed: Feed, kind: string, limit: number): Promise<TakenJob[]> {
   const started = performance.now()
   while (performance.now() - started < GIVE_UP_MS) {
     const taken = await feed.take({ kind, limit, signal: NEVER })
@@ -28,7 +28,7 @@ export async function until(condition: () => Promise<boolean>): Promise<void> {
   }
 }
 
-export async function takeOne(feed: Feed, kind: string): Promise<Taken> {
+export async function takeOne(feed: Feed, kind: string): Promise<TakenJob> {
   const [one, ...more] = await takeSome(feed, kind, 1)
   assert(one !== undefined && more.length === 0)
   return one
@@ -37,7 +37,7 @@ export async function takeOne(feed: Feed, kind: string): Promise<Taken> {
 const SOON_MS = 150
 
 /** What can be had soon: a take that has nothing is told to stop waiting. */
-export async function takeNow(feed: Feed, kind: string, limit = 10): Promise<Taken[]> {
+export async function takeNow(feed: Feed, kind: string, limit = 10): Promise<TakenJob[]> {
   const stop = new AbortController()
   const taking = feed.take({ kind, limit, signal: stop.signal })
   setTimeout(() => stop.abort(), SOON_MS)
@@ -53,10 +53,10 @@ export async function takeNothingUntil(feed: Feed, kind: string, condition: () =
   } while (!(await condition()))
 }
 
-export async function finish(ledger: Ledger, { job, acknowledge }: Taken): Promise<void> {
+export async function finish(ledger: Ledger, { job, acknowledge }: TakenJob): Promise<void> {
   const { jobId, attemptId, owner } = job
   assert.deepEqual(await ledger.finalize({ jobId, attemptId, owner, result: null }), { ok: true })
   await acknowledge()
 }
 
-export const jobIdsOf = (taken: readonly Taken[]): string[] => taken.map(({ job }) => job.jobId)
+export const jobIdsOf = (taken: readonly TakenJob[]): string[] => taken.map(({ job }) => job.jobId)

@@ -7,7 +7,7 @@ import { dump, note, notes, UNKNOWN_JOB } from './dump.ts'
 type World = Awaited<ReturnType<typeof setupLedger>>
 
 const next = async ({ ledger }: World, limit = 1, kind = 'echo') =>
-  (await ledger.acquireNext({ kind, limit, owner: 'w1', leaseMs: 60_000 })).map((job) => job.jobId)
+  (await ledger.acquireNextFrom(null, { kind, limit, owner: 'w1', leaseMs: 60_000 })).jobs.map((job) => job.jobId)
 
 describe('acquire by id', () => {
   test('a pending job becomes the owner’s first attempt, with all that its hands need', async (t) => {
@@ -253,7 +253,8 @@ describe('acquire next', () => {
     await world.submit()
     await world.expireLease(jobId)
 
-    const [job] = await world.ledger.acquireNext({ kind: 'echo', limit: 1, owner: 'w1', leaseMs: 60_000 })
+    const [job] = (await world.ledger.acquireNextFrom(null, { kind: 'echo', limit: 1, owner: 'w1', leaseMs: 60_000 }))
+      .jobs
 
     assert.deepEqual([job?.jobId, job?.attemptId, job?.owner, job?.wasAbandoned], [jobId, 2, 'w1', true])
     assert.deepEqual(await world.database.query('select attempt_id, owner, outcome from attempts'), [
@@ -273,7 +274,8 @@ describe('acquire next', () => {
     const world = await setupLedger(t)
     const jobId = await world.submit({ payload: { n: 3 } })
 
-    const [job] = await world.ledger.acquireNext({ kind: 'echo', limit: 1, owner: 'w1', leaseMs: 60_000 })
+    const [job] = (await world.ledger.acquireNextFrom(null, { kind: 'echo', limit: 1, owner: 'w1', leaseMs: 60_000 }))
+      .jobs
 
     assert(job !== undefined)
     assert.deepEqual([job.jobId, job.attemptId, job.owner, job.payload], [jobId, 1, 'w1', { n: 3 }])

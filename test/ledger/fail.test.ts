@@ -96,7 +96,7 @@ describe('fail', () => {
     await database.query(`update jobs set due_at = clock_timestamp() where due_at is not null`)
     await ledger.promoteDue(10)
 
-    const [first] = await ledger.acquireNext({ kind: 'echo', limit: 1, owner: 'w1', leaseMs: 1000 })
+    const [first] = (await ledger.acquireNextFrom(null, { kind: 'echo', limit: 1, owner: 'w1', leaseMs: 1000 })).jobs
 
     assert.equal(first?.jobId, other)
   })

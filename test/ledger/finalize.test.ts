@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setupLedger } from '../support/ledger.ts'
-import { dump, note, notes } from './dump.ts'
+import { note, notes } from './dump.ts'
 
 describe('finalize', () => {
   test('the result is recorded, the lease ends, and who did it stays known', async (t) => {
@@ -86,24 +86,6 @@ describe('finalize', () => {
     )
     assert.deepEqual(await ledger.get(bad.jobId), before)
     assert.deepEqual(await notes(database), [good.jobId])
-  })
-
-  test('inside a door’s own transaction it stands or falls with that transaction', async (t) => {
-    const { ledger, database, submit, acquire } = await setupLedger(t)
-    const held = await acquire(await submit())
-    const before = await dump(database)
-
-    const undone = database.transaction(async (tx) => {
-      assert.deepEqual(await ledger.finalizeIn(tx, held, 1), { ok: true })
-      throw new Error('the door changed its mind')
-    })
-    await assert.rejects(undone, /changed its mind/)
-    const after = await dump(database)
-    const answer = await database.transaction((tx) => ledger.finalizeIn(tx, held, 2))
-
-    assert.deepEqual(after, before)
-    assert.deepEqual(answer, { ok: true })
-    assert.equal((await ledger.get(held.jobId))?.result, 2)
   })
 })
 

@@ -43,7 +43,7 @@ describe('history', () => {
     const jobId = await world.submit()
     await world.acquire(jobId, 'w1')
     await world.expireLease(jobId)
-    await world.ledger.acquireNext({ kind: 'echo', limit: 1, owner: 'w2', leaseMs: 1000 })
+    await world.ledger.acquireNextFrom(null, { kind: 'echo', limit: 1, owner: 'w2', leaseMs: 1000 })
 
     const entries = await history(world, jobId)
 

@@ -91,7 +91,7 @@ async function doEverything(ledger: Ledger, database: Database): Promise<void> {
   await ledger.acquire({ jobId: UNKNOWN_JOB, owner: 'w', leaseMs: 1 })
   await ledger.cancel({ jobId: ids[4] ?? '', reason: 'x', effects: [note(ids[4] ?? '')] })
   await ledger.bury({ jobId: ids[5] ?? '', reason: 'x' })
-  await ledger.acquireNext({ kind: 'echo', limit: 5, owner: 'w', leaseMs: 60_000 })
+  await ledger.acquireNextFrom(null, { kind: 'echo', limit: 5, owner: 'w', leaseMs: 60_000 })
   await ledger.acquireNextFrom(0, { kind: 'echo', limit: 5, owner: 'w', leaseMs: 60_000 })
   await ledger.get(held.jobId)
   await ledger.promoteDue(5)

@@ -24,7 +24,7 @@ describe('promoting what is due', () => {
 
     assert.deepEqual(first, [{ jobId: old, kind: 'echo', priority: 5 }])
     assert.deepEqual(rest, [{ jobId: recent, kind: 'echo', priority: 5 }])
-    const ready = await ledger.acquireNext({ kind: 'echo', limit: 10, owner: 'w1', leaseMs: 1000 })
+    const ready = (await ledger.acquireNextFrom(null, { kind: 'echo', limit: 10, owner: 'w1', leaseMs: 1000 })).jobs
     assert.deepEqual(ready.map((job) => job.jobId).toSorted(), [recent, old].toSorted())
     assert.equal((await ledger.get(future))?.state, 'pending')
   })

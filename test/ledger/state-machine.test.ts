@@ -70,7 +70,7 @@ async function arrowsOfTheDatabase(t: TestContext): Promise<string[]> {
       await during(transition, () => work(jobId))
     }
     await on('acquire', (jobId) => ledger.acquire({ jobId, owner: 'w2', leaseMs }))
-    await on('acquire', () => ledger.acquireNext({ kind: 'echo', limit: 1, owner: 'w2', leaseMs }))
+    await on('acquire', () => ledger.acquireNextFrom(null, { kind: 'echo', limit: 1, owner: 'w2', leaseMs }))
     await on('renew', (jobId) => ledger.renew({ jobId, ...held, leaseMs }))
     await on('finalize', (jobId) => ledger.finalize({ jobId, ...held, result: null }))
     await on('fail', (jobId) => ledger.fail({ jobId, ...held, error: 'test', retryMs: 0 }))

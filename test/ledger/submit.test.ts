@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Fresh } from '../../src/core/ledger/ledger.ts'
+import type { FreshJobs } from '../../src/core/ledger/ledger.ts'
 import { openTestLedger, setupLedger } from '../support/ledger.ts'
 import { dump, note, notes } from './dump.ts'
 
@@ -165,7 +165,7 @@ describe('submit', () => {
 
   test('what the submitter announces by itself, the outbox holds back, and otherwise not', async (t) => {
     const { database, bus } = await setupLedger(t)
-    const heard: (Fresh | undefined)[] = []
+    const heard: (FreshJobs | undefined)[] = []
     let announces = true
     const ledger = openTestLedger({
       database,
@@ -183,7 +183,7 @@ describe('submit', () => {
     await ledger.submitMany([echo, echo])
 
     assert.deepEqual(
-      heard.map((fresh) => fresh && [fresh.jobs.length, fresh.together]),
+      heard.map((fresh) => fresh && [fresh.jobs.length, fresh.inOneOutboxRow]),
       [[2, true], [1, false], undefined],
     )
     const rows = await database.query(
@@ -303,13 +303,15 @@ describe('an idempotent submit', () => {
 })
 
 describe('a guarded submit', () => {
-  const GUARD = {
-    tables: `asked as materialized (select * from json_to_recordset($1) as r (job_id uuid, seat integer)),
-      accepted as (insert into seats (seat, job_id) select seat, job_id from asked order by seat
-                       on conflict do nothing returning job_id)`,
-    answer:
-      'select seat, accepted.job_id is not null as taken from asked left join accepted using (job_id) order by seat',
-  }
+  const takeSeats = (createJobs: string) => `
+    with asked as materialized (
+      select * from json_to_recordset($1) as r (job_id uuid, seat integer)
+    ), accepted as (
+      insert into seats (seat, job_id) select seat, job_id from asked order by seat
+          on conflict do nothing
+      returning job_id
+    ), ${createJobs}
+    select seat, accepted.job_id is not null as taken from asked left join accepted using (job_id) order by seat`
 
   for (const announceByOutbox of [false, true]) {
     test(`makes the jobs that the door's own rows allow, and no others (${announceByOutbox ? 'Redis' : 'PostgreSQL'})`, async (t) => {
@@ -320,7 +322,7 @@ describe('a guarded submit', () => {
       const ledger = openTestLedger({ database, bus, announceByOutbox, onReady: (kinds) => ready.push(...kinds) })
       const asked = [1, 2, 3].map((seat) => ({ job: { kind: 'echo', payload: { seat } }, more: { seat } }))
 
-      const answers = await ledger.openGuarded(GUARD)(asked)
+      const answers = await ledger.openGuarded(takeSeats)(asked)
 
       assert.deepEqual(answers, [
         { seat: 1, taken: true },

@@ -119,7 +119,7 @@ const acquire = commandOf('acquire', fc.record({ which, owner }), ({ which, owne
 const acquireNext = commandOf('acquireNext', owner, (owner) => async (model, { ledger }) => {
   const next = model.next()
   if (next !== undefined) model.acquire(next, owner)
-  const taken = await ledger.acquireNext({ kind: 'echo', limit: 1, owner, leaseMs: LEASE_MS })
+  const taken = (await ledger.acquireNextFrom(null, { kind: 'echo', limit: 1, owner, leaseMs: LEASE_MS })).jobs
   assert.deepEqual(
     taken.map((job) => [job.jobId, job.attemptId]),
     next === undefined ? [] : [[next.jobId, next.attemptId]],

@@ -77,7 +77,8 @@ describe('fifty at once', () => {
 
     const taken = await crowd(world, 200, async (ledger, n) => {
       const owner = `w${n}`
-      if (n % 3 === 0) return ledger.acquireNext({ kind: 'echo', limit: 3, owner, leaseMs: 60_000 })
+      if (n % 3 === 0)
+        return (await ledger.acquireNextFrom(null, { kind: 'echo', limit: 3, owner, leaseMs: 60_000 })).jobs
       const answer = await ledger.acquire({ jobId: ids[n % 50] ?? '', owner, leaseMs: 60_000 })
       return answer.ok ? [answer.job] : []
     })

@@ -241,7 +241,8 @@ describe('of two contenders for a job that is not held', () => {
   test('acquire next passes by the row that somebody is acquiring, and does not wait for it', async (t) => {
     const world = await setupContest(t, 2)
     const jobId = await world.submit()
-    const next: Contender = (ledger) => ledger.acquireNext({ kind: 'echo', limit: 5, owner: 'w2', leaseMs: 1000 })
+    const next: Contender = async (ledger) =>
+      (await ledger.acquireNextFrom(null, { kind: 'echo', limit: 5, owner: 'w2', leaseMs: 1000 })).jobs
     const nextWhileLocked: unknown[] = []
     const first: Contender = async (ledger) => {
       const [, rival] = world.rivals

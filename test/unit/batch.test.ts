@@ -46,9 +46,9 @@ describe('batched calls', () => {
     assert.deepEqual(batches, [['a', 'b', 'c']])
   })
 
-  test('what arrives while the lanes are busy goes into the next statement together', async () => {
+  test('calls that arrive while all statements are in flight go into the next statement together', async () => {
     const { run, batches, endOldest } = gated()
-    const call = batched({ run, lanes: 2 })
+    const call = batched({ run, concurrency: 2 })
     const answers = [call('a')]
     await tick()
     answers.push(call('b'))
@@ -69,7 +69,7 @@ describe('batched calls', () => {
 
   test('a statement holds no more rows than the limit', async () => {
     const { run, batches, endOldest } = gated()
-    const call = batched({ run, lanes: 1, rowsMax: 2 })
+    const call = batched({ run, concurrency: 1, rowsMax: 2 })
     const answers = Promise.all(['a', 'b', 'c', 'd', 'e'].map(call))
     await tick()
 
@@ -82,7 +82,7 @@ describe('batched calls', () => {
   test('a large call has a statement of its own, and small ones share theirs up to a megabyte', async () => {
     const bytes: Record<string, number> = { large: 5_000_000, half: 600_000 }
     const { run, batches, endOldest } = gated()
-    const call = batched({ run, lanes: 1, sizeOf: (request) => bytes[request] ?? 10 })
+    const call = batched({ run, concurrency: 1, sizeOf: (request) => bytes[request] ?? 10 })
     const answers = Promise.all(['a', 'large', 'b', 'half', 'half', 'c'].map(call))
     await tick()
 
@@ -94,7 +94,7 @@ describe('batched calls', () => {
 
   test('the same key is never twice in a statement, nor in two at once, and keeps its order', async () => {
     const { run, batches, endOldest } = gated()
-    const call = batched({ run, keyOf: (request) => request.charAt(0), lanes: 2 })
+    const call = batched({ run, keyOf: (request) => request.charAt(0), concurrency: 2 })
     const answers = Promise.all(['a1', 'a2', 'b1', 'a3', 'c1'].map(call))
     await tick()
     const first = structuredClone(batches)
@@ -108,7 +108,7 @@ describe('batched calls', () => {
 
   test('a call whose key is in flight does not hold up those behind it', async () => {
     const { run, batches, endOldest } = gated()
-    const call = batched({ run, keyOf: (request) => request.charAt(0), lanes: 2 })
+    const call = batched({ run, keyOf: (request) => request.charAt(0), concurrency: 2 })
     const answers = [call('a1')]
     await tick()
 
@@ -122,7 +122,7 @@ describe('batched calls', () => {
 
   test('calls beyond the limit of waiting ones are refused at once, and the others are served', async () => {
     const { run, endOldest } = gated()
-    const call = batched({ run, lanes: 1, waitingMax: 2 })
+    const call = batched({ run, concurrency: 1, waitingMax: 2 })
     const served = [call('a')]
     await tick()
     served.push(call('b'), call('c'))
@@ -232,7 +232,7 @@ test('when its connections are cut, the calls in flight fail and the next ones w
   const own = openDatabase(at, () => {})
   t.after(() => own.close())
   const call = batched({
-    lanes: 1,
+    concurrency: 1,
     run: async (seconds: number[]) => {
       await own.query('select pg_sleep($1)', [Math.max(...seconds)])
       return seconds

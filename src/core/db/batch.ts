@@ -10,19 +10,19 @@ export interface BatchOptions<Request, Answer> {
   keyOf?: (request: Request) => string
   /** In bytes, roughly. Making a statement of megabytes holds the event loop: a large request has one of its own. */
   sizeOf?: (request: Request) => number
-  lanes?: number
+  concurrency?: number
   rowsMax?: number
   waitingMax?: number
 }
 
-interface Waiting<Request, Answer> {
+interface QueuedCall<Request, Answer> {
   request: Request
   resolve(answer: Answer): void
   reject(error: unknown): void
 }
 
 // Two statements in flight keep both the server and this process busy; a third only splits the batches.
-const LANES = 2
+const CONCURRENCY = 2
 const ROWS_MAX = 1000
 const SIZE_MAX = 1024 * 1024
 const WAITING_MAX = 100_000
@@ -31,14 +31,14 @@ const CONFLICTS_MAX = 3
 export function batched<Request, Answer>(
   options: BatchOptions<Request, Answer>,
 ): (request: Request) => Promise<Answer> {
-  const { keyOf, sizeOf, lanes = LANES, rowsMax = ROWS_MAX, waitingMax = WAITING_MAX } = options
-  let waiting: Waiting<Request, Answer>[] = []
+  const { keyOf, sizeOf, concurrency = CONCURRENCY, rowsMax = ROWS_MAX, waitingMax = WAITING_MAX } = options
+  let waiting: QueuedCall<Request, Answer>[] = []
   let running = 0
   let scheduled = false
   const keysInFlight = new Set<string>()
 
   const schedule = () => {
-    if (scheduled || running >= lanes || waiting.length === 0) return
+    if (scheduled || running >= concurrency || waiting.length === 0) return
     scheduled = true
     setImmediate(flush)
   }
@@ -46,7 +46,7 @@ export function batched<Request, Answer>(
   const flush = () => {
     scheduled = false
     const batch = takeBatch()
-    if (batch.length === 0) return // all that waits has its key in flight: the lane that ends will schedule again
+    if (batch.length === 0) return // all that waits has its key in flight: the statement that ends will schedule again
     running += 1
     runHalving(options.run, batch)
       .catch((error: unknown) => batch.forEach((call) => call.reject(error)))
@@ -60,8 +60,8 @@ export function batched<Request, Answer>(
 
   const takeBatch = () => {
     if (keyOf === undefined && sizeOf === undefined) return waiting.splice(0, rowsMax)
-    const batch: Waiting<Request, Answer>[] = []
-    const held: Waiting<Request, Answer>[] = []
+    const batch: QueuedCall<Request, Answer>[] = []
+    const held: QueuedCall<Request, Answer>[] = []
     let looked = 0
     let size = 0
     for (const call of waiting) {
@@ -97,7 +97,7 @@ export function batched<Request, Answer>(
  */
 async function runHalving<Request, Answer>(
   run: (requests: Request[]) => Promise<Answer[]>,
-  batch: Waiting<Request, Answer>[],
+  batch: QueuedCall<Request, Answer>[],
   conflictsLeft = CONFLICTS_MAX,
 ): Promise<void> {
   try {

@@ -47,9 +47,9 @@ export interface Database extends Pool {
   close(): Promise<void>
 }
 
-export type Connection = string | { host: string; port: number; user: string; database: string }
+export type DatabaseAddress = string | { host: string; port: number; user: string; database: string }
 
-export function openDatabase(connection: Connection, onError: (error: Error) => void): Database {
+export function openDatabase(connection: DatabaseAddress, onError: (error: Error) => void): Database {
   const base = typeof connection === 'string' ? { connectionString: connection } : connection
   const common = {
     ...base,

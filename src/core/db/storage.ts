@@ -2,7 +2,7 @@
 import type { Logger } from 'pino'
 import { CloseStack } from '../close-stack.ts'
 import { databaseUrl, type Config } from '../config.ts'
-import { openDatabase, type Connection, type Database } from './database.ts'
+import { openDatabase, type DatabaseAddress, type Database } from './database.ts'
 import { lockDataDir } from '../embedded/lock.ts'
 import { findRunning, startEmbedded } from '../embedded/server.ts'
 import type { Loop } from '../loop.ts'
@@ -67,7 +67,7 @@ async function openUrl(url: string, log: Logger): Promise<Storage> {
   return { database, about: `PostgreSQL at ${about}`, lost: never, loops: [], close: () => database.close() }
 }
 
-async function openChecked(connection: Connection, about: string, log: Logger): Promise<Database> {
+async function openChecked(connection: DatabaseAddress, about: string, log: Logger): Promise<Database> {
   const database = openDatabase(connection, (error) => log.warn({ err: error }, 'a database connection broke'))
   try {
     const [row] = await database.query<{ version: string }>(`select current_setting('server_version_num') as version`)

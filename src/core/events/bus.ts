@@ -21,17 +21,17 @@ export interface WithCommit {
 
 export type Listener = (message: string) => void
 
-interface Subscription {
+interface BusSubscription {
   listener: Listener
   onGap: () => void
 }
 
 /** Who listens in this process. Both kinds of bus stand on it. */
 export class LocalSubscriptions {
-  private readonly of = new Map<string, Set<Subscription>>()
+  private readonly of = new Map<string, Set<BusSubscription>>()
 
   /** Returns whether this is the first subscription of its channel. */
-  add(channel: string, subscription: Subscription): boolean {
+  add(channel: string, subscription: BusSubscription): boolean {
     const known = this.of.get(channel)
     if (known !== undefined) {
       known.add(subscription)
@@ -42,7 +42,7 @@ export class LocalSubscriptions {
   }
 
   /** Returns whether that was the last one of its channel. */
-  remove(channel: string, subscription: Subscription): boolean {
+  remove(channel: string, subscription: BusSubscription): boolean {
     const known = this.of.get(channel)
     known?.delete(subscription)
     return known !== undefined && known.size === 0 && this.of.delete(channel)

@@ -7,13 +7,13 @@ import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { HeldRefusal } from '../ledger/refusal.ts'
 import type { Interruption } from './interruption.ts'
-import { JobFailed, type Done, type Kind, type Waiting } from './kind.ts'
+import { JobFailed, type Done, type Kind, type WaitsForJob } from './kind.ts'
 import type { ExecutorMetrics } from './metrics.ts'
 import { retryWaitMs, type RetryPolicy } from '../retry.ts'
 
 const SYSTEM_ERROR_PAUSE_MS = 250
 
-export type Outcome = { ok: true; done: Done | Waiting } | { ok: false; message: string; final: boolean }
+export type AttemptOutcome = { ok: true; done: Done | WaitsForJob } | { ok: false; message: string; final: boolean }
 
 export interface AttemptDeps {
   kind: Kind
@@ -22,7 +22,7 @@ export interface AttemptDeps {
   log: Logger
   metrics: ExecutorMetrics
   /** The job was given back, and this one's end is what it waits for. */
-  onWaiting(job: Acquired, waiting: Waiting): void
+  onWaiting(job: Acquired, waiting: WaitsForJob): void
 }
 
 /** Runs the kind's code. What it throws is an outcome, not an accident. */
@@ -30,7 +30,7 @@ export async function runAttempt(
   { kind, log }: AttemptDeps,
   job: Acquired,
   interruption: Interruption,
-): Promise<Outcome> {
+): Promise<AttemptOutcome> {
   if (kind.run === undefined)
     return { ok: false, message: `Nothing here can do a job of kind ${kind.name}.`, final: true }
   try {
@@ -46,7 +46,7 @@ export async function runAttempt(
 export async function handIn(
   deps: AttemptDeps,
   job: Acquired,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   interruption: Interruption,
 ): Promise<boolean> {
   const started = performance.now()
@@ -68,7 +68,7 @@ export async function handIn(
 }
 
 /** A result that the database cannot hold would be refused for ever: the attempt has failed. */
-async function handInOnce(deps: AttemptDeps, job: Acquired, outcome: Outcome): Promise<boolean> {
+async function handInOnce(deps: AttemptDeps, job: Acquired, outcome: AttemptOutcome): Promise<boolean> {
   if (!outcome.ok) return fail(deps, job, outcome)
   try {
     return 'waitsFor' in outcome.done
@@ -89,7 +89,7 @@ async function finalize(deps: AttemptDeps, job: Acquired, done: Done): Promise<b
   return answer.ok || explainRefusal(deps, job, answer.code)
 }
 
-async function giveBackUntil(deps: AttemptDeps, job: Acquired, waiting: Waiting): Promise<boolean> {
+async function giveBackUntil(deps: AttemptDeps, job: Acquired, waiting: WaitsForJob): Promise<boolean> {
   const { jobId, attemptId, owner } = job
   const { waitsFor, lookAgainMs: delayMs, effects = [] } = waiting
   const answer = await deps.ledger.release({
@@ -105,7 +105,7 @@ async function giveBackUntil(deps: AttemptDeps, job: Acquired, waiting: Waiting)
   return true // it is announced when it is due
 }
 
-async function fail(deps: AttemptDeps, job: Acquired, outcome: Outcome & { ok: false }): Promise<boolean> {
+async function fail(deps: AttemptDeps, job: Acquired, outcome: AttemptOutcome & { ok: false }): Promise<boolean> {
   const { kind, ledger, metrics, retry } = deps
   const answer = await ledger.fail({
     jobId: job.jobId,

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Engine } from '../engine.ts'
 import { startLoops, type Loop, type RunningLoops } from '../loop.ts'
-import { openExecutor, type Hands, type ExecutorOptions } from './executor.ts'
+import { openExecutor, type Executor, type ExecutorOptions } from './executor.ts'
 import type { Kind } from './kind.ts'
 
 export interface BackgroundDeps {
@@ -18,7 +18,7 @@ export interface BackgroundDeps {
 
 export interface Background {
   start(): void
-  /** Hands first, while the loops still run: what is in flight may need them. */
+  /** Executor first, while the loops still run: what is in flight may need them. */
   stop(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export function openBackground({ config, engine, kinds, loops, log, onStep }: Ba
   const preparing: Promise<void>[] = []
   let running: RunningLoops | null = null
   let isStopping = false
-  const startExecutor = async ({ name, prepare }: Kind, hands: Hands) => {
+  const startExecutor = async ({ name, prepare }: Kind, hands: Executor) => {
     try {
       if (prepare !== undefined) await prepare()
       if (!isStopping) hands.start()

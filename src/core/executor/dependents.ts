@@ -6,13 +6,13 @@ import type { Feed } from '../feed/feed.ts'
 import { isEnded } from '../ledger/ended.ts'
 import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Waiting } from './kind.ts'
+import type { WaitsForJob } from './kind.ts'
 
 const LISTENING_MAX = 10_000
 
 export interface Dependents {
   /** After the commit that gave the job back: an end that came before it is not missed. */
-  listen(job: Acquired, waiting: Waiting): void
+  listen(job: Acquired, waiting: WaitsForJob): void
   close(): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export function openDependents({ ledger, feed, log }: DependentsDeps): Dependent
   setMaxListeners(0, closing.signal) // every one of them listens
   const listening = new Set<Promise<void>>()
 
-  const listen = async ({ jobId, traceId }: Acquired, { waitsFor, lookAgainMs }: Waiting) => {
+  const listen = async ({ jobId, traceId }: Acquired, { waitsFor, lookAgainMs }: WaitsForJob) => {
     try {
       const other = await ledger.awaitEnd(waitsFor, { timeoutMs: lookAgainMs, signal: closing.signal })
       if (!isEnded(other)) return

@@ -1,4 +1,4 @@
-// Hands take jobs of one kind from the feed, work on them, and hand in what came of it. They keep the leases of all they
+// Executor take jobs of one kind from the feed, work on them, and hand in what came of it. They keep the leases of all they
 // hold with one statement every third of a lease. A lease that is lost aborts the work, and its result is thrown away.
 //
 //   take ──► run ──► finalize ──► acknowledge
@@ -6,7 +6,7 @@
 //             └─ waits for another job ─► release (until that one has ended) ─► acknowledge
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runLoop, Wake } from '../loop.ts'
-import type { Feed, Taken } from '../feed/feed.ts'
+import type { Feed, TakenJob } from '../feed/feed.ts'
 import type { Acquired } from '../ledger/job.ts'
 import { handIn, runAttempt, type AttemptDeps } from './attempt.ts'
 import { Interruption } from './interruption.ts'
@@ -23,7 +23,7 @@ export interface ExecutorOptions extends Omit<AttemptDeps, 'onWaiting'> {
   onStep?: ((step: Step, job: Acquired) => Promise<void>) | undefined
 }
 
-export interface Hands {
+export interface Executor {
   start(): void
   /** Takes nothing more, waits for the work in flight, and gives back what is not done when the time is up. */
   drain(timeoutMs: number): Promise<void>
@@ -42,7 +42,7 @@ const TAKE_MAX = 500 // not all slots at once: while some are handed in, others 
 const DRAIN_LOOK_MS = 50
 const HEARTBEAT_LOOKS = 4 // how often per heartbeat it is looked which leases are due: short work is never renewed
 
-export function openExecutor(options: ExecutorOptions): Hands {
+export function openExecutor(options: ExecutorOptions): Executor {
   const { kind, slots, feed, leaseMs, heartbeatMs, log } = options
   const stopping = new AbortController()
   const ending = new AbortController()
@@ -70,7 +70,7 @@ export function openExecutor(options: ExecutorOptions): Hands {
     }
   }
 
-  const hold = async ({ job, acknowledge }: Taken) => {
+  const hold = async ({ job, acknowledge }: TakenJob) => {
     const mine = { job, interruption: new Interruption(log), leasedUntil: performance.now() + leaseMs, acknowledge }
     inFlight.set(job.jobId, mine)
     await work(mine, deps, options.onStep)

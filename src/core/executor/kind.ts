@@ -6,7 +6,7 @@ import type { Acquired, Job } from '../ledger/job.ts'
 export interface Kind {
   name: string
   /** Does the work in a process that works. Absent: its hands are elsewhere (a remote worker, a person, two players). */
-  run?: (job: Acquired, context: RunContext) => Promise<Done | Waiting>
+  run?: (job: Acquired, context: RunContext) => Promise<Done | WaitsForJob>
   /** Before the first job, in a process that works. If it throws, the kind is left to other processes, and the log says why. */
   prepare?: () => Promise<void>
   /** At most so many at a time in one process. Default: WORK_CONCURRENCY. */
@@ -33,7 +33,7 @@ export interface Done {
  * slot and no lease, survives a restart, and the attempt does not count. `run` is called again when that job has ended, and
  * after `lookAgainMs` at the latest, since nobody may be there to hear of the end.
  */
-export interface Waiting {
+export interface WaitsForJob {
   waitsFor: string
   lookAgainMs: number
   /** Committed with the release. */

@@ -6,7 +6,7 @@ import type { ExecutorMetrics } from '../executor/metrics.ts'
 import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { Wake } from '../loop.ts'
-import type { Feed, Taken, TakeRequest } from './feed.ts'
+import type { Feed, TakenJob, TakeRequest } from './feed.ts'
 
 const CHANNEL = 'reeve:ready'
 const LOOK_AGAIN_MS = 1000
@@ -57,7 +57,7 @@ export function openPostgresFeed(options: PostgresFeedOptions): Feed {
       metrics.reclaims.inc(TAKEN, reclaims)
       metrics.claims.inc(TAKEN, jobs.length - reclaims)
       if (jobs.length === 0) await wake.wait(LOOK_AGAIN_MS, request.signal)
-      return jobs.map((job): Taken => ({ job, acknowledge: nothingToDo }))
+      return jobs.map((job): TakenJob => ({ job, acknowledge: nothingToDo }))
     },
     loops: () => [],
     check: async () => {},
@@ -67,7 +67,7 @@ export function openPostgresFeed(options: PostgresFeedOptions): Feed {
 
 const nothingToDo = async () => {}
 
-interface Place {
+interface TakePosition {
   lastRank: number
   lookedFromFirst: number
   /** That look found nothing: what has come since is new. */
@@ -76,8 +76,8 @@ interface Place {
 
 /** The next jobs of a kind. Before it says that there are none, it has looked from the first. */
 function openNext({ ledger, owner, leaseMs }: PostgresFeedOptions): (request: TakeRequest) => Promise<Acquired[]> {
-  const places = new Map<string, Place>()
-  const isEnough = ({ foundNothing, lookedFromFirst }: Place) =>
+  const places = new Map<string, TakePosition>()
+  const isEnough = ({ foundNothing, lookedFromFirst }: TakePosition) =>
     foundNothing || performance.now() - lookedFromFirst < LOOK_FROM_FIRST_MS
 
   return async ({ kind, limit }) => {

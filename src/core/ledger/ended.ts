@@ -8,7 +8,7 @@ import type { Job } from './job.ts'
 const CHANNEL = 'reeve:ended'
 const JOB_IDS_PER_MESSAGE = 200 // 37 bytes each; NOTIFY takes 8,000
 
-export interface Ended {
+export interface EndWaits {
   /** Tells everyone who waits, here and in other processes. After the commit. */
   announce(jobIds: readonly string[]): void
   /** The job once it is done or dead, or as it is when the time is up. Null: no such job. */
@@ -17,15 +17,15 @@ export interface Ended {
   close(): void
 }
 
-export interface EndedReader {
+interface EndReads {
   read(jobId: string): Promise<Job | null>
-  /** Those that are done, dead or gone. Nothing else of them is read: there may be thousands. */
+  /** Those that are done, dead or deleted. Nothing else of them is read: there may be thousands. */
   endedOf(jobIds: readonly string[]): Promise<string[]>
 }
 
 export const isEnded = (job: Job | null): boolean => job === null || job.state === 'done' || job.state === 'dead'
 
-export function openEnded(bus: Bus, { read, endedOf }: EndedReader): Ended {
+export function openEndWaits(bus: Bus, { read, endedOf }: EndReads): EndWaits {
   const waits = openHintedWaits({
     bus,
     channel: CHANNEL,

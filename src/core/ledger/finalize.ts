@@ -1,6 +1,6 @@
 // finalize: processing → done, once. Fenced by job, attempt, owner and unexpired lease. What must happen once because the
 // job finished is an effect of this call and commits with it.
-import type { Pool, Queryable, Tx } from '../db/database.ts'
+import type { Pool, Queryable } from '../db/database.ts'
 import { storableJson } from '../db/params.ts'
 import type { Ok, Refused } from '../outcome.ts'
 import { effectsIfOk, transit, type WithEffects } from './effects.ts'
@@ -22,13 +22,6 @@ export type FinalizeAnswer = Ok | Refused<HeldRefusal>
 
 export const finalize = (pool: Pool, requests: readonly FinalizeRequest[]): Promise<FinalizeAnswer[]> =>
   transit(pool, requests, (on) => statement(on, requests), effectsIfOk)
-
-/** For a door that must read and decide within the same transaction: roll it back if this refuses. */
-export async function finalizeIn(tx: Tx, held: Held, result: unknown): Promise<FinalizeAnswer> {
-  const [answer] = await statement(tx, [{ ...held, result }])
-  if (answer === undefined) throw new Error('A finalize gave no answer.')
-  return answer
-}
 
 async function statement(on: Queryable, requests: readonly FinalizeRequest[]): Promise<FinalizeAnswer[]> {
   const asked = sorted(requests)

@@ -48,7 +48,7 @@ const DELETE_OLD_KEYS = `
     select ctid from idempotency_keys where created_at < statement_timestamp() - interval '48 hours' limit $1))`
 
 /** Enough of a job to announce it. */
-export interface Announced {
+export interface ReadyJob {
   jobId: string
   kind: string
   priority: number
@@ -60,17 +60,17 @@ export interface AbandonedFilter {
   exhausted: boolean
 }
 
-type Found = { job_id: string; kind: string; priority: number }
+type FoundRow = { job_id: string; kind: string; priority: number }
 
-const announced = (row: Found): Announced => ({ jobId: row.job_id, kind: row.kind, priority: row.priority })
+const announced = (row: FoundRow): ReadyJob => ({ jobId: row.job_id, kind: row.kind, priority: row.priority })
 
 /** Delayed jobs whose time has come become ready. */
-export const promoteDue = async (on: Queryable, limit: number): Promise<Announced[]> =>
-  (await on.query<Found>(PROMOTE_DUE, [limit])).map(announced)
+export const promoteDue = async (on: Queryable, limit: number): Promise<ReadyJob[]> =>
+  (await on.query<FoundRow>(PROMOTE_DUE, [limit])).map(announced)
 
 /** These become ready now, if they are delayed: what they waited for has come. */
-export const promote = async (on: Queryable, jobIds: readonly string[]): Promise<Announced[]> =>
-  (await on.query<Found>(PROMOTE, [jobIds])).map(announced)
+export const promote = async (on: Queryable, jobIds: readonly string[]): Promise<ReadyJob[]> =>
+  (await on.query<FoundRow>(PROMOTE, [jobIds])).map(announced)
 
 /** Milliseconds until the next delayed job is due, or null when there is none. */
 export async function nextDueMs(on: Queryable): Promise<number | null> {
@@ -79,13 +79,13 @@ export async function nextDueMs(on: Queryable): Promise<number | null> {
 }
 
 /** A pass over the next page of live jobs of each kind; every job is looked at in turn. */
-export function openAbandonedFinder(on: Queryable): (filter: AbandonedFilter) => Promise<Announced[]> {
-  const places = new Map<string, Place>()
+export function openAbandonedFinder(on: Queryable): (filter: AbandonedFilter) => Promise<ReadyJob[]> {
+  const places = new Map<string, RankPosition>()
 
-  const find = async (kind: string, exhausted: boolean): Promise<Announced[]> => {
+  const find = async (kind: string, exhausted: boolean): Promise<ReadyJob[]> => {
     const turn = `${kind} ${exhausted}`
     const { rank, jobId } = places.get(turn) ?? START
-    const rows = await on.query<FoundInPage>(FIND_ABANDONED, [kind, rank, jobId, PAGE, exhausted])
+    const rows = await on.query<FoundInPageRow>(FIND_ABANDONED, [kind, rank, jobId, PAGE, exhausted])
     const [first] = rows
     if (first === undefined || first.looked < PAGE) places.delete(turn)
     else places.set(turn, { rank: first.last_rank, jobId: first.last_job_id })
@@ -98,14 +98,14 @@ export function openAbandonedFinder(on: Queryable): (filter: AbandonedFilter) =>
 const PAGE = 10_000
 
 /** A place in the order of live jobs. */
-export interface Place {
+export interface RankPosition {
   rank: string
   jobId: string
 }
 
-const START: Place = { rank: '-9223372036854775808', jobId: '00000000-0000-0000-0000-000000000000' }
+const START: RankPosition = { rank: '-9223372036854775808', jobId: '00000000-0000-0000-0000-000000000000' }
 
-interface FoundInPage {
+interface FoundInPageRow {
   /** Null: nothing on this page is abandoned. */
   job_id: string | null
   kind: string
@@ -120,7 +120,7 @@ export interface WaitingFilter {
   /** Submitted at least so long ago. */
   olderThanMs: number
   /** Where the last page ended; null: at the beginning. */
-  after: Place | null
+  after: RankPosition | null
   limit: number
 }
 
@@ -128,9 +128,9 @@ export interface WaitingFilter {
 export async function findWaiting(
   on: Queryable,
   { kind, olderThanMs, after, limit }: WaitingFilter,
-): Promise<{ jobs: Announced[]; next: Place | null }> {
+): Promise<{ jobs: ReadyJob[]; next: RankPosition | null }> {
   const { rank, jobId } = after ?? START
-  const rows = await on.query<Found & { rank: string }>(FIND_WAITING, [kind, rank, jobId, olderThanMs, limit])
+  const rows = await on.query<FoundRow & { rank: string }>(FIND_WAITING, [kind, rank, jobId, olderThanMs, limit])
   const last = rows.length < limit ? undefined : rows.at(-1)
   return { jobs: rows.map(announced), next: last === undefined ? null : { rank: last.rank, jobId: last.job_id } }
 }

@@ -54,7 +54,7 @@ async function arenaRoutes(app: App, { deps, settings, node }: Arena): Promise<v
   const { log, metrics, wheel, players, sessions, remotes, presence, store, seats, watching, rotateToken } = node
   // Anyone may ask, as often as they like: concurrent callers share one query.
   const queueLength = batched<object, { queue: number }>({
-    lanes: 1,
+    concurrency: 1,
     run: async (asked) => {
       const queue = await seats.length()
       return asked.map(() => ({ queue }))

@@ -27,13 +27,13 @@ if #over > 0 then redis.call('HDEL', KEYS[2], unpack(over)) end`)
 /** Never rejects: an entry that could not be acknowledged is met again, and is acknowledged then. */
 export type Acknowledge = (streams: Streams, entry: Entry) => Promise<void>
 
-interface Ended {
+interface EndedEntry {
   streams: Streams
   entry: Entry
 }
 
 export function openAcknowledge(redis: Redis, { streams: { group }, log, metrics }: RedisFeedOptions): Acknowledge {
-  const run = async (ended: readonly Ended[]) => {
+  const run = async (ended: readonly EndedEntry[]) => {
     const together = groupBy(ended, ({ streams, entry }) => keyOf(streams, entry.level))
     await Promise.all(
       [...together].map(async ([key, some]) => {
@@ -45,7 +45,7 @@ export function openAcknowledge(redis: Redis, { streams: { group }, log, metrics
     )
   }
 
-  const runTwice = async (ended: readonly Ended[]) => {
+  const runTwice = async (ended: readonly EndedEntry[]) => {
     try {
       await run(ended).catch(() => whenReady(redis, READY_WAIT_MS).then(() => run(ended)))
     } catch (error) {
@@ -55,7 +55,7 @@ export function openAcknowledge(redis: Redis, { streams: { group }, log, metrics
     return ended.map(() => true)
   }
 
-  const acknowledge = batched<Ended, boolean>({ run: runTwice })
+  const acknowledge = batched<EndedEntry, boolean>({ run: runTwice })
   return async (streams, entry) => {
     await acknowledge({ streams, entry })
   }

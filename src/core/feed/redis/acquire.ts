@@ -11,7 +11,7 @@
 import type { AcquireAnswer } from '../../ledger/acquire.ts'
 import type { Acquired } from '../../ledger/job.ts'
 import { assertNever } from '../../outcome.ts'
-import type { Taken } from '../feed.ts'
+import type { TakenJob } from '../feed.ts'
 import type { Announcer } from './announcer.ts'
 import type { Entry } from './entry.ts'
 import type { RedisFeedOptions } from './options.ts'
@@ -27,7 +27,7 @@ export interface AcquireDeps {
 export async function acquireEntries(
   deps: AcquireDeps,
   entries: readonly Entry[],
-): Promise<{ taken: Taken[]; failed: Entry[]; error: unknown }> {
+): Promise<{ taken: TakenJob[]; failed: Entry[]; error: unknown }> {
   const failed: Entry[] = []
   let error: unknown
   const answerOf = await ask(deps, entries).catch((problem: unknown) => {
@@ -65,7 +65,7 @@ async function ask({ options }: AcquireDeps, entries: readonly Entry[]): Promise
 }
 
 /** Null: nothing to be done for this entry. */
-async function settle(deps: AcquireDeps, entry: Entry, answer: AcquireAnswer): Promise<Taken | null> {
+async function settle(deps: AcquireDeps, entry: Entry, answer: AcquireAnswer): Promise<TakenJob | null> {
   const { kind, acknowledge } = deps
   count(deps, entry, answer.ok ? 'ok' : 'rejected', answer.ok ? '' : answer.code)
   if (answer.ok) {

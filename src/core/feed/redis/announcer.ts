@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis'
 import { systemClock } from '../../clock.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { JobBrief } from '../../ledger/read.ts'
-import type { Announced } from '../../ledger/repair.ts'
+import type { ReadyJob } from '../../ledger/repair.ts'
 import type { Delivered } from '../../outbox/delivery.ts'
 import { groupBy } from '../../group-by.ts'
 import { announceJobs, type Announcement, type AnnounceOptions } from './announce.ts'
@@ -18,7 +18,7 @@ const READY_WAIT_MS = 1000
 
 export interface Announcer {
   /** Throws unless every job that has not ended was announced. */
-  announce(jobs: readonly (Announced & { level?: Level })[]): Promise<void>
+  announce(jobs: readonly (ReadyJob & { level?: Level })[]): Promise<void>
   /** Announces what its submitter still has in memory. Resolves to the ids of those that are in a stream now. */
   announceNew(jobs: readonly JobBrief[]): Promise<ReadonlySet<string>>
   /** Whether the kind's streams can take more without trimming what nobody has read. */

@@ -1,4 +1,4 @@
-import type { Announced } from '../../ledger/repair.ts'
+import type { ReadyJob } from '../../ledger/repair.ts'
 
 const FIRST_MS = 30_000
 const MAX_MS = 600_000
@@ -6,8 +6,8 @@ const REMEMBERED_MAX = 50_000
 
 export interface Patience {
   /** Those that may be announced again now. */
-  filter<Job extends Announced>(jobs: readonly Job[]): Job[]
-  note(jobs: readonly Announced[]): void
+  filter<Job extends ReadyJob>(jobs: readonly Job[]): Job[]
+  note(jobs: readonly ReadyJob[]): void
   forget(): void
 }
 

@@ -2,7 +2,7 @@
 // when this fails or the process dies in between: their time comes a few seconds later, and the dispatcher takes the long way.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BATCH_TOPIC } from '../../ledger/submit/insert-jobs.ts'
-import type { Fresh } from '../../ledger/ledger.ts'
+import type { FreshJobs } from '../../ledger/ledger.ts'
 import type { JobBrief } from '../../ledger/read.ts'
 import type { PreparedJob } from '../../ledger/submit/submit.ts'
 import type { RowKey } from '../../outbox/delivery.ts'
@@ -10,27 +10,27 @@ import type { Announcer } from './announcer.ts'
 import type { RedisFeedOptions } from './options.ts'
 
 const JOBS_PER_ROUND = 1000
-const LANES = 2 // while Redis works on one round, the next is on its way
+const CONCURRENCY = 2 // while Redis works on one round, the next is on its way
 const TIDY_EVERY_MS = 50
 const WAITING_MAX = 20_000 // more than that, and the outbox is the better queue
 
 export interface Direct {
   /** Asked before the commit, so that the outbox is told to look at once if there is none. */
   hasRoom(): boolean
-  add(fresh: Fresh): void
+  add(fresh: FreshJobs): void
   /** What is being announced is announced. */
   close(): Promise<void>
 }
 
 export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeedOptions): Direct {
-  let waiting: Fresh[] = []
+  let waiting: FreshJobs[] = []
   let jobsWaiting = 0
   const running = new Set<Promise<void>>()
   const served: RowKey[] = []
   let tidying: Promise<void> | null = null
   const closing = new AbortController()
 
-  const nextRound = (): Fresh[] => {
+  const nextRound = (): FreshJobs[] => {
     let jobs = 0
     const end = waiting.findIndex((fresh) => (jobs += fresh.jobs.length) >= JOBS_PER_ROUND)
     const round = end === -1 ? waiting.splice(0) : waiting.splice(0, end + 1)
@@ -67,9 +67,9 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
     add(fresh) {
       waiting.push(fresh)
       jobsWaiting += fresh.jobs.length
-      if (running.size >= LANES) return
-      const lane = run().finally(() => running.delete(lane))
-      running.add(lane)
+      if (running.size >= CONCURRENCY) return
+      const round = run().finally(() => running.delete(round))
+      running.add(round)
     },
     async close() {
       await Promise.all(running)
@@ -80,8 +80,8 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
 }
 
 /** A row that stands for several jobs has served when all of them are in a stream. */
-function rowsServed({ jobs, together }: Fresh, announced: ReadonlySet<string>): RowKey[] {
-  if (!together) return jobs.flatMap(({ jobId }) => (announced.has(jobId) ? [{ topic: 'feed', jobId }] : []))
+function rowsServed({ jobs, inOneOutboxRow }: FreshJobs, announced: ReadonlySet<string>): RowKey[] {
+  if (!inOneOutboxRow) return jobs.flatMap(({ jobId }) => (announced.has(jobId) ? [{ topic: 'feed', jobId }] : []))
   const [first] = jobs
   if (first === undefined || !jobs.every(({ jobId }) => announced.has(jobId))) return []
   return [{ topic: BATCH_TOPIC, jobId: first.jobId }]

@@ -44,14 +44,14 @@ for level = 1, 3 do
 end
 return {table.concat(usual, '\\n'), others}`)
 
-export interface Reader {
+export interface StreamReader {
   /** Entries that nobody has read, at most `limit`; more only if entries reach several levels at once and limit < 3. */
   read(limit: number, signal: AbortSignal): Promise<Entry[]>
   /** The next entries of a level that were left lying, and whether the whole list has now been looked through. */
   claim(level: Level, count: number, signal: AbortSignal): Promise<{ entries: Entry[]; through: boolean }>
 }
 
-export function openReader(connection: GroupConnection, streams: Streams, options: RedisFeedOptions): Reader {
+export function openReader(connection: GroupConnection, streams: Streams, options: RedisFeedOptions): StreamReader {
   const { group, consumer } = options.streams
   const idleMs = options.leaseMs + options.reclaim.graceMs
   const shares = openShares()

@@ -1,10 +1,10 @@
-// Repair: what the ledger says is ready or abandoned, and no stream knows of, is announced again. A flushed Redis, a trimmed
+// StreamRepair: what the ledger says is ready or abandoned, and no stream knows of, is announced again. A flushed Redis, a trimmed
 // stream, a lost entry, a destroyed group: whatever the reason, this is the way back. It also moves up what has waited long
 // enough for a higher level, and forgets places of entries that are no more.
 import type { Redis } from 'ioredis'
 import { systemClock } from '../../clock.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import type { Announced, Place } from '../../ledger/repair.ts'
+import type { ReadyJob, RankPosition } from '../../ledger/repair.ts'
 import { Wake, type Loop } from '../../loop.ts'
 import type { Announcer } from './announcer.ts'
 import type { RedisFeedOptions } from './options.ts'
@@ -47,7 +47,7 @@ for i = 1, #reply[2], 2 do
 end
 return reply[1]`)
 
-export interface Repair {
+export interface StreamRepair {
   loop(kinds: readonly string[]): Loop
   /** Redis has lost this kind's streams: look through everything, now. */
   startOver(kind: string): void
@@ -55,20 +55,20 @@ export interface Repair {
 
 interface Progress {
   /** Null: at the beginning. */
-  after: Place | null
+  after: RankPosition | null
   sweepCursor: string
   /** Everything is looked at, however young, until the end was reached once. */
   all: boolean
 }
 
-export function openRepair(redis: Redis, options: RedisFeedOptions, announcer: Announcer): Repair {
+export function openRepair(redis: Redis, options: RedisFeedOptions, announcer: Announcer): StreamRepair {
   const { ledger, ageingSec, clock = systemClock, log, repair = DEFAULTS } = options
   const { group, judgeKey } = options.streams
   const wake = new Wake()
   const patience = openPatience()
   const progressOf = new Map<string, Progress>()
 
-  const findLost = async (kind: string, jobs: readonly Announced[]) => {
+  const findLost = async (kind: string, jobs: readonly ReadyJob[]) => {
     const now = clock.now()
     const leveled = jobs.map((job) => ({ ...job, level: agedLevelOf(job, { now, ageingSec }) }))
     const args = leveled.flatMap(({ jobId, level }) => [jobId, level])

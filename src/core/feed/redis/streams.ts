@@ -1,5 +1,5 @@
 // Where the entries of a kind are: one stream per level of priority, and a hash that knows where each job's newest entry is.
-import type { Announced } from '../../ledger/repair.ts'
+import type { ReadyJob } from '../../ledger/repair.ts'
 
 /** Highest first. A level is named by its place in this list, from 1, as the Redis scripts count. */
 export const LEVELS = [1, 2, 3] as const
@@ -30,7 +30,7 @@ export const levelOf = (priority: number): Level => (priority >= HIGH_FROM ? 1 :
 
 /** One level of priority is worth `ageingSec` of waiting: what has waited long enough moves up a stream. */
 export function agedLevelOf(
-  { jobId, priority }: Announced,
+  { jobId, priority }: ReadyJob,
   { now, ageingSec }: { now: number; ageingSec: number },
 ): Level {
   const submittedAt = timeOf(jobId)

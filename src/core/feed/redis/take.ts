@@ -1,24 +1,24 @@
 // Taking: what the database could not be asked about before, else what was left lying, else what is new; never more than
 // there are slots. Only `take` knows how many slots are free, so that abandoned entries are claimed here too, when the
 // reclaim loop says that it is time.
-import type { Taken, TakeRequest } from '../feed.ts'
+import type { TakenJob, TakeRequest } from '../feed.ts'
 import { acquireEntries, type AcquireDeps } from './acquire.ts'
 import type { Entry } from './entry.ts'
-import type { Reader } from './reader.ts'
+import type { StreamReader } from './reader.ts'
 import { LEVELS } from './streams.ts'
 
 /** One claim looks at ten times its count; this many end a pass that finds nothing to do among living leases. */
 const CLAIMS_PER_LEVEL_MAX = 20
 
 export interface Taker {
-  take(request: TakeRequest): Promise<Taken[]>
+  take(request: TakeRequest): Promise<TakenJob[]>
   /** The next take begins with what was left lying. */
   reclaimNext(): void
   /** What was read and not yet asked for goes back into the stream. */
   close(): Promise<void>
 }
 
-export function openTaker(reader: Reader, deps: AcquireDeps): Taker {
+export function openTaker(reader: StreamReader, deps: AcquireDeps): Taker {
   const { kind, announcer, acknowledge } = deps
   const { log, metrics, reclaim } = deps.options
   const unasked: Entry[] = []
@@ -31,10 +31,10 @@ export function openTaker(reader: Reader, deps: AcquireDeps): Taker {
   }
 
   /** One pass (judge contract, C4). Each level goes on where its last pass stopped. */
-  const takeLeft = async ({ limit, signal }: TakeRequest): Promise<Taken[]> => {
+  const takeLeft = async ({ limit, signal }: TakeRequest): Promise<TakenJob[]> => {
     reclaimDue = false
     const started = performance.now()
-    const taken: Taken[] = []
+    const taken: TakenJob[] = []
     for (const level of LEVELS) {
       let seen = 0
       for (let claims = 0; claims < CLAIMS_PER_LEVEL_MAX && !signal.aborted; claims += 1) {

@@ -1,52 +1,60 @@
-// The insert of one job that is ready at once, in the shortest way: when a server is idle, this is what its caller waits for.
+// Inserting one job that is ready at once, with the least latency: on an idle server, this is what the caller waits for.
 //
-// Hands may have the job while it is still on its way to the disk; the caller is answered when it is there. A crash of the
-// database in between forgets a job that nobody was promised, and with it whatever hands did: no result is recorded of a job
-// that is not on the disk, because a result's own commit waits for all that was committed before it.
+// The insert commits without waiting for the disk, so that executors see the job at once; a second, empty commit waits for
+// the disk, and then the caller is answered. If the database crashes in between, it forgets a job that was never
+// acknowledged, and everything done for it: the commit of its result would have had to wait for the disk first.
 import type { Pool, Queryable } from '../../db/database.ts'
-import type { WithCommit } from '../../events/bus.ts'
 import { storableJson } from '../../db/params.ts'
-import { ANNOUNCED, insertAnnouncements } from './insert-jobs.ts'
+import type { WithCommit } from '../../events/bus.ts'
 import { rankSql } from '../rank.ts'
-import type { PreparedJob } from './submit.ts'
+import { FEED_TOPIC } from './insert-jobs.ts'
+import { accepted, type PreparedJob, type Submitted } from './submit.ts'
 
-const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true)`
 const INSERT_ONE = `
   insert into jobs (payload, rank, job_id, kind, priority, max_attempts, account_id, trace_id, replay_of)
   values ($1, ${rankSql('$5::integer', '0', '$2')}, $3,
           $4, $5, $6, $7, $8, $9)`
-const INSERT_ONE_AND_HINT = `${INSERT_ONE} returning ${WITHOUT_FLUSH}, pg_notify($10, $11)`
-const INSERT_ONE_AND_OUTBOX = `
-  with job as (${INSERT_ONE} returning ${ANNOUNCED}) ${insertAnnouncements('$10')} returning ${WITHOUT_FLUSH}`
 
-// The smallest commit that waits for the disk, and so for all that was committed before it.
+const INSERT_ONE_AND_NOTIFY = `
+  ${INSERT_ONE} returning set_config('synchronous_commit', 'off', true), pg_notify($10, $11)`
+
+const INSERT_ONE_AND_OUTBOX = `
+  with job as (${INSERT_ONE} returning job_id, kind, priority)
+  insert into outbox_events (job_id, topic, payload, next_attempt_at)
+  select job_id, '${FEED_TOPIC}', json_build_object('kind', kind, 'priority', priority),
+         clock_timestamp() + $10 * interval '1 ms'
+    from job
+  returning set_config('synchronous_commit', 'off', true)`
+
+// The smallest commit that waits for the disk, and with it for every commit before it.
 const FLUSH = `select pg_logical_emit_message(true, 'reeve', '')`
 
-/** How one job by itself is announced: by a hint that its commit says, or by a row of the outbox and whoever submits it. */
-export type Announcement = { hint: WithCommit } | { outboxGraceMs: number; announce(): void }
+/** How a lone job is announced: by a notification within its commit, or by an outbox row and by the submitter itself. */
+export type AnnounceOne = { notify: WithCommit } | { outboxGraceMs: number; announce(): void }
 
-/** Resolves when the job is on the disk; others hear of it before. */
-export async function insertOne(
+/** Resolves when the job is on disk. Others may see it earlier. */
+export async function submitOne(
   pool: Pool,
   job: PreparedJob,
-  { ageingSec, announcement }: { ageingSec: number; announcement: Announcement },
-): Promise<void> {
+  { ageingSec, by }: { ageingSec: number; by: AnnounceOne },
+): Promise<Submitted> {
   const { payload, jobId, kind, priority, maxAttempts, accountId, traceId, replayOf } = job
   const columns = [jobId, kind, priority, maxAttempts, accountId, traceId, replayOf]
   const params = [storableJson(payload ?? null), ageingSec, ...columns]
-  const insertIt = async (on: Queryable) => {
-    if ('hint' in announcement) {
-      const { channel, message, said } = announcement.hint
-      await on.query(INSERT_ONE_AND_HINT, [...params, channel, message])
+  const insert = async (on: Queryable) => {
+    if ('notify' in by) {
+      const { channel, message, said } = by.notify
+      await on.query(INSERT_ONE_AND_NOTIFY, [...params, channel, message])
       said()
     } else {
-      await on.query(INSERT_ONE_AND_OUTBOX, [...params, announcement.outboxGraceMs])
-      announcement.announce()
+      await on.query(INSERT_ONE_AND_OUTBOX, [...params, by.outboxGraceMs])
+      by.announce()
     }
   }
   await pool.inTurn(async (on) => {
-    const [inserted, flushed] = await Promise.allSettled([insertIt(on), on.query(FLUSH)])
+    const [inserted, flushed] = await Promise.allSettled([insert(on), on.query(FLUSH)])
     if (inserted.status === 'rejected') throw inserted.reason
     if (flushed.status === 'rejected') throw flushed.reason
   })
+  return accepted(job)
 }

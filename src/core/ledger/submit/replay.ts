@@ -1,5 +1,5 @@
-// replay: a dead job is submitted again as a new job that names the old one. The old one stays as it is. Asking twice, or
-// two people at once, names the same new job: the dead row is locked first, and `replay_of` is unique.
+// replay: a dead job is submitted again as a new job that names the old one. The old one stays dead. A second replay, or a
+// concurrent one, returns the same new job: the dead row is locked first, and `replay_of` is unique.
 import type { Tx } from '../../db/database.ts'
 import { refused, type Refused } from '../../outcome.ts'
 import type { Effect } from '../effects.ts'
@@ -12,13 +12,13 @@ const LOCK_DEAD = `select * from jobs where job_id = $1 for update`
 const FIND_REPLAY = `select job_id from jobs where replay_of = $1`
 
 /** In order of precedence. */
-export type ReplayRefusal = 'unknown_job' | 'not_dead'
+type ReplayRefusal = 'unknown_job' | 'not_dead'
 
 export type ReplayAnswer = { ok: true; jobId: string; duplicate: boolean } | Refused<ReplayRefusal>
 
 export type EffectsOfReplay = (old: Job, newJobId: string) => readonly Effect[]
 
-/** `kind` is what became ready, or null when nothing did. */
+/** `kind` is the kind of the new job, or null if there is none. */
 export async function replay(
   tx: Tx,
   jobId: string,

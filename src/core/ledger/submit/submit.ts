@@ -1,12 +1,11 @@
 // submit: nothing → pending. The caller is answered after the commit: accepted means on disk.
-import { newJobId } from '../../random.ts'
-import { refused, type Refused } from '../../outcome.ts'
 import type { Pool, Tx } from '../../db/database.ts'
+import { refused, type Refused } from '../../outcome.ts'
+import { newJobId } from '../../random.ts'
 import { sendEffects, type Effect } from '../effects.ts'
-import { insert, type InsertOptions } from './insert-jobs.ts'
-import { insertOne, type Announcement } from './insert-one.ts'
+import { insertJobs, type InsertOptions } from './insert-jobs.ts'
 
-// An update that changes nothing, because only an update returns the row that was there before.
+// The update changes nothing; it makes `returning` include the row that was there before.
 const CLAIM_KEYS = `
   insert into idempotency_keys as known (scope, key, body_hash, job_id)
   select scope, key, body_hash, job_id
@@ -15,8 +14,8 @@ const CLAIM_KEYS = `
       on conflict (scope, key) do update set created_at = known.created_at
   returning scope, key, body_hash, job_id`
 
-// xmax is 0 in a row that this statement inserted, and not in one that it found.
-const NAME = `
+// xmax is 0 in a row that this statement inserted.
+const NAME_JOB = `
   insert into idempotency_keys as known (scope, key, body_hash, job_id) values ($1, $2, $3, $4)
       on conflict (scope, key) do update set created_at = known.created_at
   returning body_hash, job_id, xmax = 0 as is_new`
@@ -31,7 +30,7 @@ export interface Idempotency {
 export interface NewJob {
   kind: string
   payload: unknown
-  /** Chosen here when the door needs to know it beforehand. */
+  /** Chosen by the door when it has to know the id beforehand. */
   jobId?: string
   priority?: number
   delayMs?: number
@@ -43,7 +42,7 @@ export interface NewJob {
   effects?: readonly Effect[]
 }
 
-/** A new job with every choice made. */
+/** A new job with every default filled in. */
 export type PreparedJob = Required<NewJob>
 
 export type Submitted = { ok: true; jobId: string; duplicate: boolean } | Refused<'idempotency_conflict'>
@@ -66,10 +65,10 @@ export function prepare(job: NewJob, maxAttempts: number): PreparedJob {
   }
 }
 
-/** Inserts all of them, each with its own answer: the first job of its key, or a refusal where the body differs. */
+/** Inserts all of them. Each gets its own answer: the first job of its key, or a refusal if the body differs. */
 export async function submit(pool: Pool, jobs: readonly PreparedJob[], options: InsertOptions): Promise<Submitted[]> {
   if (jobs.length <= ROWS_MAX && jobs.every(isPlain)) {
-    await insert(pool, jobs, { ...options, together: areTogether(jobs) })
+    await insertJobs(pool, jobs, { ...options, inOneOutboxRow: shareOutboxRow(jobs) })
     return jobs.map(accepted)
   }
   return pool.transaction((tx) => submitIn(tx, jobs, options))
@@ -80,7 +79,7 @@ export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: In
   const answers = await claimKeys(tx, jobs)
   const fresh = jobs.filter((_, index) => isFresh(answers[index]))
   for (let start = 0; start < fresh.length; start += ROWS_MAX) {
-    await insert(tx, fresh.slice(start, start + ROWS_MAX), options)
+    await insertJobs(tx, fresh.slice(start, start + ROWS_MAX), options)
   }
   sendEffects(
     tx,
@@ -89,43 +88,33 @@ export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: In
   return answers
 }
 
-/** One job by itself, `isAloneAndPlain`: others may see it before the caller is answered. */
-export async function submitAlone(
-  pool: Pool,
-  job: PreparedJob,
-  options: { ageingSec: number; announcement: Announcement },
-): Promise<Submitted> {
-  await insertOne(pool, job, options)
-  return accepted(job)
-}
-
 const isPlain = (job: PreparedJob): boolean => job.idempotency === null && job.effects.length === 0
 const isPlainAndReady = (job: PreparedJob): boolean => isPlain(job) && job.delayMs === 0
 
-/** One job, ready at once, that one statement inserts. */
-export const isAloneAndPlain = (jobs: readonly PreparedJob[]): jobs is readonly [PreparedJob] =>
+/** One job that is ready at once and needs no second statement. */
+export const isLonePlainJob = (jobs: readonly PreparedJob[]): jobs is readonly [PreparedJob] =>
   jobs.length === 1 && jobs.every(isPlainAndReady)
 
-/** Several such jobs: one row of the outbox stands for all of them. */
-export const areTogether = (jobs: readonly PreparedJob[]): boolean =>
+/** Several such jobs: one outbox row announces all of them. */
+export const shareOutboxRow = (jobs: readonly PreparedJob[]): boolean =>
   jobs.length > 1 && jobs.length <= ROWS_MAX && jobs.every(isPlainAndReady)
 
-const accepted = (job: PreparedJob): Submitted => ({ ok: true, jobId: job.jobId, duplicate: false })
+export const accepted = (job: PreparedJob): Submitted => ({ ok: true, jobId: job.jobId, duplicate: false })
 
-/** A new job came of it. */
+/** The call created a new job. */
 export const isFresh = (answer: Submitted | undefined): boolean => answer?.ok === true && !answer.duplicate
 
-/** The key alone, for a job that is there or is about to be. */
+/** Lets a key name a job that exists already, or will after this transaction. */
 export async function nameIn(tx: Tx, { scope, key, bodyHash }: Idempotency, jobId: string): Promise<Submitted> {
-  type Named = { job_id: string; body_hash: string; is_new: boolean }
-  const [row] = await tx.query<Named>(NAME, [scope, key, bodyHash, jobId])
-  if (row === undefined) throw new Error('A key gave no answer.')
+  type NamedRow = { job_id: string; body_hash: string; is_new: boolean }
+  const [row] = await tx.query<NamedRow>(NAME_JOB, [scope, key, bodyHash, jobId])
+  if (row === undefined) throw new Error('Naming a job by a key returned no row.')
   if (row.body_hash !== bodyHash) return refused('idempotency_conflict')
   return { ok: true, jobId: row.job_id, duplicate: !row.is_new }
 }
 
 async function claimKeys(tx: Tx, jobs: readonly PreparedJob[]): Promise<Submitted[]> {
-  const keyed = new Map<string, object>() // the first of each key: a statement cannot meet the same key twice
+  const keyed = new Map<string, object>() // the first of each key: `on conflict` cannot meet a row twice in one statement
   for (const { jobId, idempotency } of jobs) {
     if (idempotency === null || keyed.has(idempotencyName(idempotency))) continue
     const { scope, key, bodyHash } = idempotency
@@ -133,8 +122,8 @@ async function claimKeys(tx: Tx, jobs: readonly PreparedJob[]): Promise<Submitte
   }
   if (keyed.size === 0) return jobs.map(accepted)
 
-  type Claimed = { scope: string; key: string; body_hash: string; job_id: string }
-  const claimed = await tx.query<Claimed>(CLAIM_KEYS, [JSON.stringify([...keyed.values()])])
+  type ClaimedRow = { scope: string; key: string; body_hash: string; job_id: string }
+  const claimed = await tx.query<ClaimedRow>(CLAIM_KEYS, [JSON.stringify([...keyed.values()])])
   const rowOf = new Map(claimed.map((row) => [idempotencyName(row), row]))
 
   return jobs.map((job) => {
@@ -145,5 +134,5 @@ async function claimKeys(tx: Tx, jobs: readonly PreparedJob[]): Promise<Submitte
   })
 }
 
-/** One string per key. The scope is ours and holds no newline. */
+/** One string per key. Scopes are the doors' own and contain no newline. */
 export const idempotencyName = ({ scope, key }: { scope: string; key: string }): string => `${scope}\n${key}`

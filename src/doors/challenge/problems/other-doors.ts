@@ -2,11 +2,11 @@
 // work is a job of that door. The solve job holds no slot while it waits, which may take hours: it is released, and runs
 // again when the other job has ended. The release stores which job it waits for.
 import type { Database } from '../../../core/db/database.ts'
-import type { Waiting } from '../../../core/executor/kind.ts'
+import type { WaitsForJob } from '../../../core/executor/kind.ts'
 import { isEnded } from '../../../core/ledger/ended.ts'
 import type { Acquired } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
-import type { Offer, Capabilities } from '../../../core/capabilities.ts'
+import type { Capability, Capabilities } from '../../../core/capabilities.ts'
 import type { Constraints } from '../solver/constraints.ts'
 import type { JsonObject } from '../signing/verify.ts'
 import { deadlinePassed, UnsolvableProblem, type CallbackOutcome } from './solution.ts'
@@ -39,7 +39,7 @@ export interface OtherDoorProblem {
   constraints: Constraints
 }
 
-export async function solveElsewhere(deps: ElsewhereDeps, job: Acquired, asked: OtherDoorProblem): Promise<CallbackOutcome | Waiting> {
+export async function solveElsewhere(deps: ElsewhereDeps, job: Acquired, asked: OtherDoorProblem): Promise<CallbackOutcome | WaitsForJob> {
   const offer = deps.offers.find(asked.type)
   const wait = await waitOf(deps, job.jobId, asked.constraints)
   if (wait.leftMs <= 0) {
@@ -58,7 +58,7 @@ export async function solveElsewhere(deps: ElsewhereDeps, job: Acquired, asked: 
     : { status: 'failed', error_code: outcome.code, error_message: outcome.message }
 }
 
-async function begin(offer: Offer | null, job: Acquired, { type, problem }: OtherDoorProblem, wait: Wait): Promise<Waiting> {
+async function begin(offer: Capability | null, job: Acquired, { type, problem }: OtherDoorProblem, wait: Wait): Promise<WaitsForJob> {
   if (offer === null) throw new UnsolvableProblem('SOLVER_UNAVAILABLE', `This server does not solve ${type} problems: the door that does is not open.`)
   const { jobId, traceId } = job
   const begun = await offer.begin({ key: jobId, body: problem, traceId, wantedUntil: wait.until })
@@ -67,7 +67,7 @@ async function begin(offer: Offer | null, job: Acquired, { type, problem }: Othe
   return { ...waitFor(begun.jobId, wait), effects: [remember] }
 }
 
-function waitFor(waitsFor: string, { waitedMs, leftMs }: Wait): Waiting {
+function waitFor(waitsFor: string, { waitedMs, leftMs }: Wait): WaitsForJob {
   const patienceMs = Math.min(LOOK_AGAIN_MS.max, Math.max(LOOK_AGAIN_MS.min, waitedMs / 2))
   return { waitsFor, lookAgainMs: Math.min(patienceMs, leftMs) }
 }

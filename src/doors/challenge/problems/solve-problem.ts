@@ -1,6 +1,6 @@
 // Solves one problem by its type, within its constraints. Answers are strings.
 import { isObject } from '../../../core/is-object.ts'
-import type { Waiting } from '../../../core/executor/kind.ts'
+import type { WaitsForJob } from '../../../core/executor/kind.ts'
 import type { Acquired } from '../../../core/ledger/job.ts'
 import { WALL_MS_MAX, type Bound, type Threads } from '../bounded/threads.ts'
 import type { Task } from '../bounded/task.ts'
@@ -34,7 +34,7 @@ export async function solveProblem(
   job: Acquired,
   payload: SolvePayload,
   context: SolveContext,
-): Promise<CallbackOutcome | Waiting> {
+): Promise<CallbackOutcome | WaitsForJob> {
   try {
     const { problem, constraints } = payload
     if (!isObject(problem)) throw new UnsolvableProblem('INVALID_PROBLEM', 'problem must be an object with a type.')

@@ -1,17 +1,18 @@
 // What POST /solve changes, in one statement that all requests arriving together share: the nonce is burnt, the request is
-// stored, and the job exists. ACCEPT is the whole statement but for the insert into the ledger's own table, which
-// core/ledger/submit-guarded.ts adds: it makes a job of every row of `accepted`.
+// stored and the job is created. The ledger adds the insert into its own table (core/ledger/submit/submit-guarded.ts).
 import { batched } from '../../../core/db/batch.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { newJobId } from '../../../core/random.ts'
 import type { Constraints } from './constraints.ts'
 import { nonceRows, type Nonce, type NonceVerdict } from '../signing/nonces.ts'
 
-// Inserts are sorted, so that two servers that accept the same challenges never deadlock. A challenge that arrives twice at
-// once is inserted once. `select true` instead of `exists`: the planner may turn the latter into a scan of all nonces.
-const acceptSql = (skewSec: number) => ({
-  tables: `
-  asked as materialized (
+// Rows are inserted in order, so that two servers that accept the same challenges cannot deadlock. A nonce that comes twice
+// belongs to its first request (`is_first`); a challenge that comes twice is inserted once. A nonce that was used before is
+// reported as seen even if its timestamp is stale. (It is looked up by `select true`: the planner may turn an `exists` into
+// a scan of all nonces.) `createJobs` is the ledger's part: it creates the jobs of the rows in `accepted`.
+const acceptSql = (skewSec: number) => (createJobs: string) =>
+  `
+  with asked as materialized (
     select r.*, abs(date_part('epoch', clock_timestamp()) - ts) <= ${skewSec}
                   and coalesce(date_part('epoch', clock_timestamp()) * 1000 <= not_after_ms, true) as is_fresh
       from json_to_recordset($1) as r (place integer, is_first boolean, nonce text, ts bigint, not_after_ms float8,
@@ -20,26 +21,24 @@ const acceptSql = (skewSec: number) => ({
     insert into challenge_nonces (side, nonce)
     select 'solver', nonce from asked where is_fresh and is_first order by nonce
         on conflict do nothing
-    returning nonce as burnt_nonce
+    returning nonce
   ), accepted as (
     insert into solve_requests (challenge_id, job_id, callback_url)
     select challenge_id, job_id, callback_url
-      from asked join burnt on burnt_nonce = asked.nonce and asked.is_first order by challenge_id, place
+      from asked join burnt on burnt.nonce = asked.nonce and asked.is_first
+     order by challenge_id, place
         on conflict (challenge_id) do nothing
     returning job_id
-  )`,
-  answer: `
-  select case when burnt_nonce is not null then 'burnt'
+  ), ${createJobs}
+  select case when burnt.nonce is not null then 'burnt'
               when is_fresh then 'seen'
-              when (select true from challenge_nonces as known
-                     where known.side = 'solver' and known.nonce = asked.nonce) then 'seen'
+              when (select true from challenge_nonces as k where k.side = 'solver' and k.nonce = asked.nonce) then 'seen'
               else 'stale' end as verdict,
          accepted.job_id is not null as is_new
     from asked
-    left join burnt on burnt_nonce = asked.nonce and asked.is_first
+    left join burnt on burnt.nonce = asked.nonce and asked.is_first
     left join accepted using (job_id)
-   order by place`,
-})
+   order by place`
 
 const ROWS_MAX = 250 // the parts of the statement are joined by nested loops
 

@@ -1,5 +1,5 @@
 // What the desk does for other doors: a `captcha` problem of theirs becomes a question to a person. The answer is a text.
-import type { Begun, Offer, WorkOutcome, WorkRequest } from '../../../core/capabilities.ts'
+import type { Begun, Capability, WorkOutcome, WorkRequest } from '../../../core/capabilities.ts'
 import { hashBody } from '../../../core/http/request/idempotency.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { auditEffect } from '../changes/audit.ts'
@@ -19,7 +19,7 @@ const URL_CHARS_MAX = 2048
 const QUESTION_CHARS_MAX = 4000
 const IMAGE_CHARS_MAX = 700_000
 
-export const openOffer = (desk: Desk): Offer => ({
+export const openOffer = (desk: Desk): Capability => ({
   begin: (request) => begin(desk, request),
   async outcomeOf(job): Promise<WorkOutcome> {
     const task = await desk.tasks.findByJob(job.jobId)

@@ -2,7 +2,7 @@
 // its verdict is the answer.
 import type { Deps } from '../../../core/door.ts'
 import { hashBody } from '../../../core/http/request/idempotency.ts'
-import type { Offer } from '../../../core/capabilities.ts'
+import type { Capability } from '../../../core/capabilities.ts'
 import { checkSubmission, type CheckDeps } from './check-submission.ts'
 import { problem } from '../errors.ts'
 import { effectsOfDeath } from '../work/judge-kind.ts'
@@ -13,7 +13,7 @@ import { STATUS_TEXT } from './verdict.ts'
 
 const SCOPE = 'judge:offer'
 
-export const codeOffer = ({ ledger, events }: Pick<Deps, 'ledger' | 'events'>, checking: CheckDeps): Offer => ({
+export const codeOffer = ({ ledger, events }: Pick<Deps, 'ledger' | 'events'>, checking: CheckDeps): Capability => ({
   async begin({ key, body, traceId }) {
     const invalid = (message: string) => ({ ok: false, code: 'INVALID_PROBLEM', message }) as const
     const { problem_id: problemId, language, code } = body

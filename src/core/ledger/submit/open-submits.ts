@@ -1,0 +1,91 @@
+// The ways into the ledger: batching of submits, and the announcement of what they made ready.
+import { batched } from '../../db/batch.ts'
+import type { Tx } from '../../db/database.ts'
+import type { LedgerOptions } from '../ledger.ts'
+import { submitOne, type AnnounceOne } from './insert-one.ts'
+import { replay, type EffectsOfReplay } from './replay.ts'
+import {
+  idempotencyName,
+  isFresh,
+  isLonePlainJob,
+  nameIn,
+  prepare,
+  shareOutboxRow,
+  submit,
+  submitIn,
+  type NewJob,
+  type PreparedJob,
+  type Submitted,
+} from './submit.ts'
+import { openGuarded, type GuardedJob, type GuardedStatement } from './submit-guarded.ts'
+
+// Grace period in which the submitter announces a new job itself and deletes its outbox row. It takes milliseconds.
+const OUTBOX_GRACE_MS = 5000
+
+export function openSubmits(options: LedgerOptions) {
+  const { database, onReady } = options
+  const prepared = (job: NewJob) => prepare(job, options.maxAttempts)
+
+  const announce = (jobs: readonly PreparedJob[], answers: readonly Submitted[], announcesFresh: boolean) => {
+    const ready = jobs.filter((job, index) => isFresh(answers[index]) && job.delayMs === 0)
+    const fresh = announcesFresh ? { jobs: ready, inOneOutboxRow: shareOutboxRow(jobs) } : undefined
+    if (ready.length > 0) onReady(kindsOf(ready), fresh)
+    if (jobs.some((job) => job.effects.length > 0)) options.onEffects()
+  }
+
+  /** Null: the job takes the same way as many jobs. */
+  const announceOne = (job: PreparedJob, announcesFresh: boolean): AnnounceOne | null => {
+    const notify = options.hintWithin?.([job.kind]) ?? null
+    if (notify !== null) return { notify }
+    if (!announcesFresh) return null
+    return {
+      outboxGraceMs: OUTBOX_GRACE_MS,
+      announce: () => onReady([job.kind], { jobs: [job], inOneOutboxRow: false }),
+    }
+  }
+
+  const submitAll = async (jobs: readonly PreparedJob[]): Promise<Submitted[]> => {
+    const announcesFresh = options.announcesFresh?.() ?? false
+    if (isLonePlainJob(jobs)) {
+      const by = announceOne(jobs[0], announcesFresh)
+      if (by !== null) return [await submitOne(database.hot, jobs[0], { ageingSec: options.ageingSec, by })]
+    }
+    const outboxGraceMs = announcesFresh ? OUTBOX_GRACE_MS : 0
+    const answers = await submit(database.hot, jobs, { ...options, outboxGraceMs })
+    announce(jobs, answers, announcesFresh)
+    return answers
+  }
+
+  const submitBatched = batched<PreparedJob, Submitted>({
+    keyOf: (job) => (job.idempotency === null ? job.jobId : idempotencyName(job.idempotency)),
+    run: submitAll,
+  })
+
+  return {
+    submit: (job: NewJob) => submitBatched(prepared(job)),
+    submitMany: (jobs: readonly NewJob[]) => submitAll(jobs.map(prepared)),
+    submitIn: (tx: Tx, jobs: readonly NewJob[]) => submitIn(tx, jobs.map(prepared), options),
+    nameIn,
+    announce: (kinds: readonly string[]) => onReady(kinds),
+
+    openGuarded<Answer extends object>(statement: GuardedStatement) {
+      const submitGuarded = openGuarded<Answer>(statement, options)
+      return async (requests: readonly GuardedJob<NewJob>[]) => {
+        const jobs = requests.map(({ job, more }) => ({ job: prepared(job), more }))
+        const answers = await submitGuarded(database.hot, jobs)
+        onReady(kindsOf(jobs.map(({ job }) => job)))
+        if (options.announceByOutbox) options.onEffects()
+        return answers
+      }
+    },
+
+    async replay(jobId: string, effectsOf?: EffectsOfReplay) {
+      const { answer, kind } = await database.transaction((tx) => replay(tx, jobId, { ...options, effectsOf }))
+      if (kind !== null) onReady([kind])
+      if (effectsOf !== undefined) options.onEffects()
+      return answer
+    },
+  }
+}
+
+const kindsOf = (jobs: readonly PreparedJob[]): string[] => [...new Set(jobs.map((job) => job.kind))]
