@@ -154,7 +154,11 @@ async function listen(http: Http, { SERVER_HOST, SERVER_PORT }: Config): Promise
 
 /** A closed door (DOORS) keeps its tables and has no routes, kinds or loops. */
 export async function openDoors(deps: Deps, settings: AllSettings, closing: CloseStack): Promise<OpenDoor[]> {
-  const open = DOORS.filter((door) => deps.config.DOORS.includes(door.name))
+  const asked = deps.config.DOORS
+  const names = DOORS.map(({ name }) => name)
+  const unknown = asked.find((name) => !names.includes(name))
+  if (unknown !== undefined) throw new StartError(`DOORS: unknown door "${unknown}", expected ${names.join(', ')}`)
+  const open = DOORS.filter((door) => asked.length === 0 || asked.includes(door.name))
   const doors: OpenDoor[] = []
   for (const door of open) {
     const opened = await door.open(deps, settings.doors)

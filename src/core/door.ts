@@ -65,10 +65,10 @@ export interface Door<S extends Settings = Settings> {
   /** Where people work with it in a browser. */
   page?: string
   settings: S
-  /** Paths, or beginnings of paths that end in a slash, whose errors are worded by this door. */
+  /** Paths, or prefixes that end in a slash, whose errors have this door's format. */
   paths: readonly string[]
-  errorBody(problem: ErrorReport): object
-  /** The status of a body or query that breaks its schema. Default 400; doors that speak like FastAPI say 422. */
+  errorBody(report: ErrorReport): object
+  /** The status of a body or query that violates its schema. Default 400; doors with FastAPI's format use 422. */
   validationStatus?: 400 | 422
   migrations: URL | null
   open(deps: Deps, settings: Values<S>): Opened | Promise<Opened>

@@ -4,7 +4,7 @@ import pino, { type Logger } from 'pino'
 import type { Config } from './config.ts'
 import { isRefusedValue } from './db/database.ts'
 
-// Whatever is logged by mistake under these names is masked.
+// Fields with these names are masked, should they be logged by mistake.
 const SECRET_PATHS = ['authorization', 'cookie', 'password', 'token', 'secret', 'solution', 'x-api-key']
 
 /** Structured lines on standard output; one line per event, with job_id, attempt_id and trace_id where there are any. */
@@ -20,7 +20,7 @@ export function openLog(config: Pick<Config, 'LOG_LEVEL'>, destination?: pino.De
   return destination === undefined ? pino(options) : pino(options, destination)
 }
 
-/** Only what explains it. A library may hang its whole connection on an error, password included. */
+/** Only the fields that explain the error. A library may attach its connection to an error, password included. */
 function plainError(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) }
   if (isRefusedValue(error)) return dataError(error)
@@ -28,7 +28,7 @@ function plainError(error: unknown): object {
   return { type: error.name, message: error.message, ...code, stack: error.stack }
 }
 
-/** PostgreSQL quotes the value that it could not take: in the message, and so in the stack, in the detail and elsewhere. */
+/** PostgreSQL quotes the refused value in the message, and so in the stack, in the detail and elsewhere. */
 function dataError(error: DatabaseError): object {
   const { name: type, code, table, column, constraint, routine, stack = '' } = error
   const calls = stack.split('\n').filter((line) => line.startsWith('    at '))

@@ -1,4 +1,4 @@
-// One registry per server. A label never carries an id: each distinct value is a time series that lives for ever.
+// One registry per server. A label never carries an id: each distinct value is a time series that is never deleted.
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
 export type Metrics = Registry

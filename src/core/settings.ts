@@ -1,5 +1,5 @@
-// A setting is an environment variable with a type, a default and a sentence. The core and each door declare a table of
-// them; the tables are read once, at start, and every problem is named in one message.
+// A setting is an environment variable with a type, a default and a description. The core and each door declare a table of
+// them; the tables are read once at start, and one message names every invalid setting.
 import assert from 'node:assert/strict'
 
 export interface Setting<T> {
@@ -63,7 +63,7 @@ export function list(options: {
   return { parse, or: options.or, about: options.about, secret: false }
 }
 
-/** Reads one table. Problems are collected, so that the user sees all of them at once. */
+/** Reads one table and collects all problems. */
 export function readSettings<S extends Settings>(table: S, env: Environment, problems: string[]): Values<S> {
   const values: Record<string, unknown> = {}
   for (const [name, setting] of Object.entries(table)) {
@@ -77,11 +77,11 @@ export function readSettings<S extends Settings>(table: S, env: Environment, pro
   return values
 }
 
-/** Every value came from its own setting's `parse` or `or`, so that having all the names is having the type. */
+/** Every value came from its own setting's `parse` or `or`, so that having all names implies the type. */
 const isComplete = <S extends Settings>(table: S, values: Record<string, unknown>): values is Values<S> =>
   Object.keys(table).every((name) => name in values)
 
-/** A name that starts with REEVE_ or is almost a setting is a mistake: an ignored limit is worse than a refused start. */
+/** A name that starts with REEVE_ or resembles a setting is a mistake: ignoring a limit is worse than refusing to start. */
 export function unknownSettings(known: readonly string[], env: Environment): string[] {
   return Object.keys(env)
     .filter((name) => !known.includes(name))
@@ -92,7 +92,7 @@ export function unknownSettings(known: readonly string[], env: Environment): str
     })
 }
 
-/** At most two edits away, and only where the name is long enough for that to mean something. */
+/** At most two edits away, and only for names long enough for that to be meaningful. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   if (name.length < 8) return null
   const ranked = known.map((candidate) => ({ candidate, edits: editDistance(name, candidate) }))

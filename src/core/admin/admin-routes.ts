@@ -1,4 +1,4 @@
-// /admin/*: for those who run the deployment. Everything here asks for the ADMIN role before it looks at anything else.
+// /admin/*: administration of the deployment. Every route requires the ADMIN role.
 import type { FastifyPluginAsync } from 'fastify'
 import type { HttpDeps } from '../http/server.ts'
 import { eventRoutes } from './events.ts'

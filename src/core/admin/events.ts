@@ -1,4 +1,4 @@
-// /admin/events: a WebSocket that shows any channel of events, live and since an id.
+// /admin/events: a WebSocket that follows any channel of events, optionally from an id on.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { follow } from '../http/sockets/follow.ts'

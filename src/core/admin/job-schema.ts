@@ -1,4 +1,4 @@
-// A job as an admin sees it.
+// The wire format of a job for admins.
 import { Type, type Static } from 'typebox'
 import type { HistoryEntry } from '../ledger/history.ts'
 import type { Job } from '../ledger/job.ts'
@@ -15,7 +15,7 @@ export const JobSummary = Type.Object({
   kind: Type.String(),
   state: JobState,
   priority: Type.Integer(),
-  attempt_id: Type.Integer({ description: '0: nobody has begun yet.' }),
+  attempt_id: Type.Integer({ description: '0: not started.' }),
   max_attempts: maybe(Type.Integer()),
   reason: maybe(Type.String()),
   account_id: maybe(Type.Integer()),

@@ -1,4 +1,4 @@
-// /admin/jobs: any job of any kind, whichever door it came through.
+// /admin/jobs: all jobs of all doors.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { refusals } from '../http/errors/detail.ts'
@@ -66,7 +66,7 @@ const readRoutes =
       },
       async (request) => {
         const { limit = LIMIT_DEFAULT, ...filter } = request.query
-        const jobs = await ledger.list({ ...filter, limit: limit + 1 }) // one more tells whether there is a next page
+        const jobs = await ledger.list({ ...filter, limit: limit + 1 }) // one extra row shows whether there is a next page
         const page = jobs.slice(0, limit)
         return { jobs: page.map(summaryOf), next_before: jobs.length > limit ? (page.at(-1)?.jobId ?? null) : null }
       },

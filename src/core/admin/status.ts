@@ -1,4 +1,4 @@
-// /admin/status: what runs here, and how much is waiting.
+// /admin/status: version, doors, storage and job counts.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { refusals } from '../http/errors/detail.ts'
@@ -17,7 +17,7 @@ const Status = Type.Object({
   storage: Type.Object({ database: Type.String(), feed: Type.String(), files: Type.String() }),
   websockets: Type.Integer(),
   jobs: Type.Array(Type.Object({ kind: Type.String(), state: JobState, count: Type.Integer() }), {
-    description: 'Without those that are done.',
+    description: 'Without finished jobs.',
   }),
 })
 
@@ -28,7 +28,7 @@ export const statusRoute =
     const schema = {
       tags: ['admin'],
       security: SECURED,
-      summary: 'What runs here, and how much is waiting.',
+      summary: 'Version, doors, storage and job counts.',
       response: { 200: Status, ...refusals(401, 403) },
     }
     app.get('/admin/status', { onRequest: requireRole(identity, 'ADMIN'), schema }, async () => ({

@@ -1,4 +1,4 @@
-// /admin/users: only an admin gives roles.
+// /admin/users: accounts and their roles.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { refusals } from '../http/errors/detail.ts'
@@ -47,7 +47,7 @@ export const userRoutes =
         onRequest,
         schema: {
           ...secured,
-          summary: 'Make an account with any roles.',
+          summary: 'Create an account with any roles.',
           body: NewUser,
           response: { 201: User, ...refusals(401, 403, 409, 422) },
         },
@@ -90,7 +90,7 @@ const changeRoutes =
         onRequest,
         schema: {
           ...secured,
-          summary: 'Set the roles of an account; they hold from its next request on.',
+          summary: 'Set the roles of an account. They take effect with its next request.',
           params: UserPath,
           body: Type.Object({ roles: Roles }),
           response: changed,
@@ -105,7 +105,7 @@ const changeRoutes =
         onRequest,
         schema: {
           ...secured,
-          summary: 'Close an account, or open it again.',
+          summary: 'Close or reopen an account.',
           params: UserPath,
           body: Type.Object({ active: Type.Boolean() }),
           response: changed,

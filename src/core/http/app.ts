@@ -1,5 +1,5 @@
-// The Fastify instance before any route: limits, parsers, ids, logs, security headers. Everything a client can send
-// passes here, and what is wrong with it is answered with a 4xx.
+// The Fastify instance before any route: limits, parsers, ids, logs and security headers. Malformed input of any kind is
+// answered with a 4xx here.
 import type { Socket } from 'node:net'
 import fastify, {
   LogController,
@@ -21,9 +21,9 @@ import type { ErrorFormat } from './errors/error-format.ts'
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_TIMEOUT_MS = 10_000
 const BODY_TIMEOUT_MS = 30_000
-// The longest that any route may allow its body; each request is held to its own route's time (limitBodyTime).
+// The longest body time of any route; limitBodyTime enforces each route's own.
 const REQUEST_TIMEOUT_MS = 15 * 60_000
-const TIMEOUTS_LOOK_MS = 1000
+const TIMEOUT_CHECK_MS = 1000
 const PARAM_CHARS_MAX = 512
 
 export interface AppOptions {
@@ -42,7 +42,7 @@ export async function openApp({ config, log, formatOf }: AppOptions): Promise<Fa
     childLoggerFactory: (parent, bindings, options, raw) =>
       parent.child({ ...bindings, trace_id: traceIdOf(raw) }, options),
     genReqId: requestIdOf,
-    // One proxy: the last address in X-Forwarded-For is its word, those before it are the client's own.
+    // One proxy: it appends the last address in X-Forwarded-For; the client may have sent the others.
     trustProxy: config.TRUST_PROXY ? (_address, hop) => hop === 0 : false,
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -50,10 +50,10 @@ export async function openApp({ config, log, formatOf }: AppOptions): Promise<Fa
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: TIMEOUTS_LOOK_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     },
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
-    return503OnClosing: false, // what reached us is answered, with `Connection: close`
+    return503OnClosing: false, // requests in flight are answered, with `Connection: close`
     frameworkErrors: (error, request, reply) => {
       setIds(request, reply)
       void onError(error, request, reply)
@@ -93,7 +93,7 @@ function setIds(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
 }
 
-/** A body that trickles in is given up, also where nobody reads it. Waiting for an answer is not counted. */
+/** Limits the time in which a body arrives, also where no handler reads it. Waiting for an answer is not counted. */
 async function limitBodyTime(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { raw, headers } = request
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0
@@ -101,16 +101,16 @@ async function limitBodyTime(request: FastifyRequest, reply: FastifyReply): Prom
   const ms = request.routeOptions.config.bodyTimeoutMs ?? BODY_TIMEOUT_MS
   const timer = setTimeout(() => {
     if (raw.complete) return
-    // Whoever reads the body hears of it as of any error of a stream, and the door words the answer.
-    const problem = new HttpError(408, 'request_timeout', `The body did not arrive within ${ms / 1000} seconds.`)
-    if (!reply.sent && raw.listenerCount('error') > 0) raw.emit('error', problem)
+    // The reader of the body gets a stream error, and the door's error handler formats the answer.
+    const timeout = new HttpError(408, 'request_timeout', `The body did not arrive within ${ms / 1000} seconds.`)
+    if (!reply.sent && raw.listenerCount('error') > 0) raw.emit('error', timeout)
     else raw.destroy()
   }, ms)
   timer.unref()
   raw.once('close', () => clearTimeout(timer))
 }
 
-/** The only character that a URL can bring and PostgreSQL cannot store. */
+/** The only character that a URL can contain and PostgreSQL cannot store. */
 async function refuseNulInUrl(request: FastifyRequest): Promise<void> {
   if (request.url.includes('%00')) throw new HttpError(400, 'bad_request', 'The URL holds a NUL character.')
 }
@@ -120,7 +120,7 @@ const BAD_HTTP: Readonly<Record<string, readonly [status: string, detail: string
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request took too long to arrive.'],
 }
 
-/** Not even a request: nobody's words, on the bare socket. */
+/** For input that is not an HTTP request: there is no door to format the answer. */
 function refuseBadHttp(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy()

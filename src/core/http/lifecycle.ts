@@ -1,4 +1,4 @@
-// What every request meets on its way in and on its way out, and how WebSockets come and go.
+// Hooks for every request: unknown paths, log lines, metrics, and the opening and closing of WebSockets.
 import type { WebsocketPluginOptions } from '@fastify/websocket'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { chooseProtocol } from './auth/bearer-protocol.ts'
@@ -11,7 +11,7 @@ import { pathOf } from './errors/error-format.ts'
 const SOCKET_MESSAGE_BYTES_MAX = 64 * 1024
 const LOGGED_PATH_CHARS_MAX = 200
 
-/** Before anything is read: is there such a path, with this method, in this protocol? */
+/** Refuses an unknown path, method or protocol before the body is read. */
 export function refuseUnknown(app: FastifyInstance, methods: Methods, draining: AbortSignal): void {
   app.addHook('onRoute', (route) => {
     if (route.websocket === true) route.config = { ...route.config, speaksWebSocket: true }
@@ -33,7 +33,7 @@ export function refuseUnknown(app: FastifyInstance, methods: Methods, draining: 
   })
 }
 
-/** A connection that is kept alive would hold up the stop. */
+/** A kept-alive connection would delay the stop. */
 export function closeConnectionsOf(app: FastifyInstance, draining: AbortSignal): void {
   app.addHook('onSend', async (_request, reply) => {
     if (draining.aborted) reply.header('connection', 'close')
@@ -46,7 +46,7 @@ function unknownPath(request: FastifyRequest, methods: Methods): HttpError {
   return new HttpError(405, 'method_not_allowed', 'Method Not Allowed', { headers: { allow: allowed.join(', ') } })
 }
 
-/** A WebSocket has no answer that ends: it is told when it opens and when it is gone. */
+/** A WebSocket has no response that ends: it is logged when it opens and when it closes. */
 export function writeSocketLines(app: FastifyInstance): void {
   app.addHook('preHandler', async (request) => {
     if (!request.ws) return
@@ -59,7 +59,7 @@ export function writeSocketLines(app: FastifyInstance): void {
   })
 }
 
-/** The pattern of the route, where there is one: a path may hold what a log should not. Never the query. */
+/** Logs the route's pattern where there is one, since a path may contain what a log must not. Never the query. */
 export function writeRequestLines(app: FastifyInstance, http: HttpMetrics): void {
   app.addHook('onResponse', async (request, reply) => {
     http.answered(request, reply)
@@ -83,12 +83,12 @@ export const websocketOptions = (hub: Hub, closeWithinMs: number): WebsocketPlug
     handleProtocols: chooseProtocol,
   },
   errorHandler(error, socket, request) {
-    // A client that breaks the protocol is told so by `ws` itself, with the close code for it.
+    // `ws` itself closes a client that breaks the protocol, with the proper code.
     if ('code' in error && String(error.code).startsWith('WS_ERR_')) return
     request.log.warn({ err: error }, 'websocket failed')
     socket.terminate()
   },
-  /** The listener closes right after this; the sockets get a moment to say goodbye. */
+  /** The listener closes right after this; the sockets get a moment to complete the closing handshake. */
   preClose(done) {
     hub.closeAll()
     const { clients } = this.websocketServer

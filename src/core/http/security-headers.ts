@@ -1,14 +1,14 @@
-// Security headers are the same for every answer, and helmet knows them. Its plugin works them out anew for each request,
-// which was a tenth of what a small request costs: so they are asked for once and kept.
+// The security headers of helmet, the same for every answer. Its plugin computes them per request, which took a tenth of the
+// time of a small request: so they are computed once and kept.
 import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 
-type Headers = Readonly<Record<string, string>>
+type SecurityHeaders = Readonly<Record<string, string>>
 
 export async function openSecurityHeaders(app: FastifyInstance, config: Config): Promise<void> {
   await app.register(helmet, { ...helmetOptions(config), global: false })
-  let kept: Headers | null = null
+  let kept: SecurityHeaders | null = null
   app.addHook('onRequest', async (_request, reply) => {
     if (kept !== null) {
       reply.headers(kept)
@@ -19,7 +19,7 @@ export async function openSecurityHeaders(app: FastifyInstance, config: Config):
   })
 }
 
-/** Pages set a stricter policy of their own. HSTS only where the public address is https: it would lock out plain http. */
+/** Pages set their own policy. HSTS only where PUBLIC_URL is https, since it disables plain http. */
 const helmetOptions = (config: Config) => ({
   contentSecurityPolicy: {
     useDefaults: false,
@@ -31,5 +31,5 @@ const helmetOptions = (config: Config) => ({
   referrerPolicy: { policy: 'no-referrer' as const },
 })
 
-const stringsOf = (headers: object): Headers =>
+const stringsOf = (headers: object): SecurityHeaders =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))

@@ -1,12 +1,11 @@
-// HTTP: one server for all doors. A door's routes are mounted in a scope of their own with an error handler in its words;
-// a path that nobody has is refused in the words of the door whose prefix fits best. The order for every request is: ids,
-// is there such a path, who is asking (guards), the body, the schema, the handler.
+// One HTTP server for all doors. A door's routes are mounted in a scope with the door's error format; an unknown path gets
+// the format of the door with the longest matching prefix. The order for every request is: ids, route, authentication
+// (guards), body, schema, handler.
 import { setMaxListeners } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import websocket from '@fastify/websocket'
 import type { FastifyInstance } from 'fastify'
 import { adminRoutes } from '../admin/admin-routes.ts'
-import { DOOR_NAMES } from '../config.ts'
 import type { Deps, Door, OpenDoor } from '../door.ts'
 import type { Feed } from '../feed/feed.ts'
 import type { Kinds } from '../executor/endings.ts'
@@ -35,12 +34,12 @@ import { formatByPath, type ErrorFormat } from './errors/error-format.ts'
 
 export interface HttpDeps extends Deps {
   feed: Pick<Feed, 'check'>
-  /** The open ones. */
+  /** The open doors. */
   doors: readonly OpenDoor[]
-  /** All that this version has, open or closed, for the start page. Default: the open ones. */
+  /** All doors of this version, open or closed, for the start page. Default: the open ones. */
   built?: readonly Pick<Door, 'name' | 'about'>[]
   kinds: Kinds
-  /** For people, with no secret in it: where things are kept. */
+  /** Descriptions of the storage for the start page, without secrets. */
   about: { database: string; feed: string; files: string }
 }
 
@@ -49,9 +48,9 @@ export interface Http {
   listen(): Promise<{ url: string }>
   /** To run while it listens. */
   loops: readonly Loop[]
-  /** Says 503 at /readyz from now on. `close` does so as well; a load balancer may need it earlier. */
+  /** /readyz answers 503 from now on. `close` does this too; a load balancer may need it earlier. */
   drain(): void
-  /** Accepts no more, answers what has come in, closes WebSockets, within DRAIN_TIMEOUT_SEC. */
+  /** Stops listening, answers the requests in flight and closes WebSockets, within DRAIN_TIMEOUT_SEC. */
   close(): Promise<void>
 }
 
@@ -60,7 +59,7 @@ const SOCKETS_CLOSE_MS = 2000
 export async function openHttp(deps: HttpDeps): Promise<Http> {
   const { config, log } = deps
   const draining = new AbortController()
-  setMaxListeners(0, draining.signal) // everyone who waits listens
+  setMaxListeners(0, draining.signal) // every waiting request adds one
   const app = await openApp({ config, log, formatOf: formatOfAll(deps) })
   await mount(app, deps, draining.signal)
   await app.ready()
@@ -86,14 +85,14 @@ const DETAIL: ErrorFormat = { paths: [], errorBody: detailBody, validationStatus
 
 const formatOfDoor = ({ paths, errorBody, validationStatus = 400 }: Door): ErrorFormat => ({
   paths,
-  errorBody: (problem) => errorBody(problem),
+  errorBody: (report) => errorBody(report),
   validationStatus,
 })
 
 function formatOfAll({ doors, clock }: HttpDeps): (url: string) => ErrorFormat {
   const envelope = openEnvelope(clock)
-  const arena: ErrorFormat = { paths: ['/api/'], errorBody: envelope.errorBody, validationStatus: 400 }
-  return formatByPath([...doors.map(({ door }) => formatOfDoor(door)), arena], DETAIL)
+  const enveloped: ErrorFormat = { paths: ['/api/'], errorBody: envelope.errorBody, validationStatus: 400 }
+  return formatByPath([...doors.map(({ door }) => formatOfDoor(door)), enveloped], DETAIL)
 }
 
 async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal): Promise<void> {
@@ -135,16 +134,10 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
   }
 }
 
-function doorStates({ doors, built = [] }: HttpDeps): DoorState[] {
-  return DOOR_NAMES.map((name) => {
+function doorStates({ doors, built = doors.map(({ door }) => door) }: HttpDeps): DoorState[] {
+  return built.map(({ name, about }) => {
     const open = doors.find(({ door }) => door.name === name)?.door
-    const known = open ?? built.find((door) => door.name === name)
-    return {
-      name,
-      about: known?.about ?? '',
-      page: open?.page ?? null,
-      state: open !== undefined ? 'open' : known !== undefined ? 'closed' : 'not built yet',
-    }
+    return { name, about, page: open?.page ?? null, state: open === undefined ? 'closed' : 'open' }
   })
 }
 

@@ -12,7 +12,7 @@ const INSERT = `
 const SELECT_BY_NAME = `select ${COLUMNS}, password_hash from accounts where username_key = $1`
 const LIST = `select ${COLUMNS} from accounts where account_id > $1 order by account_id limit $2`
 
-// Any number that nothing else uses: whoever may take the last admin away, or make the first one, takes turns.
+// An arbitrary lock number: transactions that may remove the last admin or create the first one run one at a time.
 const ADMINS_LOCK = 7_305_803
 const LOCK_ADMINS = `select pg_advisory_xact_lock(${ADMINS_LOCK})`
 const HAS_OTHER_ADMIN = `
@@ -84,7 +84,7 @@ export const setRoles = (database: Database, accountId: number, roles: readonly 
     update: (tx) => tx.query<AccountRow>(UPDATE_ROLES, [accountId, withPlayer(roles)]),
   })
 
-/** An account that is closed loses its logins as well, so that opening it again does not bring them back. */
+/** Closing an account also deletes its tokens, so that reopening it does not restore them. */
 export const setActive = (database: Database, accountId: number, active: boolean): Promise<ChangeAnswer> =>
   change(database, accountId, {
     keepsAdmin: active,

@@ -1,5 +1,5 @@
-// The first admin. With a name and a password in the settings, that account has that password and the ADMIN role after
-// every start. Without a password, the first start makes an account with a random one, which is shown once and kept nowhere.
+// The first admin. An account named in the settings with a password has that password and the ADMIN role after every start.
+// Without a password, the first start creates an account with a random one, which is shown once and stored only as a hash.
 import type { Database, Tx } from '../db/database.ts'
 import { newPassword } from '../random.ts'
 import { findAccount, insertAccount, lockAdmins } from './accounts.ts'
@@ -17,14 +17,14 @@ const NAME_DEFAULT = 'admin'
 const NAMES_MAX = 100
 
 export interface AdminSettings {
-  /** Empty: not given. */
+  /** Empty: not set. */
   username: string
   password: string
 }
 
 export interface EnsuredAdmin {
   what: 'kept' | 'updated' | 'made'
-  /** An account with a password that nobody knows yet: to be shown once. */
+  /** A new account with a random password, to be shown once. */
   created: { username: string; password: string } | null
 }
 
@@ -50,7 +50,7 @@ export async function ensureAdmin(
   return ensureSome(database, passwords)
 }
 
-/** Hashing takes long, so that it is done before the transaction that may need it. */
+/** Hashes before the transaction, because hashing is slow. */
 async function ensureGiven(database: Database, passwords: Passwords, username: string, password: string) {
   const before = await findAccount(database, username)
   const matches = before !== null && (await passwords.verify(before.passwordHash, password))
@@ -65,7 +65,7 @@ async function ensureGiven(database: Database, passwords: Passwords, username: s
     const known = await findAccount(tx, username)
     if (matches || known === null) return kept
     await tx.query(SET_PASSWORD, [known.account.accountId, passwordHash])
-    await tx.query(DELETE_TOKENS, [known.account.accountId]) // whoever logged in with the old password logs in again
+    await tx.query(DELETE_TOKENS, [known.account.accountId]) // logins with the old password end
     return { what: 'updated', created: null }
   })
 }
@@ -84,7 +84,7 @@ async function ensureNamed(database: Database, passwords: Passwords, username: s
   })
 }
 
-/** Nobody is named: any admin will do. A player who took the name is not made one. */
+/** No name in the settings: any admin is enough. An existing account named `admin` does not get the role. */
 async function ensureSome(database: Database, passwords: Passwords): Promise<EnsuredAdmin> {
   if (await hasAdmin(database)) return kept
   const password = newPassword()
@@ -92,13 +92,13 @@ async function ensureSome(database: Database, passwords: Passwords): Promise<Ens
 
   return database.transaction(async (tx) => {
     await lockAdmins(tx)
-    if (await hasAdmin(tx)) return kept // another server was quicker
+    if (await hasAdmin(tx)) return kept // another server created one
     for (let number = 1; number <= NAMES_MAX; number += 1) {
       const username = number === 1 ? NAME_DEFAULT : `${NAME_DEFAULT}-${number}`
       const made = await insertAccount(tx, { username, passwordHash, roles: ['ADMIN'] })
       if (made !== null) return { what: 'made', created: { username, password } }
     }
-    throw new InvalidAdmin('There is no admin, and the usual names are taken: set REEVE_ADMIN_USERNAME')
+    throw new InvalidAdmin('There is no admin and the default names are taken: set REEVE_ADMIN_USERNAME')
   })
 }
 

@@ -1,5 +1,5 @@
-// /auth/api-keys: lasting credentials for programs. A key is shown once. It is made with a login, not with another key: a
-// leaked key must not be able to outlive its revocation.
+// /auth/api-keys: long-lived credentials for programs. A key is shown once. Creating one requires a login token: a leaked
+// key must not be able to create another.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { refusals } from '../http/errors/detail.ts'
@@ -33,7 +33,7 @@ export const apiKeyRoutes =
         onRequest,
         schema: {
           ...secured,
-          summary: 'Make an API key.',
+          summary: 'Create an API key.',
           body: NewKey,
           response: { 201: Made, ...refusals(401, 403, 409, 422) },
         },

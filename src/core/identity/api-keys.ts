@@ -1,4 +1,4 @@
-// An API key is a program's lasting credential: shown once, good until it is revoked, with its account's roles.
+// An API key is a long-lived credential for a program, with the roles of its account: shown once, valid until revoked.
 import type { Database, Queryable } from '../db/database.ts'
 import { refused, type Refused } from '../outcome.ts'
 import { newSecret } from '../random.ts'
@@ -17,7 +17,7 @@ const REVOKE = `
   update api_keys set revoked_at = clock_timestamp()
    where api_key_id = $1 and account_id = $2 and revoked_at is null returning api_key_id`
 
-// When a key was last used is kept to the minute; a key that another process is marking is left to it.
+// Updates the time of last use at most once a minute, and skips a key that another process is updating.
 const SELECT_HOLDERS = `
   with used as (
     update api_keys set last_used_at = clock_timestamp()
@@ -63,7 +63,7 @@ export const isApiKey = (text: string): boolean => API_KEY.test(text)
 export async function createApiKey(database: Database, accountId: number, name: string): Promise<CreateKeyAnswer> {
   const secret = PREFIX + newSecret()
   return database.transaction(async (tx) => {
-    await tx.query(LOCK_ACCOUNT, [accountId]) // two at once must not both be the last that fits
+    await tx.query(LOCK_ACCOUNT, [accountId]) // two concurrent calls must not both use the last free slot
     const [row] = await tx.query<{ live: number }>(COUNT_LIVE, [accountId])
     if (row === undefined || row.live >= LIVE_KEYS_MAX) return refused('too_many_keys')
 
@@ -77,12 +77,12 @@ export async function listApiKeys(on: Queryable, accountId: number): Promise<Api
   return (await on.query<ApiKeyRow>(LIST, [accountId])).map(apiKeyFrom)
 }
 
-/** Whether the account had such a key to revoke. */
+/** False: the account has no such key. */
 export async function revokeApiKey(on: Queryable, accountId: number, apiKeyId: number): Promise<boolean> {
   return (await on.query(REVOKE, [apiKeyId, accountId])).length > 0
 }
 
-/** One statement for all who ask at once. */
+/** One statement for a batch of requests. */
 export async function holdersOfApiKeys(on: Queryable, keys: readonly string[]): Promise<{ account: Account | null }[]> {
   const hashes = keys.map(hashSecret)
   const rows = await on.query<AccountRow & { hash: string }>(SELECT_HOLDERS, [hashes])

@@ -1,4 +1,4 @@
-// /auth/*: accounts for programs and their owners, in the pool's words ({"detail": …}).
+// /auth/*: accounts, with the error body {"detail": …}.
 import formbody from '@fastify/formbody'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
@@ -15,7 +15,7 @@ const SELF_GIVEN: readonly Role[] = ['CLIENT', 'WORKER_OWNER']
 const NO_STORE = { 'cache-control': 'no-store' }
 const tags = ['accounts']
 
-// Lengths are judged by the identity itself, for all doors alike; these only keep nonsense out.
+// Identity checks the exact limits, for all doors alike; these only bound the input.
 const Name = Type.String({ minLength: 1, maxLength: 1000 })
 const Password = Type.String({ minLength: 1, maxLength: 2000 })
 
@@ -23,7 +23,9 @@ const Registration = Type.Object({
   username: Type.Optional(Name),
   email: Type.Optional(Name),
   password: Password,
-  role: Type.String({ description: 'CLIENT or WORKER_OWNER, in either case. Only an admin gives others.' }),
+  role: Type.String({
+    description: 'CLIENT or WORKER_OWNER, in upper or lower case. Only an admin assigns other roles.',
+  }),
 })
 const Registered = Type.Object({ user_id: Type.Integer(), username: Type.String(), role: Type.String() })
 
@@ -49,7 +51,7 @@ export const authRoutes =
   ({ identity }: { identity: Identity }): FastifyPluginAsyncTypebox =>
   async (app) => {
     await app.register(apiKeyRoutes({ identity }))
-    await app.register(loginRoute({ identity })) // the only one that takes a form
+    await app.register(loginRoute({ identity })) // the only route that accepts a form
     await app.register(passwordRoute({ identity }))
     const signedIn = requireAccount(identity)
 
@@ -59,7 +61,7 @@ export const authRoutes =
         bodyLimit: STRANGER_BYTES_MAX,
         schema: {
           tags,
-          summary: 'Make an account.',
+          summary: 'Create an account.',
           body: Registration,
           response: { 201: Registered, ...refusals(403, 409, 422) },
         },
@@ -80,7 +82,7 @@ export const authRoutes =
         onRequest: signedIn,
         schema: {
           tags,
-          summary: 'Give the token back.',
+          summary: 'Revoke the token.',
           security: SECURED,
           response: { 204: Type.Null(), ...refusals(400, 401) },
         },
@@ -97,7 +99,12 @@ export const authRoutes =
       '/auth/me',
       {
         onRequest: signedIn,
-        schema: { tags, summary: 'Who am I?', security: SECURED, response: { 200: Me, ...refusals(401) } },
+        schema: {
+          tags,
+          summary: 'The account of the credentials.',
+          security: SECURED,
+          response: { 200: Me, ...refusals(401) },
+        },
       },
       async (request) => {
         const { accountId, username, roles } = accountOf(request)
@@ -174,7 +181,7 @@ const invalidField = (name: string, message: string, rule = 'value_error'): Http
   return new HttpError(422, 'validation_failed', `body.${name} ${message}.`, { fields })
 }
 
-/** One of the two, or both if they say the same. */
+/** One of the two, or both if they are equal. */
 function nameOf({ username, email }: { username?: string; email?: string }): string {
   if (username !== undefined && email !== undefined && username !== email) {
     throw invalidField('email', 'is not the username: give one of them')

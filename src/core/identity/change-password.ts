@@ -1,19 +1,19 @@
-// An account's own password. Whoever has a token may not know the password, so that the old one is asked for, and guesses
-// at it count as logins do. All other logins end with the change: one of them may be the reason for it.
+// Changes an account's own password. The holder of a token may not know the password, so that the current one is required,
+// and guesses count as logins. All other logins end: one of them may be the reason for the change.
 import { refused, type Ok, type Refused } from '../outcome.ts'
 import { findAccount, type Account } from './accounts.ts'
 import { loginBucket, loginLimit, type LoginDeps } from './login.ts'
 import { isPassword } from './password.ts'
 import { hashSecret } from './secrets.ts'
 
-// Of two changes at once one is applied: the other's old password is wrong by then.
+// Of two concurrent changes one is applied: for the other, the current password is wrong by then.
 const UPDATE = `
   update accounts set password_hash = $2 where account_id = $1 and password_hash = $3 returning true as changed`
 const DELETE_OTHER_TOKENS = `delete from tokens where account_id = $1 and token_hash <> $2`
 
 export interface PasswordChange {
   account: Account
-  /** The login that it is made with goes on. */
+  /** This login stays valid. */
   token: string
   currentPassword: string
   newPassword: string

@@ -1,9 +1,9 @@
-// /api/auth/*: the arena contract's way to register, log in and log out. Every deployment has it, whichever doors are open.
+// /api/auth/*: register, log in and log out, in the envelope. Every deployment has them, whichever doors are open.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { STRANGER_BYTES_MAX } from '../http/request/body.ts'
 import { SECURED } from '../http/routes/docs.ts'
-import { Failure, Success, type Envelope } from '../http/errors/envelope.ts'
+import { Failure, Success, type EnvelopeFormat } from '../http/errors/envelope.ts'
 import { requireAccount } from '../http/auth/guard.ts'
 import { HttpError, retryAfter } from '../http/errors/http-error.ts'
 import type { Identity } from './identity.ts'
@@ -19,7 +19,7 @@ const LoggedOut = Type.Object({ loggedOut: Type.Literal(true) })
 
 export interface EnvelopeAuthDeps {
   identity: Identity
-  envelope: Envelope
+  envelope: EnvelopeFormat
 }
 
 export const envelopeAuthRoutes =
@@ -31,7 +31,7 @@ export const envelopeAuthRoutes =
         bodyLimit: STRANGER_BYTES_MAX,
         schema: {
           tags,
-          summary: 'Make a player.',
+          summary: 'Create a player.',
           body: Credentials,
           response: { 201: Success(User), 400: Failure, 409: Failure },
         },
@@ -66,7 +66,6 @@ export const envelopeAuthRoutes =
         const user = { userId: account.accountId, username: account.username }
         return reply
           .header('cache-control', 'no-store')
-
           .send(envelope.success({ token, expiresAt: expiresAt.toISOString(), user }))
       },
     )
@@ -77,13 +76,13 @@ export const envelopeAuthRoutes =
         onRequest: requireAccount(identity),
         schema: {
           tags,
-          summary: 'Give the token back.',
+          summary: 'Revoke the token.',
           security: SECURED,
           response: { 200: Success(LoggedOut), 401: Failure },
         },
       },
       async (request, reply) => {
-        // An API key is not a login, and is revoked elsewhere.
+        // An API key is not a login; DELETE /auth/api-keys/{id} revokes it.
         if (request.credential?.kind !== 'token') throw new HttpError(401, 'unauthorized', '')
         await identity.logout(request.credential.secret)
         return reply.send(envelope.success({ loggedOut: true }))

@@ -1,12 +1,11 @@
-// Who is asking, and what they may do. One account system for all doors: an account has a name, a password and roles; a
-// login gives a token, a program has an API key, and either is shown with a request.
+// Accounts and authentication for all doors. An account has a name, a password and roles; a login returns a token, a program
+// uses an API key, and a request carries one of the two.
 //
 //   register ─► account ─login─► token ─┐
 //                  └─createApiKey─► key ─┴─► authenticate ─► account, as it is now
 //
-// Nothing is cached: a logout, a revoked key or a changed role holds from the next request on, at every server. That is
-// affordable because all requests that arrive together are looked up with one query (batch.ts). Tokens and windows expire
-// by PostgreSQL's clock.
+// Nothing is cached: a logout, a revoked key or a changed role takes effect with the next request, on every server. That is
+// affordable because concurrent requests share one query (batch.ts). Tokens and windows expire by PostgreSQL's clock.
 import { batched } from '../db/batch.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
@@ -20,7 +19,7 @@ import type { ApiKey, CreateKeyAnswer } from './api-keys.ts'
 import { openPasswordChange, type PasswordAnswer, type PasswordChange } from './change-password.ts'
 import { openLogin, type LoginAnswer, type LoginRequest } from './login.ts'
 import { isPassword, openPasswords } from './password.ts'
-import { deleteWindowsThatAreOver, openRate, type TakeRate } from './rate.ts'
+import { deleteExpiredWindows, openRate, type TakeRate } from './rate.ts'
 import type { Role } from './role.ts'
 import type { Credential } from './secrets.ts'
 import * as tokens from './tokens.ts'
@@ -43,9 +42,9 @@ export interface Identity {
   register(request: RegisterRequest): Promise<RegisterAnswer>
   login(request: LoginRequest): Promise<LoginAnswer>
   changePassword(change: PasswordChange): Promise<PasswordAnswer>
-  /** Whether there was a live token to give back. */
+  /** False: there was no valid token. */
   logout(token: string): Promise<boolean>
-  /** Null: nobody, or somebody whose account was closed. */
+  /** Null: invalid credential, or a closed account. */
   authenticate(credential: Credential): Promise<Account | null>
 
   createApiKey(accountId: number, name: string): Promise<CreateKeyAnswer>
@@ -53,13 +52,13 @@ export interface Identity {
   revokeApiKey(accountId: number, apiKeyId: number): Promise<boolean>
 
   findAccount(username: string): Promise<Account | null>
-  /** In the order of their ids. */
+  /** Ordered by id. */
   listAccounts(page: { after: number; limit: number }): Promise<Account[]>
   setRoles(accountId: number, roles: readonly Role[]): Promise<ChangeAnswer>
   setActive(accountId: number, active: boolean): Promise<ChangeAnswer>
   ensureAdmin(): Promise<EnsuredAdmin>
 
-  /** Counts one more in the bucket, and says whether that was still within the limit. */
+  /** Adds one to the bucket and returns whether the count is within the limit. */
   takeRate: TakeRate
   loops: readonly Loop[]
 }
@@ -115,11 +114,11 @@ export function openIdentity({ database, config }: { database: Database; config:
 }
 
 const cleaning = (database: Database): Loop => ({
-  name: 'delete expired tokens and rate windows',
+  name: 'prune-tokens-and-rate-windows',
   everyMs: CLEAN_EVERY_MS,
   async runOnce() {
     const expired = await tokens.deleteExpiredTokens(database, CLEAN_ROWS_MAX)
-    const over = await deleteWindowsThatAreOver(database, CLEAN_ROWS_MAX)
-    return expired === CLEAN_ROWS_MAX || over === CLEAN_ROWS_MAX
+    const windows = await deleteExpiredWindows(database, CLEAN_ROWS_MAX)
+    return expired === CLEAN_ROWS_MAX || windows === CLEAN_ROWS_MAX
   },
 })

@@ -1,5 +1,5 @@
-// The common core of both logins. The limit comes first and counts successes too, so that guessing costs a guess; a name
-// that nobody has takes as long as a wrong password.
+// The login behind /auth/login and /api/auth/login. The rate limit comes first and counts successes too; an unknown name
+// takes as long as a wrong password.
 import { createHash } from 'node:crypto'
 import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
@@ -13,7 +13,7 @@ import { isUsername, usernameKey } from './username.ts'
 export interface LoginRequest {
   username: string
   password: string
-  /** Where the request came from. */
+  /** The client's address. */
   address: string
 }
 
@@ -61,7 +61,7 @@ export function openLogin({ database, passwords, takeRate, config }: LoginDeps) 
   }
 }
 
-/** Hashed, so that a bucket has one length and a table of buckets names nobody. */
+/** Hashed, so that a bucket has a fixed length and the table contains no names. */
 export const loginBucket = (username: string, address: string): string =>
   `login:${createHash('sha256')
     .update(`${usernameKey(username)}\n${address}`)

@@ -1,5 +1,5 @@
-// argon2id with the parameters that OWASP recommends (19 MiB, two passes). A hash takes tens of milliseconds of a core, so
-// that only as many run at once as leave room for other work, and only so many may wait.
+// argon2id with the parameters that OWASP recommends (19 MiB, two passes). A hash takes tens of milliseconds of CPU time, so
+// that both the number of concurrent hashes and the queue are bounded.
 import { hash, verify } from '@node-rs/argon2'
 import { Semaphore } from '../semaphore.ts'
 
@@ -8,12 +8,12 @@ const AT_ONCE_MAX = 2
 const WAITING_MAX = 500
 const PASSWORD_CHARS_MAX = 1024
 
-/** The contracts set no minimum. The maximum only keeps hashing cheap. */
+/** The maximum keeps hashing cheap. */
 export const isPassword = (password: string): boolean => password.length > 0 && password.length <= PASSWORD_CHARS_MAX
 
 export interface Passwords {
   hash(password: string): Promise<string>
-  /** With null, for a name that nobody has, it takes as long and says no: a stranger cannot tell which names exist. */
+  /** With null, for an unknown name, it takes as long and returns false: the timing does not reveal which names exist. */
   verify(passwordHash: string | null, password: string): Promise<boolean>
 }
 

@@ -1,9 +1,9 @@
-// A rate limit counts in a window that begins with the first call and is judged by the database's clock, so that it holds
-// for all servers of a deployment together.
+// A rate limit counts calls in a window that begins with the first one. The database's clock decides, so that the limit
+// holds for all servers of a deployment together.
 import { batched } from '../db/batch.ts'
 import type { Queryable } from '../db/database.ts'
 
-// Sorted, so that two servers that count the same buckets cannot lock each other out.
+// Sorted, so that two servers that count the same buckets cannot deadlock.
 const TAKE = `
   insert into rate_windows as known (bucket, ends_at, count)
   select bucket, clock_timestamp() + window_sec * interval '1 second', 1
@@ -30,7 +30,7 @@ interface Take extends RateLimit {
   bucket: string
 }
 
-/** Counts one more in the bucket, and says whether that was still within the limit. */
+/** Adds one to the bucket and returns whether the count is within the limit. */
 export function openRate(on: Queryable): TakeRate {
   const take = batched<Take, RateAnswer>({ keyOf: ({ bucket }) => bucket, run: (takes) => takeAll(on, takes) })
   return (bucket, limit) => take({ bucket, ...limit })
@@ -49,6 +49,6 @@ async function takeAll(on: Queryable, takes: readonly Take[]): Promise<RateAnswe
   })
 }
 
-export async function deleteWindowsThatAreOver(on: Queryable, limit: number): Promise<number> {
+export async function deleteExpiredWindows(on: Queryable, limit: number): Promise<number> {
   return (await on.query(DELETE_OVER, [limit])).length
 }

@@ -4,6 +4,6 @@ export type Role = (typeof ROLES)[number]
 
 export const isRole = (name: string): name is Role => ROLES.some((role) => role === name)
 
-/** Each once, in one order, and PLAYER always: everyone may play and submit code. */
+/** Without duplicates, in a fixed order, and always with PLAYER, which every account has. */
 export const withPlayer = (roles: readonly Role[]): Role[] =>
   ROLES.filter((role) => role === 'PLAYER' || roles.includes(role))

@@ -1,9 +1,9 @@
-// Tokens and API keys are random and long, so that one fast hash is enough to store them by.
+// Tokens and API keys are long and random, so that a fast hash is enough to store them.
 import { createHash } from 'node:crypto'
 
 export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()
 
-/** What a request showed to say who it is. */
+/** What a request authenticates with. */
 export interface Credential {
   kind: 'token' | 'api_key'
   secret: string

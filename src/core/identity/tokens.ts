@@ -1,4 +1,4 @@
-// A token is what a login gives: good until it expires or is given back.
+// A login returns a token, valid until it expires or is revoked.
 import type { Queryable } from '../db/database.ts'
 import { newSecret } from '../random.ts'
 import { accountFrom, type Account, type AccountRow } from './accounts.ts'
@@ -32,7 +32,7 @@ export async function issueToken(on: Queryable, accountId: number, ttlSec: numbe
 
 export const isToken = (text: string): boolean => TOKEN.test(text)
 
-/** One query for all who ask at once. */
+/** One query for a batch of requests. */
 export async function holdersOfTokens(
   on: Queryable,
   tokens: readonly string[],
@@ -43,7 +43,7 @@ export async function holdersOfTokens(
   return hashes.map((hash) => ({ account: accountOf.get(hash.toString('hex')) ?? null }))
 }
 
-/** Whether there was a live one to give back. */
+/** False: there was no valid token. */
 export async function revokeToken(on: Queryable, token: string): Promise<boolean> {
   return (await on.query(DELETE, [hashSecret(token)])).length > 0
 }

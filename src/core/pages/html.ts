@@ -1,4 +1,4 @@
-// HTML in template strings: every value is escaped, unless it is HTML that was made here.
+// HTML in template strings: every value is escaped unless it is an Html made by this function.
 
 export class Html {
   readonly text: string
@@ -7,12 +7,12 @@ export class Html {
   }
 }
 
-type Value = string | number | Html | readonly Html[]
+type HtmlValue = string | number | Html | readonly Html[]
 
-export const html = (parts: TemplateStringsArray, ...values: readonly Value[]): Html =>
+export const html = (parts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html =>
   new Html(parts.map((part, index) => part + render(values[index] ?? '')).join(''))
 
-function render(value: Value): string {
+function render(value: HtmlValue): string {
   if (value instanceof Html) return value.text
   if (typeof value === 'string' || typeof value === 'number') return escapeHtml(String(value))
   return value.map(({ text }) => text).join('')

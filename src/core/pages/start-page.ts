@@ -1,4 +1,4 @@
-// `/` until the console comes: what runs here. Nothing on it is about one job or one person, and there is no secret in it.
+// `/`: version, storage, doors and job counts. It shows no single job, no account and no secret.
 import { createHash } from 'node:crypto'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Clock } from '../clock.ts'
@@ -6,7 +6,7 @@ import type { JobCount } from '../ledger/read.ts'
 import { html, Html } from './html.ts'
 import { STYLE } from './style.ts'
 
-// Strangers may ask as often as they like: all who ask within this time share one count.
+// Anyone may ask, as often as they like: requests within this time share one count.
 const COUNTS_KEPT_MS = 2000
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
@@ -15,8 +15,8 @@ const CSP = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'non
 export interface DoorState {
   name: string
   about: string
-  state: 'open' | 'closed' | 'not built yet'
-  /** Where people work with it, if it is open and has such a page. */
+  state: 'open' | 'closed'
+  /** The page of an open door that has one. */
   page: string | null
 }
 
@@ -28,15 +28,6 @@ export interface StartPageDeps {
   startedAt: number
   about: { database: string; feed: string; files: string }
   doors: readonly DoorState[]
-}
-
-/** What each door is for, where this version does not have it and cannot say so itself. */
-const DOORS_TO_COME: Readonly<Record<string, string>> = {
-  judge: 'A sandbox compiles, runs and compares.',
-  challenge: 'A service answers with a signed callback.',
-  pool: 'Remote workers poll, and sign their results.',
-  desk: 'A person claims a task and solves it.',
-  arena: 'Two players in a live session; the result is a match.',
 }
 
 export const startPage =
@@ -101,7 +92,7 @@ const render = (deps: StartPageDeps, counts: readonly JobCount[]): Html =>
     </body>
   </html> `
 
-// In one piece: a space more, and the hash in the policy is another.
+// In one piece: one more space would change the hash in the policy.
 const styleElement = new Html(`<style>${STYLE}</style>`)
 
 const doorItem = ({ name, about, state, page }: DoorState): Html =>
@@ -109,7 +100,7 @@ const doorItem = ({ name, about, state, page }: DoorState): Html =>
     <div class="row">
       <span class="name">${name}</span><span class="state${state === 'open' ? ' open' : ''}">${state}</span>
     </div>
-    <p>${about === '' ? (DOORS_TO_COME[name] ?? '') : about}</p>
+    <p>${about}</p>
     ${page === null ? '' : html`<p><a href="${page}">Work at the ${name}</a></p>`}
   </li>`
 

@@ -1,4 +1,4 @@
-// The start page's only style, sent with the page; the policy names it by its hash.
+// The inline style of the start page. Its Content-Security-Policy names it by its hash.
 
 export const STYLE = `
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d8dee4; --paper: #ffffff; --card: #f6f8fa;

@@ -23,6 +23,8 @@ import { temporaryFolder } from '../../support/servers.ts'
 export interface SetupOptions {
   env?: Record<string, string>
   doors?: readonly { door: Door; opened: Opened }[]
+  /** All doors of the build. Default: `doors`. */
+  built?: readonly Pick<Door, 'name' | 'about'>[]
   kinds?: readonly Kind[]
   /** In place of the real ones. */
   checks?: { feed?: () => Promise<void>; files?: () => Promise<void> }
@@ -65,6 +67,7 @@ export async function setup(t: TestContext, options: SetupOptions = {}) {
     ...deps,
     feed: { check: options.checks?.feed ?? (() => engine.feed.check()) },
     doors: options.doors ?? [],
+    ...(options.built === undefined ? {} : { built: options.built }),
     kinds: engine.kinds,
     about: options.about ?? { database: 'PostgreSQL', feed: 'PostgreSQL', files: 'a folder' },
   })

@@ -1,8 +1,8 @@
-// A browser's WebSocket brings its token as a subprotocol: `Sec-WebSocket-Protocol: reeve.bearer, <token>`.
+// A browser's WebSocket carries its token as a subprotocol: `Sec-WebSocket-Protocol: reeve.bearer, <token>`.
 
 export const BEARER_PROTOCOL = 'reeve.bearer'
 
-/** For `ws`: the only protocol that we ever confirm. The token is not echoed. */
+/** For `ws`: the only protocol that the server confirms. The token is not echoed. */
 export const chooseProtocol = (offered: ReadonlySet<string>): string | false =>
   offered.has(BEARER_PROTOCOL) ? BEARER_PROTOCOL : false
 

@@ -1,5 +1,5 @@
-// Guards are onRequest hooks: who is asking is settled before the body is read, so that a stranger learns nothing from
-// what the body would have been told.
+// Guards are onRequest hooks: authentication and role are checked before the body is read, so that an unauthorized caller
+// learns nothing about how its body would be validated.
 import assert from 'node:assert/strict'
 import type { FastifyRequest } from 'fastify'
 import type { Account } from '../../identity/accounts.ts'
@@ -13,7 +13,7 @@ export type Guard = (request: FastifyRequest) => Promise<void>
 
 const BEARER = /^Bearer +(\S+) *$/i
 
-/** Anyone with an account. */
+/** Requires any account. */
 export const requireAccount =
   (identity: Identity): Guard =>
   async (request) => {
@@ -26,7 +26,7 @@ export const requireAccount =
     request.credential = credential
   }
 
-/** Anyone who has at least one of these roles. */
+/** Requires at least one of these roles. */
 export function requireRole(identity: Identity, ...roles: readonly Role[]): Guard {
   const signedIn = requireAccount(identity)
   return async (request) => {
@@ -37,13 +37,13 @@ export function requireRole(identity: Identity, ...roles: readonly Role[]): Guar
   }
 }
 
-/** After a guard: who is asking. */
+/** The authenticated account, after a guard. */
 export function accountOf(request: FastifyRequest): Account {
-  assert(request.account !== null, 'A route that asks for the account has a guard.')
+  assert(request.account !== null, 'A route that uses the account must have a guard.')
   return request.account
 }
 
-/** A bearer token wins over an API key. A browser's WebSocket can set neither, and brings a token as a subprotocol. */
+/** A bearer token takes precedence over an API key. A browser's WebSocket can set neither and uses a subprotocol. */
 export function credentialOf(request: FastifyRequest): Credential | null {
   const { authorization } = request.headers
   if (authorization !== undefined) {

@@ -1,6 +1,6 @@
-// Who may open a WebSocket. A browser sends cookies and an Origin but cannot set a header, so that the token comes as a
-// subprotocol: `Sec-WebSocket-Protocol: reeve.bearer, <token>`. Never in the query, which every proxy logs. The answer to
-// a refused one is plain HTTP in the door's words, before the upgrade.
+// Authentication of WebSockets. A browser cannot set a header on a WebSocket, so that the token comes as a subprotocol:
+// `Sec-WebSocket-Protocol: reeve.bearer, <token>`. Never in the query, which proxies log. A refused upgrade gets an HTTP
+// response in the door's error format.
 import type { FastifyRequest } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Identity } from '../../identity/identity.ts'
@@ -10,7 +10,7 @@ import { HttpError } from '../errors/http-error.ts'
 
 export type SocketConfig = Pick<Config, 'PUBLIC_URL' | 'WS_ALLOWED_ORIGINS'>
 
-/** The guard of a WebSocket route: an upgrade, from a page that may, by somebody who may. No roles: any account. */
+/** The guard of a WebSocket route: checks the upgrade, the origin and the account. No roles: any account. */
 export function requireSocket(identity: Identity, config: SocketConfig, ...roles: readonly Role[]): Guard {
   const known = roles.length === 0 ? requireAccount(identity) : requireRole(identity, ...roles)
   return async (request) => {
@@ -19,7 +19,7 @@ export function requireSocket(identity: Identity, config: SocketConfig, ...roles
   }
 }
 
-/** An upgrade, from a page that may. */
+/** Requires an upgrade from an allowed origin. */
 export function requireUpgrade(request: FastifyRequest, config: SocketConfig): void {
   if (!request.ws) {
     const headers = { upgrade: 'websocket', connection: 'Upgrade' }
@@ -28,7 +28,7 @@ export function requireUpgrade(request: FastifyRequest, config: SocketConfig): v
   if (!isAllowedOrigin(request, config)) throw new HttpError(403, 'forbidden', 'This origin may not connect.')
 }
 
-/** Without an Origin it is not a browser, and no page can be misusing somebody's. */
+/** A request without an Origin does not come from a browser page. */
 export function isAllowedOrigin(request: Pick<FastifyRequest, 'headers' | 'host'>, config: SocketConfig): boolean {
   const { origin } = request.headers
   if (origin === undefined) return true

@@ -1,13 +1,13 @@
-// The error body of the pool, the desk and everything that belongs to all doors: {"detail": …}, as FastAPI words it.
+// The error body {"detail": …} of FastAPI, for everything that belongs to no door and for the doors that choose it.
 import { Type } from 'typebox'
 import type { ErrorReport } from './http-error.ts'
 
-export const detailBody = (problem: ErrorReport): object =>
-  problem.fields === undefined
-    ? { detail: problem.message }
-    : { detail: problem.fields.map(({ path, message, rule }) => ({ type: rule, loc: path, msg: message })) }
+export const detailBody = ({ message: detail, fields }: ErrorReport): object =>
+  fields === undefined
+    ? { detail }
+    : { detail: fields.map(({ path, message, rule }) => ({ type: rule, loc: path, msg: message })) }
 
-export const Detail = Type.Object({ detail: Type.String() }, { description: 'What went wrong.' })
+export const Detail = Type.Object({ detail: Type.String() }, { description: 'The reason.' })
 
 export const DetailList = Type.Object(
   {
@@ -16,12 +16,12 @@ export const DetailList = Type.Object(
       Type.Array(Type.Object({ type: Type.String(), loc: Type.Array(Type.String()), msg: Type.String() })),
     ]),
   },
-  { description: 'Which fields are wrong, and how.' },
+  { description: 'The invalid fields and the reasons.' },
 )
 
 type Body = typeof Detail | typeof DetailList
 
-/** For the documentation of a route: each status with the body that it has. */
+/** Response schemas for the OpenAPI description of a route: each status with its body. */
 export function refusals<Status extends number>(...statuses: readonly Status[]): Record<Status, Body> {
   const bodies = Object.fromEntries(statuses.map((status) => [status, status === 422 ? DetailList : Detail]))
   if (!coversAll(statuses, bodies)) throw new Error('A status has no body.')

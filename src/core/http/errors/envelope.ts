@@ -1,11 +1,11 @@
-// The arena contract's envelope: { success, data, error, meta }. Messages are Korean by default and English for those who
-// ask for it with Accept-Language.
+// The envelope of the paths under /api/: { success, data, error, meta }. Messages are Korean by default, or English if
+// Accept-Language asks for it.
 import { Type, type Static, type TSchema } from 'typebox'
 import { isoNow, type Clock } from '../../clock.ts'
 import type { CoreCode, ErrorReport } from './http-error.ts'
 
 export interface Wording {
-  /** The contract's code, where it is not the problem's own. */
+  /** The code on the wire, where it differs from the error's own. */
   code?: string
   ko: string
   en: string
@@ -44,30 +44,30 @@ export const ENVELOPE_WORDS = {
   duplicate_user: { ko: '이미 존재하는 사용자명입니다.', en: 'The username is taken.' },
 } satisfies Record<CoreCode | 'duplicate_user', Wording>
 
-export interface Envelope {
+export interface EnvelopeFormat {
   success<const Data extends object>(
     data: Data,
   ): { success: true; data: Data; error: null; meta: { timestamp: string } }
-  errorBody(problem: ErrorReport): Static<typeof Failure>
+  errorBody(report: ErrorReport): Static<typeof Failure>
 }
 
-/** The arena adds the words of its own codes. */
-export function openEnvelope(clock: Clock, more: Readonly<Record<string, Wording>> = {}): Envelope {
+/** `more` adds the messages of a door's own codes. */
+export function openEnvelope(clock: Clock, more: Readonly<Record<string, Wording>> = {}): EnvelopeFormat {
   const words = new Map<string, Wording>(Object.entries({ ...ENVELOPE_WORDS, ...more }))
   const meta = () => ({ timestamp: isoNow(clock) })
 
   return {
     success: (data) => ({ success: true, data, error: null, meta: meta() }),
-    errorBody(problem) {
-      const wording = words.get(problem.code)
-      const code = wording?.code ?? problem.code
-      const message = wording === undefined ? problem.message : wording[languageOf(problem.acceptLanguage)]
+    errorBody(report) {
+      const wording = words.get(report.code)
+      const code = wording?.code ?? report.code
+      const message = wording === undefined ? report.message : wording[languageOf(report.acceptLanguage)]
       return { success: false, data: null, error: { code, message, detail: null }, meta: meta() }
     },
   }
 }
 
-/** Korean, unless English is named and not put after Korean. */
+/** Korean, unless English is requested with a higher quality than Korean, or first. */
 export function languageOf(acceptLanguage: string): 'ko' | 'en' {
   let best: { language: 'ko' | 'en'; quality: number } = { language: 'ko', quality: 0 }
   for (const item of acceptLanguage.slice(0, 200).toLowerCase().split(',')) {

@@ -1,11 +1,11 @@
-// Whose words an error is put into: those of the door that owns the path.
+// Chooses the error format of the door that owns a path.
 import type { ErrorReport } from './http-error.ts'
 
 export interface ErrorFormat {
-  /** Paths, or beginnings of paths that end in a slash. */
+  /** Paths, or prefixes that end in a slash. */
   paths: readonly string[]
-  errorBody(problem: ErrorReport): object
-  /** The status of a body or query that breaks its schema. */
+  errorBody(report: ErrorReport): object
+  /** The status of a body or query that violates its schema. */
   validationStatus: 400 | 422
 }
 
@@ -14,10 +14,10 @@ export const pathOf = (url: string): string => {
   return end === -1 ? url : url.slice(0, end)
 }
 
-/** The longest path that fits wins; `otherwise` speaks for all the rest. */
+/** The longest matching path wins; `otherwise` is the format of all other paths. */
 export function formatByPath(all: readonly ErrorFormat[], otherwise: ErrorFormat): (url: string) => ErrorFormat {
   const entries = all
-    .flatMap((words) => words.paths.map((path) => ({ path, words })))
+    .flatMap((format) => format.paths.map((path) => ({ path, format })))
     .sort((a, b) => b.path.length - a.path.length)
 
   return (url) => {
@@ -25,6 +25,6 @@ export function formatByPath(all: readonly ErrorFormat[], otherwise: ErrorFormat
     const found = entries.find(
       (entry) => path === entry.path || (entry.path.endsWith('/') && path.startsWith(entry.path)),
     )
-    return found?.words ?? otherwise
+    return found?.format ?? otherwise
   }
 }

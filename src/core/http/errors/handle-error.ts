@@ -1,5 +1,5 @@
-// The one place where what was thrown becomes an answer. Whatever is not the request's fault is logged here, once, and
-// the client is told nothing of it but that it happened.
+// Turns whatever was thrown into an answer. Errors that are not the client's fault are logged here, once, and the client
+// gets no details of them.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Overloaded } from '../../outcome.ts'
 import { isLostConnection, sqlState } from '../../db/database.ts'
@@ -9,7 +9,7 @@ import type { ErrorFormat } from './error-format.ts'
 
 const RETRY_AFTER_SEC = 1
 
-/** Fastify's own refusals. */
+/** Fastify's own errors. */
 const FRAMEWORK: Readonly<Record<string, readonly [status: number, code: string, message: string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: [413, 'too_large', 'The body is too large.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'unsupported_media_type', 'The Content-Type is not one that this path takes.'],
@@ -18,19 +18,19 @@ const FRAMEWORK: Readonly<Record<string, readonly [status: number, code: string,
   FST_ERR_MAX_PARAM_LENGTH: [414, 'bad_request', 'A part of the path is too long.'],
 }
 
-// PostgreSQL could not take a value that a schema let pass. That is a hole in a schema, but it is the input that is bad.
+// PostgreSQL refused a value that a schema accepted. The schema should be stricter, but the input is still invalid.
 const BAD_VALUES = /^(22021|22P05|22003)$/
 
-/** Formats what was thrown, for one door. */
+/** The error handler for one error format. */
 export const handleError =
   (formatOf: (request: FastifyRequest) => ErrorFormat) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const thrown = httpErrorFrom(error)
     if (thrown.status >= 500) request.log.error({ err: error }, 'request failed')
-    const words = formatOf(request)
-    const status = thrown.code === 'validation_failed' ? words.validationStatus : thrown.status
+    const format = formatOf(request)
+    const status = thrown.code === 'validation_failed' ? format.validationStatus : thrown.status
     const { fields } = thrown
-    const problem: ErrorReport = {
+    const report: ErrorReport = {
       status,
       code: thrown.code,
       message: thrown.message,
@@ -38,14 +38,14 @@ export const handleError =
       acceptLanguage: request.headers['accept-language'] ?? '',
       ...(fields === null ? {} : { fields }),
     }
-    // The rest of a body that nobody reads would stand in the way of the next request.
+    // The unread rest of the body would precede the next request on this connection.
     if (status === 413 || status === 408) reply.header('connection', 'close')
-    // Not through the route's response schema: that one describes the answers of its handler.
+    // Bypasses the route's response schema, which describes the answers of its handler.
     return reply
       .code(status)
       .headers(thrown.headers)
       .type('application/json; charset=utf-8')
-      .send(JSON.stringify(words.errorBody(problem)))
+      .send(JSON.stringify(format.errorBody(report)))
   }
 
 export function httpErrorFrom(error: unknown): HttpError {
@@ -72,7 +72,7 @@ export function httpErrorFrom(error: unknown): HttpError {
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
-/** A plugin's way to say that it is the request's fault. */
+/** The 4xx status that a plugin attached to its error. */
 const statusOf = (error: unknown): number | null =>
   error instanceof Error &&
   'statusCode' in error &&

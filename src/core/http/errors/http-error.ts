@@ -1,26 +1,26 @@
-/** Something that a request did wrong, or that went wrong here, before a door has put it into its own words. */
+/** An error as a door's `errorBody` gets it. */
 export interface ErrorReport {
   status: number
-  /** Stable and machine-readable: one of CoreCode, or a code of the door's own. */
+  /** Stable and machine-readable: a CoreCode, or a code of the door. */
   code: string
   /** One sentence that says what to do. Never a secret, never a stack. */
   message: string
-  /** For validation: which fields, and what is wrong with each. */
+  /** The invalid fields, for a validation error. */
   fields?: readonly FieldError[]
   requestId: string
-  /** The request's Accept-Language, for doors that speak more than one. */
+  /** The request's Accept-Language, for doors with messages in several languages. */
   acceptLanguage: string
 }
 
 export interface FieldError {
-  /** Where: ['body', 'name']. */
+  /** For example ['body', 'name']. */
   path: readonly string[]
   message: string
-  /** The rule that it broke: required, type, minLength … */
+  /** The violated rule: required, type, minLength … */
   rule: string
 }
 
-/** What the server itself finds wrong, at any door. */
+/** Errors that the server itself raises, at any door. */
 export type CoreCode =
   | 'bad_request'
   | 'invalid_json'
@@ -41,11 +41,11 @@ export type CoreCode =
 
 export interface HttpErrorOptions {
   fields?: readonly FieldError[]
-  /** Sent with the answer: WWW-Authenticate, Retry-After, Allow. */
+  /** Headers of the answer: WWW-Authenticate, Retry-After, Allow. */
   headers?: Readonly<Record<string, string>>
 }
 
-/** Thrown by hooks and routes; the door's error handler words it. */
+/** Thrown by hooks and routes; the error handler formats it. */
 export class HttpError extends Error {
   override name = 'HttpError'
   readonly status: number

@@ -1,22 +1,21 @@
-// Bodies as they may come in: UTF-8, no deeper than anything that walks them can bear, and with nothing in a string that
-// PostgreSQL cannot store. What is refused here never reaches a schema.
+// Parses bodies: UTF-8, bounded in depth and in the number of keys, and without characters that PostgreSQL cannot store.
 import { excessOf, type ShapeMax } from './json-shape.ts'
 import { HttpError } from '../errors/http-error.ts'
 
 export const BODY_BYTES_MAX = 5 * 1024 * 1024
-/** For those who have not said who they are. */
+/** For requests without authentication. */
 export const STRANGER_BYTES_MAX = 64 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** An empty body is undefined: whether one is needed is the schema's business. */
+/** An empty body is undefined; the schema decides whether one is required. */
 export function parseJson(bytes: Uint8Array, most?: ShapeMax): unknown {
   if (bytes.length === 0) return undefined
   const text = decode(bytes)
   const excess = excessOf(text, most)
   if (excess !== null) throw invalid(excess)
   const value = parse(text)
-  // Only an escape can put a NUL or half a surrogate pair into a string that was valid UTF-8.
+  // Only an escape can produce a NUL or a lone surrogate from valid UTF-8.
   if (text.includes('\\u') || text.includes('__proto__')) checkTexts(value)
   return value
 }
@@ -43,7 +42,7 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** The parser's own message quotes the body, which may hold a password. */
+/** The parser's own message quotes the body, which may contain a password. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,5 +1,5 @@
-// Idempotency-Key: the same key and body name the same job; the same key with another body is a mistake. Every door that
-// creates work takes it the same way.
+// Idempotency-Key: the same key and body get the same job; the same key with another body is refused. All doors that create
+// work accept it.
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Idempotency } from '../../ledger/submit/submit.ts'
@@ -8,7 +8,7 @@ import { HttpError } from '../errors/http-error.ts'
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 
-/** What `ledger.submit` takes. Null: no key, and each request is new work. The keys of one account at one door are its own. */
+/** The argument of `ledger.submit`, scoped to the door and the account. Null: no key, each request is new work. */
 export function idempotencyOf(request: FastifyRequest, door: string): Idempotency | null {
   const key = request.headers['idempotency-key']
   if (key === undefined) return null

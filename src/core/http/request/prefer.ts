@@ -1,11 +1,11 @@
-// `Prefer: wait=N` (RFC 7240): the caller would rather wait up to N seconds for an end than ask again and again.
+// `Prefer: wait=N` (RFC 7240): the caller waits up to N seconds for an end instead of polling.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 export const WAIT_SEC_MAX = 50 // below the usual 60 s of proxies
 
 const WAIT = /(?:^|[,;\s])wait="?(\d{1,6})"?(?=$|[,;\s])/i
 
-/** Zero: answer at once. So does a server that stops. */
+/** Zero: answer at once, as a stopping server does. */
 export function preferredWaitMs(request: FastifyRequest): number {
   if (request.server.draining.aborted) return 0
   const header = request.headers.prefer
@@ -13,7 +13,7 @@ export function preferredWaitMs(request: FastifyRequest): number {
   return seconds === undefined ? 0 : Math.min(Number(seconds), WAIT_SEC_MAX) * 1000
 }
 
-/** Aborts when there is nobody left to answer, or when the server stops and answers with what there is. */
+/** Aborts when the client disconnects or the server stops. */
 export function waitSignal(request: FastifyRequest, reply: FastifyReply): AbortSignal {
   const { draining } = request.server
   const controller = new AbortController()

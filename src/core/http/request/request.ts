@@ -1,4 +1,4 @@
-// What the server adds to Fastify's request, route and instance.
+// Declares what the server adds to Fastify's request, route and instance.
 import type { IncomingMessage } from 'node:http'
 import type { Account } from '../../identity/accounts.ts'
 import type { Credential } from '../../identity/secrets.ts'
@@ -8,18 +8,18 @@ import type { LiveCounts } from '../routes/metrics.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who is asking; set by a guard. */
+    /** The authenticated account; set by a guard. */
     account: Account | null
-    /** With what they showed it. */
+    /** The credential of the account; set by a guard. */
     credential: Credential | null
     readonly traceId: string
-    /** The body's bytes, where they are hashed or signed. Null: there was none, or it was streamed. */
+    /** The raw body, for hashes and signatures. Null: no body, or a streamed one. */
     rawBody: Buffer | null
   }
   interface FastifyContextConfig {
-    /** How long the body may take to arrive. Default 30 s. */
+    /** Time in which the body must arrive. Default 30 s. */
     bodyTimeoutMs?: number
-    /** Logged at debug: asked by machines every few seconds. */
+    /** Logged at debug level: polled by machines every few seconds. */
     quiet?: boolean
     /** Set by the server for routes with `websocket: true`. */
     speaksWebSocket?: boolean
@@ -29,7 +29,7 @@ declare module 'fastify' {
     liveCounts: LiveCounts
     /** Requests answered by this process, and how many of them with a 4xx or 5xx. */
     httpTotals: () => { total: number; errors: number }
-    /** Aborts when the server begins to stop: whoever waits for something answers with what there is. */
+    /** Aborts when the server begins to stop, so that waiting requests answer with the current state. */
     draining: AbortSignal
   }
 }
@@ -37,7 +37,7 @@ declare module 'fastify' {
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/
 
-/** The caller's, if it is harmless in a log, so that both sides can look for the same one. */
+/** The caller's id, if it is safe to log, so that both sides can search for the same id. */
 export function requestIdOf(raw: Pick<IncomingMessage, 'headers'>): string {
   const given = raw.headers['x-request-id']
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : newJobId()
@@ -45,7 +45,7 @@ export function requestIdOf(raw: Pick<IncomingMessage, 'headers'>): string {
 
 const traceIds = new WeakMap<IncomingMessage, string>()
 
-/** The trace that the caller is part of (W3C traceparent), or a new one. */
+/** The caller's trace id (W3C traceparent), or a new one. */
 export function traceIdOf(raw: IncomingMessage): string {
   const known = traceIds.get(raw)
   if (known !== undefined) return known

@@ -1,6 +1,6 @@
-// TypeBox checks what comes in. A body is taken as it is: nothing is coerced, filled in or removed. The values of a query
-// or a path are texts by nature, so that whole numbers and booleans are read from them where the schema asks for those.
-// The list of errors is bounded by TypeBox (8), so that a large wrong body costs no more than a small one.
+// Validates input with TypeBox. A body is taken as it is: nothing is coerced, filled in or removed. The values of a query or
+// a path are strings, from which integers and booleans are parsed where the schema asks for them. TypeBox bounds the list
+// of errors (8), so that a large invalid body costs no more than a small one.
 import type { FastifySchemaCompiler } from 'fastify'
 import { IsOptional, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -9,7 +9,7 @@ import { HttpError, type FieldError } from '../errors/http-error.ts'
 const FIELDS_MAX = 8
 const WHOLE_NUMBER = /^-?\d{1,15}$/
 
-/** As FastAPI names them; clients of the pool and the desk know these. */
+/** FastAPI's names, which existing clients know. */
 const PART_NAMES: Readonly<Record<string, string>> = {
   body: 'body',
   querystring: 'query',
@@ -56,7 +56,7 @@ function fieldsOf(part: string, error: ValidationError): FieldError[] {
         message: 'is not known here',
       }))
     case 'boolean':
-      return [] // a property that may not be there: said by additionalProperties
+      return [] // reported by additionalProperties
     default:
       return [{ path, rule: error.keyword, message: error.message }]
   }
@@ -68,7 +68,7 @@ const pointerParts = (pointer: string): string[] =>
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~').slice(0, 100))
 
-/** Reads numbers and booleans out of texts, where that loses nothing; what does not fit is left for the schema to refuse. */
+/** Parses numbers and booleans from strings; anything else is left for the schema to refuse. */
 function readTexts(schema: TSchema): (data: unknown) => unknown {
   const typeOf = new Map<string, string>()
   if ('properties' in schema && typeof schema.properties === 'object' && schema.properties !== null) {

@@ -1,9 +1,9 @@
-// The OpenAPI description of all doors (/docs/json) and a page that shows it (/docs), with nothing from elsewhere.
+// The OpenAPI description of all doors (/docs/json) and a page that shows it (/docs), without external resources.
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 
-// Swagger UI sets style attributes as it draws; its scripts are files of this server.
+// Swagger UI sets style attributes; its scripts are served by this server.
 const CSP = [
   `default-src 'none'`,
   `script-src 'self'`,
@@ -15,7 +15,7 @@ const CSP = [
   `frame-ancestors 'none'`,
 ].join('; ')
 
-/** Before the routes: only what is added afterwards is described. */
+/** Must precede the routes: only routes registered later are described. */
 export async function openDocs(app: FastifyInstance, version: string): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -42,5 +42,5 @@ export async function openDocs(app: FastifyInstance, version: string): Promise<v
   })
 }
 
-/** For the schema of a route behind a guard. */
+/** The security of a route behind a guard. */
 export const SECURED = [{ bearer: [] }, { apiKey: [] }]

@@ -1,12 +1,12 @@
-// /healthz says that the process lives; /readyz that it can do its work; /api/health the same in the arena's envelope.
+// /healthz: the process is alive. /readyz: its dependencies work. /api/health: the same as /readyz, in the envelope.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Logger } from 'pino'
 import { Type } from 'typebox'
-import { Failure, Success, type Envelope } from '../errors/envelope.ts'
+import { Failure, Success, type EnvelopeFormat } from '../errors/envelope.ts'
 import { withTimeout } from '../../waiter.ts'
 
-/** The version of the arena contract, which its clients compare. */
-const ARENA_VERSION = 'v1.1.0'
+/** The version of the /api/ interface, which clients compare. */
+const API_VERSION = 'v1.1.0'
 const CHECK_WITHIN_MS = 2000
 const CHECK_KEPT_MS = 1000
 
@@ -22,7 +22,7 @@ const Health = Success(Type.Object({ status: Type.Literal('ok'), version: Type.S
 export interface HealthDeps {
   readiness: () => Promise<Readiness>
   draining: AbortSignal
-  envelope: Envelope
+  envelope: EnvelopeFormat
 }
 
 export const healthRoutes =
@@ -46,7 +46,7 @@ export const healthRoutes =
 
     app.get(
       '/readyz',
-      { config, schema: { tags, summary: 'Can it do its work?', response: { 200: Ready, 503: Ready } } },
+      { config, schema: { tags, summary: 'Are its dependencies reachable?', response: { 200: Ready, 503: Ready } } },
       async (_request, reply) => {
         const checks = await readiness()
         if (draining.aborted) return reply.code(503).send({ status: 'draining', checks })
@@ -57,21 +57,28 @@ export const healthRoutes =
 
     app.get(
       '/api/health',
-      { config, schema: { tags, summary: 'The same, for the arena.', response: { 200: Health, 503: Failure } } },
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Are its dependencies reachable? In the envelope.',
+          response: { 200: Health, 503: Failure },
+        },
+      },
       async (request, reply) => {
         if (isReady(await readiness())) {
-          return reply.send(envelope.success({ status: 'ok', version: ARENA_VERSION }))
+          return reply.send(envelope.success({ status: 'ok', version: API_VERSION }))
         }
-        const problem = { status: 503, code: 'unavailable', message: '', requestId: request.id }
+        const report = { status: 503, code: 'unavailable', message: '', requestId: request.id }
         const acceptLanguage = request.headers['accept-language'] ?? ''
-        return reply.code(503).send(envelope.errorBody({ ...problem, acceptLanguage }))
+        return reply.code(503).send(envelope.errorBody({ ...report, acceptLanguage }))
       },
     )
   }
 
 const isReady = (checks: Readiness): boolean => Object.values(checks).every((state) => state === 'ok')
 
-/** Strangers may ask, and a check costs a query: all who ask within a second share one. */
+/** Anyone may ask, and a check costs a query: requests within a second share one. */
 export function openReadiness(checks: Checks, log: Logger): () => Promise<Readiness> {
   let current: { at: number; result: Promise<Readiness> } | null = null
 

@@ -1,13 +1,13 @@
-// A path that exists but not with this method is told which methods it has: 405, or 204 to OPTIONS.
+// The methods of a path, for 405 answers and for OPTIONS.
 import type { FastifyInstance } from 'fastify'
 import { pathOf } from '../errors/error-format.ts'
 
 export interface Methods {
-  /** What the path of this URL can be asked; empty for a path that nobody has. */
+  /** The methods of the path of this URL. Empty: unknown path. */
   of(url: string): readonly string[]
 }
 
-/** Fastify tells its routes only as they are added: call this before any is. */
+/** Must be called before the first route is registered. */
 export function collectMethods(app: FastifyInstance): Methods {
   const routes = new Map<string, { pattern: RegExp; methods: Set<string> }>()
 

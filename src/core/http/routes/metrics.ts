@@ -1,11 +1,11 @@
-// /metrics answers a scraper with Prometheus text and everyone else with the arena contract's JSON, by Accept. Labels are
-// route patterns, never paths: a path holds ids.
+// /metrics answers a scraper with Prometheus text and other clients with a JSON summary, according to Accept. Labels are
+// route patterns, never paths, which contain ids.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import { Type } from 'typebox'
 import type { Metrics } from '../../metrics.ts'
-import { Success, type Envelope } from '../errors/envelope.ts'
+import { Success, type EnvelopeFormat } from '../errors/envelope.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
 
@@ -22,7 +22,7 @@ export interface Live {
   queue: number
 }
 
-/** Sessions and queue are the arena's: it says how to count them. Until then there are none. */
+/** Counts of live sessions and of the queue, provided by the door that has them. */
 export interface LiveCounts {
   provide(count: () => Live | Promise<Live>): void
   count(): Promise<Live>
@@ -47,14 +47,14 @@ export function openHttpMetrics(registry: Metrics, sockets: () => number): HttpM
   const requests = new Counter({ name: 'http_requests_total', help: 'Requests answered.', labelNames, registers })
   const seconds = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'From the first byte of a request to the last of its answer.',
+    help: 'From the first byte of a request to the last byte of its answer.',
     labelNames: ['method', 'route'],
     buckets: SECONDS,
     registers,
   })
   const connections = new Gauge({
     name: 'websocket_connections',
-    help: 'WebSockets that are open.',
+    help: 'Open WebSockets.',
     collect() {
       this.set(sockets())
     },
@@ -81,7 +81,7 @@ export interface MetricsRouteDeps {
   registry: Metrics
   http: HttpMetrics
   liveCounts: LiveCounts
-  envelope: Envelope
+  envelope: EnvelopeFormat
 }
 
 export const metricsRoute =
@@ -89,10 +89,10 @@ export const metricsRoute =
   async (app) => {
     const schema = {
       tags: ['health'],
-      summary: 'Counters: Prometheus text to a scraper, JSON to everyone else.',
+      summary: 'Metrics: Prometheus text for a scraper, a JSON summary otherwise.',
       response: {
         200: {
-          description: 'As Accept asks for.',
+          description: 'According to Accept.',
           content: { 'application/json': { schema: Success(Counts) }, 'text/plain': { schema: Type.String() } },
         },
       },
@@ -116,7 +116,7 @@ export const metricsRoute =
 
 export const socketsOf = (app: FastifyInstance): number => app.websocketServer.clients.size
 
-/** A scraper names text/plain or OpenMetrics. So do some JSON clients, after application/json. */
+/** A scraper accepts text/plain or OpenMetrics. So do some JSON clients, with a lower quality than application/json. */
 export function prefersText(accept: string): boolean {
   let text = 0
   let json = 0

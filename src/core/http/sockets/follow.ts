@@ -1,14 +1,14 @@
-// A connection follows a channel of events: all since an id, then the new ones as they come. An event waits in the log,
-// not in memory, until its reader has room: a burst is not held against a client that reads.
+// Sends a channel of events to a connection: all since an id, then new ones as they come. An event stays in the log, not in
+// memory, until the connection has room, so that a burst does not close a client that reads.
 import type { Event, Events } from '../../events/events.ts'
 import type { Connection } from './hub.ts'
 
 export interface Following {
   events: Events
   channel: string
-  /** The last id that the client saw. Undefined: from now on. */
+  /** The last id that the client has seen. Undefined: from now on. */
   since: number | undefined
-  /** Null: not for this client. */
+  /** Null: the event is not for this client. */
   encode?: (event: Event) => string | null
 }
 

@@ -1,8 +1,7 @@
-// WebSocket connections, each with a bounded queue. What waits is what the kernel would not take: as long as a client
-// reads, nothing does. A client that stops reading is closed with 1008 `backpressure_exceeded` when its queue is over the
-// limit, when an event finds no room for a while, or when a ping is not answered (a stalled reader hides in the kernel's
-// buffers for megabytes before the socket shows anything). No queue is shared, so that one slow reader never delays
-// another.
+// WebSocket connections, each with a bounded queue of what the kernel has not accepted. A client that stops reading is closed
+// with 1008 `backpressure_exceeded`: when its queue exceeds the limit, when an event finds no room for some time, or when a
+// ping is not answered (the kernel buffers megabytes for a stalled reader before the socket reports anything). No queue is
+// shared, so that a slow reader never delays another.
 import type { WebSocket } from 'ws'
 import { Wake, type Loop } from '../../loop.ts'
 
@@ -15,7 +14,7 @@ const LOOK_EVERY_MS = 1000
 export interface HubLimits {
   messagesMax: number
   bytesMax: number
-  /** How long an event may wait for room. */
+  /** How long an event may wait for room in the queue. */
   roomWithinMs: number
   pingEveryMs: number
   pongWithinMs: number
@@ -24,12 +23,12 @@ export interface HubLimits {
 export const HUB_TIMES = { roomWithinMs: 5000, pingEveryMs: 15_000, pongWithinMs: 5000 } as const
 
 export interface Connection {
-  /** False: it is closed, or this message was one too many and closes it. A message alone in its queue always fits. */
+  /** False: the connection is closed, or this message exceeds the limit and closes it. A single message always fits. */
   send(message: string): boolean
-  /** Resolves once the queue has room, to false if the connection closed instead. For senders that can wait. */
+  /** Resolves when the queue has room, to false if the connection closed instead. For senders that can wait. */
   room(): Promise<boolean>
   close(code: number, reason: string): void
-  /** Called once, and at once if it is closed already. */
+  /** Called once; immediately if the connection is already closed. */
   onClose(listener: () => void): void
 }
 
@@ -38,7 +37,7 @@ export interface Hub {
   size(): number
   /** Pings the connections, and closes those that do not answer. */
   loop: Loop
-  /** Says goodbye to all, and cuts off those who do not answer. */
+  /** Closes all connections and terminates those that do not answer. */
   closeAll(): void
 }
 
@@ -84,7 +83,7 @@ class HubConnection implements Connection {
     this.#limits = limits
     this.#pingedAt = performance.now()
     socket.on('pong', () => (this.#awaitsPong = false))
-    // `ws` answers each ping, and a client need not read the answers.
+    // `ws` answers each ping, and the client may not read the answers.
     socket.on('ping', () => {
       if (socket.bufferedAmount > limits.bytesMax) this.close(BACKPRESSURE.code, BACKPRESSURE.reason)
     })
@@ -146,7 +145,7 @@ class HubConnection implements Connection {
     }
   }
 
-  /** A write that the kernel took is done at once, but its callback comes a turn later: the buffer tells the truth. */
+  /** The callback of a completed write comes a turn later, so that the buffer is checked instead. */
   #fits(bytes: number): boolean {
     const waitingBytes = this.#socket.bufferedAmount
     if (waitingBytes === 0) this.#flushed = this.#sent
