@@ -18,6 +18,7 @@ import { openIdentity } from './core/identity/identity.ts'
 import { openMetrics } from './core/metrics.ts'
 import { migrate } from './core/db/migrate.ts'
 import { Capabilities } from './core/capabilities.ts'
+import { pruneAttempts } from './core/deliveries/attempt-log.ts'
 import { outboxCleaning } from './core/outbox/cleaning.ts'
 import { openDispatcher } from './core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from './core/outbox/metrics.ts'
@@ -88,16 +89,16 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   const kinds = [echo, ...doors.flatMap(({ opened }) => opened.kinds ?? [])]
   engine.kinds.add(kinds)
 
-  const deliveries = [...engine.deliveries, ...doors.flatMap(({ opened }) => opened.deliveries ?? [])]
-  const outbox = openDispatcher(database, deliveries, openOutboxMetrics(metrics, database))
+  const topics = [...engine.topics, ...doors.flatMap(({ opened }) => opened.topics ?? [])]
+  const outbox = openDispatcher(database, topics, openOutboxMetrics(metrics, database))
   engine.onOutbox(outbox.wake)
 
   const works = role !== 'serve'
   const upkeep = upkeepLoops({ ...engine, buryEveryMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000 })
-  const cleaning = outboxCleaning(database, config.OUTBOX_KEPT_DAYS)
+  const pruning = [outboxCleaning(database, config.OUTBOX_KEPT_DAYS), pruneAttempts(database, config.OUTBOX_KEPT_DAYS)]
   const workLoops = [
     ...upkeep,
-    cleaning,
+    ...pruning,
     ...identity.loops,
     ...doors.flatMap(({ opened }) => opened.loops?.working ?? []),
   ]

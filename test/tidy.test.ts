@@ -52,6 +52,16 @@ describe('walls', () => {
     const naming = /\b(from|into|update|join|table|only)\s+(jobs|attempts|idempotency_keys)\b/i
     assert.deepEqual(linesWith(naming, outside('src/core/ledger/')), [])
   })
+
+  test('only src/core/outbox names the table of the outbox, and the two hot paths that write rows of their own', () => {
+    const naming = /\b(from|into|update|join|table|only|using)\s+outbox_events\b/i
+    const allowed = outside('src/core/outbox/', 'src/core/ledger/submit/', 'src/core/events/events.ts')
+    assert.deepEqual(linesWith(naming, allowed), [])
+  })
+
+  test('only src/core/deliveries names the log of delivery attempts', () => {
+    assert.deepEqual(linesWith(/\bdelivery_attempts\b/, outside('src/core/deliveries/')), [])
+  })
 })
 
 describe('lifecycle', () => {

@@ -15,7 +15,10 @@ import type { Ledger } from './ledger/ledger.ts'
 import type { Loop } from './loop.ts'
 import type { Metrics } from './metrics.ts'
 import type { Capabilities } from './capabilities.ts'
+import type { Deliveries } from './deliveries/deliveries.ts'
+import type { Outbound } from './outbound/outbound.ts'
 import type { Delivery } from './outbox/delivery.ts'
+import type { Outbox } from './outbox/outbox.ts'
 import type { Settings, Values } from './settings.ts'
 
 export interface Deps {
@@ -28,8 +31,11 @@ export interface Deps {
   identity: Identity
   /** What doors do for each other. */
   offers: Capabilities
-  /** After a commit that wrote to the outbox outside the ledger's own transitions. */
-  wakeOutbox(): void
+  outbox: Outbox
+  /** Signed requests to addresses that somebody outside gave. */
+  deliveries: Deliveries
+  /** The guard through which such requests leave. */
+  outbound: Outbound
   metrics: Metrics
   log: Logger
   clock: Clock
@@ -44,8 +50,8 @@ export interface Opened {
     /** Run in every process that works. */
     working?: readonly Loop[]
   }
-  /** Topics of the outbox that this door delivers. */
-  deliveries?: readonly Delivery[]
+  /** How rows of this door's topics leave the outbox. */
+  topics?: readonly Delivery[]
   /** Runs in a process that serves HTTP once its serving loops have stopped, while requests and jobs in flight still finish. */
   stopServing?: () => Promise<void>
   /** Runs when all loops have stopped and no job is in flight, before the database closes. */

@@ -18,6 +18,10 @@ import { ownerName } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Delivery } from './outbox/delivery.ts'
 import { deleteAnnounced } from './outbox/dispatcher.ts'
+import { openOutbox, type Outbox } from './outbox/outbox.ts'
+import { openOutbound, type Outbound } from './outbound/outbound.ts'
+import { openDeliveries, type Deliveries } from './deliveries/deliveries.ts'
+import { systemClock } from './clock.ts'
 import { StartError } from './start-error.ts'
 
 export interface Engine {
@@ -31,10 +35,12 @@ export interface Engine {
   about: string
   executorMetrics: ExecutorMetrics
   /** What the outbox delivers by itself, before any door adds to it. */
-  deliveries: readonly Delivery[]
-  /** Something was written to the outbox, and is committed. */
-  wakeOutbox(): void
-  /** Says what `wakeOutbox` wakes. */
+  topics: readonly Delivery[]
+  outbox: Outbox
+  outbound: Outbound
+  /** Signed requests. */
+  deliveries: Deliveries
+  /** Says what `outbox.wake` wakes. */
   onOutbox(wake: () => void): void
   close(): Promise<void>
 }
@@ -54,6 +60,8 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
   const owner = ownerName(config)
   const kinds = new Kinds()
   let wakeDispatcher = () => {}
+  const outbox = openOutbox(database, () => wakeDispatcher())
+  const outbound = openOutbound({ allowCidrs: config.OUTBOUND_ALLOW_CIDRS })
 
   // The ledger announces through the feed and the feed acquires from the ledger: one of them must be named first.
   const ledger: Ledger = openLedger({
@@ -98,8 +106,10 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
     owner,
     about: redis === null ? 'PostgreSQL (LISTEN/NOTIFY)' : `Redis Streams at ${new URL(redis).host}`,
     executorMetrics,
-    deliveries: [events.delivery, ...(redisFeed?.deliveries ?? [])],
-    wakeOutbox: () => wakeDispatcher(),
+    topics: [events.delivery, ...(redisFeed?.deliveries ?? [])],
+    outbox,
+    outbound,
+    deliveries: openDeliveries({ database, outbox, outbound, clock: systemClock }),
     onOutbox: (wake) => {
       wakeDispatcher = wake
     },

@@ -48,7 +48,7 @@ export function openNode(
   atEnd(t, () => database.close())
   const ledger = openTestLedger({ database, bus: deafBus })
   atEnd(t, () => ledger.close())
-  const deps = { database, ledger, wakeOutbox: () => {}, settings: SETTINGS, node: name }
+  const deps = { database, ledger, outbox: { wake: () => {} }, settings: SETTINGS, node: name }
   return {
     name,
     database,

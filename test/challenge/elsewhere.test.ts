@@ -6,7 +6,10 @@ import { pino } from 'pino'
 import { Capabilities, type Capability, type WorkRequest } from '../../src/core/capabilities.ts'
 import { newJobId } from '../../src/core/random.ts'
 import { openThreads } from '../../src/doors/challenge/bounded/threads.ts'
-import { CALLBACK_TOPIC } from '../../src/doors/challenge/deliveries/delivery.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { openDeliveries } from '../../src/core/deliveries/deliveries.ts'
+import { openOutbox } from '../../src/core/outbox/outbox.ts'
+import { CALLBACK_TOPIC } from '../../src/doors/challenge/deliveries/topics.ts'
 import { noPlugins } from '../../src/doors/challenge/problems/plugins.ts'
 import { solveKind } from '../../src/doors/challenge/solver/solve-kind.ts'
 import { migrationFolders } from '../../src/doors/outline.ts'
@@ -43,7 +46,19 @@ async function setup(t: TestContext, options: { offered?: boolean; refuses?: boo
   }
   const offers = new Capabilities()
   if (options.offered !== false) offers.provide('captcha', desk)
-  const kind = solveKind({ database, ledger, offers, threads, plugins: noPlugins, pluginMsMax: 1, waitMsMax: DAY_MS })
+  const outbox = openOutbox(database, () => {})
+  const outbound = { request: () => assert.fail('nothing is sent here') }
+  const deliveries = openDeliveries({ database, outbox, outbound, clock: systemClock })
+  const kind = solveKind({
+    deliveries,
+    database,
+    ledger,
+    offers,
+    threads,
+    plugins: noPlugins,
+    pluginMsMax: 1,
+    waitMsMax: DAY_MS,
+  })
   const { run } = kind
   assert(run !== undefined)
   const start = () => world.start(run, { kind, slots: 1 })

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { outboxCleaning } from '../../src/core/outbox/cleaning.ts'
-import { deliveryLogCleaning } from '../../src/doors/challenge/deliveries/delivery-log.ts'
-import { migrationFolders } from '../../src/doors/outline.ts'
+import { pruneAttempts } from '../../src/core/deliveries/attempt-log.ts'
 import { testDatabase } from '../support/database.ts'
 
 const { signal } = new AbortController()
@@ -39,19 +38,19 @@ test('delivered rows of the outbox are thrown away when they are old; pending an
   ])
 })
 
-test('challenge: the log of attempts is thrown away when it is old', async (t) => {
-  const { database } = await testDatabase(t, migrationFolders().slice(1))
+test('the log of delivery attempts is pruned when it is old', async (t) => {
+  const { database } = await testDatabase(t)
   await database.query(`
-    insert into challenge_deliveries (direction, challenge_id, request_id, outbox_id, attempt, url, duration_ms, created_at)
-    select 'send', 'c' || n, 'r', n, 1, 'https://a.example/', 1, now() - (35.5 - n) * interval '1 day'
+    insert into delivery_attempts (topic, subject, request_id, outbox_id, attempt, url, duration_ms, created_at)
+    select 'letters', 'c' || n, 'r', n, 1, 'https://a.example/', 1, now() - (35.5 - n) * interval '1 day'
       from generate_series(0, 9) as n`)
 
-  const passes = await clean(deliveryLogCleaning(database, 30, 2))
+  const passes = await clean(pruneAttempts(database, 30, 2))
 
   assert.equal(passes, 4)
-  const left = await database.query('select challenge_id from challenge_deliveries order by delivery_id')
+  const left = await database.query('select subject from delivery_attempts order by delivery_attempt_id')
   assert.deepEqual(
-    left.map((row) => row['challenge_id']),
+    left.map((row) => row['subject']),
     ['c6', 'c7', 'c8', 'c9'],
   )
 })

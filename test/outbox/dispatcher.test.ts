@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { describe, test, type TestContext } from 'node:test'
 import { openDatabase } from '../../src/core/db/database.ts'
-import type { OutboxRow } from '../../src/core/outbox/delivery.ts'
+import type { Delivered, OutboxRow } from '../../src/core/outbox/delivery.ts'
 import { openDispatcher } from '../../src/core/outbox/dispatcher.ts'
+import { openOutbox } from '../../src/core/outbox/outbox.ts'
 import { runLoop } from '../../src/core/loop.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { until } from '../support/until.ts'
@@ -240,6 +241,68 @@ describe('two dispatchers', () => {
     assert.deepEqual(attempts, [2])
     assert.deepEqual(await rows(), [])
     assert(metrics.dispatched)
+  })
+})
+
+describe('a dispatcher that lost its claim while it delivered', () => {
+  /** The first delivery takes so long that another dispatcher claims the row; that one is told to fail. */
+  const overtaken = async (t: TestContext, slow: Delivered, keeps: boolean) => {
+    const { write, rows, comeDue, dispatch } = await setupOutbox(t)
+    await write(1)
+    const second = deliveryOf(allFail, { keeps })
+    const first = deliveryOf(
+      async () => {
+        await comeDue()
+        await dispatch(second)
+        return [slow]
+      },
+      { keeps },
+    )
+    await dispatch(first)
+    return rows()
+  }
+
+  for (const keeps of [true, false]) {
+    test(`does not settle the row as delivered (${keeps ? 'marked' : 'deleted'})`, async (t) => {
+      const [row] = await overtaken(t, { ok: true, entryId: '1-0' }, keeps)
+
+      assert.deepEqual([row?.status, row?.attempts, row?.last_error], ['pending', 2, 'refused'])
+      assert.deepEqual([row?.dispatched, row?.stream_entry_id], [false, null])
+    })
+  }
+
+  test('does not declare the row dead', async (t) => {
+    const [row] = await overtaken(t, { ok: false, error: 'too late', final: true }, true)
+
+    assert.deepEqual([row?.status, row?.attempts, row?.last_error], ['pending', 2, 'refused'])
+  })
+
+  test('does not settle a row that was replayed meanwhile, though its attempts are counted from one again', async (t) => {
+    const { database, write, rows, comeDue, dispatch } = await setupOutbox(t)
+    const outbox = openOutbox(database, () => {})
+    await write(1)
+    const counted: number[] = []
+    const giveUp = deliveryOf((batch) => batch.map(() => ({ ok: false, error: 'no', final: true })), { keeps: true })
+    const slow = deliveryOf(
+      async () => {
+        await comeDue()
+        await dispatch(giveUp)
+        await outbox.replay(['test'])
+        await dispatch(
+          deliveryOf((batch) => {
+            counted.push(...batch.map((row) => row.attempts))
+            return allFail(batch)
+          }),
+        )
+        return [{ ok: true }]
+      },
+      { keeps: true },
+    )
+
+    await dispatch(slow)
+
+    assert.deepEqual(counted, [1])
+    assert.equal((await rows())[0]?.status, 'pending')
   })
 })
 

@@ -43,7 +43,7 @@ async function openParts({ postgres, redis }: Servers, withRedis: boolean) {
   const log = pino({ level: 'silent' })
   await migrate(database, migrationFolders().slice(0, 1))
   const engine = await openEngine({ config, database, metrics, log })
-  const outbox = openDispatcher(database, engine.deliveries, openOutboxMetrics(metrics, database))
+  const outbox = openDispatcher(database, engine.topics, openOutboxMetrics(metrics, database))
   engine.onOutbox(outbox.wake)
   const close = async () => {
     await engine.close()

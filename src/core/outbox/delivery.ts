@@ -22,7 +22,7 @@ export interface OutboxRow {
   jobId: string | null
   topic: string
   payload: unknown
-  /** This attempt included. */
+  /** This attempt included; from 1 again after a replay. */
   attempts: number
 }
 

@@ -3,6 +3,7 @@
 //   pending ──claim (attempts + 1, next attempt after a backoff)──► delivered (deleted, or kept as a log)
 //      ▲                                                        └─► refused: pending again, or dead
 //      └── a dispatcher that dies in between: the backoff runs out, and another one claims the row
+//          (one that was only slow finds a newer attempt, and settles nothing)
 //
 // Claiming skips what others hold (`for update skip locked`), so that any number of dispatchers may run.
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -24,11 +25,15 @@ const CLAIM = `
   )
   update outbox_events
      set attempts = attempts + 1,
-         next_attempt_at = clock_timestamp() + $3 * power(2, least(attempts, 5)) * interval '1 ms'
+         next_attempt_at = clock_timestamp() + $3 * power(2, least(attempts - attempts_forgiven, 5)) * interval '1 ms'
     from due where outbox_events.outbox_id = due.outbox_id
-  returning outbox_events.outbox_id, job_id, topic, payload, attempts`
+  returning outbox_events.outbox_id, job_id, topic, payload, attempts as fence, attempts - attempts_forgiven as attempts`
 
-const DELETE_DELIVERED = `delete from outbox_events where outbox_id = any($1)`
+// Fenced by the attempt: whoever took so long that another claimed the row leaves it alone.
+const DELETE_DELIVERED = `
+  delete from outbox_events using json_to_recordset($1) as r (outbox_id bigint, fence integer)
+   where outbox_events.outbox_id = r.outbox_id
+     and ${hideFromPlanner(`outbox_events.status = 'pending'`)} and outbox_events.attempts = r.fence`
 
 const DELETE_OF_JOBS = `delete from outbox_events where job_id = any($2::uuid[]) and topic = $1`
 
@@ -37,8 +42,9 @@ const SETTLE = `
      set status = r.status, last_error = r.error, stream_entry_id = coalesce(r.entry_id, stream_entry_id),
          dispatched_at = case when r.status = 'delivered' then clock_timestamp() end,
          next_attempt_at = clock_timestamp() + r.wait_ms * interval '1 ms'
-    from json_to_recordset($1) as r (outbox_id bigint, status text, error text, entry_id text, wait_ms bigint)
-   where outbox_events.outbox_id = r.outbox_id and ${hideFromPlanner(`outbox_events.status = 'pending'`)}`
+    from json_to_recordset($1) as r (outbox_id bigint, fence integer, status text, error text, entry_id text, wait_ms bigint)
+   where outbox_events.outbox_id = r.outbox_id
+     and ${hideFromPlanner(`outbox_events.status = 'pending'`)} and outbox_events.attempts = r.fence`
 
 const EVERY_MS = 1000
 const CLAIM_MS = 60_000
@@ -77,7 +83,7 @@ export async function dispatchOnce(
   metrics: OutboxMetrics,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const claimed = await database.hot.query<ClaimedRow>(CLAIM, [
+  const claimed = await database.hot.query<StoredRow>(CLAIM, [
     delivery.topic,
     delivery.rowsMax,
     delivery.claimMs ?? CLAIM_MS,
@@ -85,9 +91,10 @@ export async function dispatchOnce(
   if (claimed.length === 0) return false
 
   const started = performance.now()
-  const rows = claimed.map(rowFrom).sort((a, b) => a.outboxId - b.outboxId)
+  const claims = claimed.map(claimFrom).sort((a, b) => a.row.outboxId - b.row.outboxId)
+  const rows = claims.map(({ row }) => row)
   const answers = await deliverSafely(delivery, rows, signal)
-  await settle(database, delivery, rows, answers)
+  await settle(database, delivery, claims, answers)
 
   metrics.latency.observe((performance.now() - started) / 1000)
   for (const answer of answers) metrics.dispatched.inc(answer.ok ? DELIVERED : FAILED)
@@ -113,22 +120,18 @@ async function deliverSafely(delivery: Delivery, rows: readonly OutboxRow[], sig
   }
 }
 
-async function settle(
-  database: Database,
-  delivery: Delivery,
-  rows: readonly OutboxRow[],
-  answers: readonly Delivered[],
-) {
+async function settle(database: Database, delivery: Delivery, claims: readonly Claim[], answers: readonly Delivered[]) {
   const isGone = (index: number) => answers[index]?.ok === true && !delivery.keeps
-  const gone = rows.filter((_, index) => isGone(index))
-  const others = rows.flatMap((row, index) => (isGone(index) ? [] : [settledRow(delivery, row, answers[index])]))
+  const gone = claims.filter((_, index) => isGone(index))
+  const others = claims.flatMap((claim, index) => (isGone(index) ? [] : [settledRow(delivery, claim, answers[index])]))
 
-  if (gone.length > 0) await database.hot.query(DELETE_DELIVERED, [gone.map((row) => row.outboxId)])
+  const fenced = gone.map(({ row, fence }) => ({ outbox_id: row.outboxId, fence }))
+  if (gone.length > 0) await database.hot.query(DELETE_DELIVERED, [JSON.stringify(fenced)])
   if (others.length > 0) await database.hot.query(SETTLE, [JSON.stringify(others)])
 }
 
-function settledRow(delivery: Delivery, row: OutboxRow, answer: Delivered | undefined) {
-  const base = { outbox_id: row.outboxId, error: null, entry_id: null, wait_ms: 0 }
+function settledRow(delivery: Delivery, { row, fence }: Claim, answer: Delivered | undefined) {
+  const base = { outbox_id: row.outboxId, fence, error: null, entry_id: null, wait_ms: 0 }
   if (answer?.ok === true) return { ...base, status: 'delivered', entry_id: answer.entryId ?? null }
 
   const gaveUp = answer?.final === true || (delivery.attemptsMax !== null && row.attempts >= delivery.attemptsMax)
@@ -140,18 +143,22 @@ function settledRow(delivery: Delivery, row: OutboxRow, answer: Delivered | unde
   }
 }
 
-interface ClaimedRow {
+interface Claim {
+  row: OutboxRow
+  /** All attempts so far, those before a replay included. */
+  fence: number
+}
+
+interface StoredRow {
   outbox_id: string
   job_id: string | null
   topic: string
   payload: unknown
   attempts: number
+  fence: number
 }
 
-const rowFrom = (row: ClaimedRow): OutboxRow => ({
-  outboxId: Number(row.outbox_id),
-  jobId: row.job_id,
-  topic: row.topic,
-  payload: row.payload,
-  attempts: row.attempts,
+const claimFrom = ({ outbox_id, job_id, topic, payload, attempts, fence }: StoredRow): Claim => ({
+  row: { outboxId: Number(outbox_id), jobId: job_id, topic, payload, attempts },
+  fence,
 })

@@ -36,14 +36,14 @@ import { Watching } from './sockets/watching.ts'
 const ANNOUNCE_EVERY_MS = 3000
 
 /** What a node needs of the core: no HTTP and no accounts. */
-export type NodeDeps = Pick<Deps, 'bus' | 'clock' | 'config' | 'database' | 'ledger' | 'log' | 'metrics' | 'wakeOutbox'>
+export type NodeDeps = Pick<Deps, 'bus' | 'clock' | 'config' | 'database' | 'ledger' | 'log' | 'metrics' | 'outbox'>
 
 export type ArenaNode = ReturnType<typeof openNode>
 
 type NodeParts = ReturnType<typeof openNodeParts>
 
 export function openNode(deps: NodeDeps, settings: ArenaSettings) {
-  const { database, ledger, wakeOutbox } = deps
+  const { database, ledger, outbox } = deps
   const parts = openNodeParts(deps, settings)
   const { node, pool, log, leaseMs, messages, send, wheel, players, sessions, presence, store, seats } = parts
   const { remotes, runner, metrics, watching, rotateToken } = parts
@@ -53,7 +53,7 @@ export function openNode(deps: NodeDeps, settings: ArenaSettings) {
   const matchmaker = openMatchmaker({
     database,
     ledger,
-    wakeOutbox,
+    outbox,
     settings,
     seats,
     runner,

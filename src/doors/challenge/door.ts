@@ -9,13 +9,11 @@
 // deliveries/  callbacks and sends on their way out, dead letters
 // challenger/  POST and GET /challenges, GET /challenges/{id}, POST /challenges/{id}/send, POST /callback/{challenge_id}
 import type { Door } from '../../core/door.ts'
-import { openOutbound } from '../../core/outbound/outbound.ts'
 import { openThreads } from './bounded/threads.ts'
 import { callbackRoute } from './challenger/callback.ts'
 import { createChallengeRoute } from './challenger/create-challenge.ts'
 import { deadLettersRoute } from './deliveries/dead-letters.ts'
-import { deliveryLogCleaning } from './deliveries/delivery-log.ts'
-import { CALLBACK_TOPIC, SEND_TOPIC, signedDeliveries } from './deliveries/delivery.ts'
+import { CALLBACK_TOPIC, SEND_TOPIC } from './deliveries/topics.ts'
 import { errorBody } from './errors.ts'
 import { openKeys } from './signing/keys.ts'
 import { pruneNoncesLoop } from './signing/nonces.ts'
@@ -35,27 +33,25 @@ const PATHS = ['/solve', '/stats', '/callback/:challenge_id', '/challenges', '/c
 
 export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
   name: 'challenge',
-  about:
-    'RequestVerifier challenges out to a Solver, signed answers back to a Challenger; this server can be either or both.',
+  about: 'Signed challenges out to a Solver, signed answers back to a Challenger; this server can be either or both.',
   settings: CHALLENGE_SETTINGS,
   paths: ['/solve', '/solve/', '/stats', '/callback/', '/challenges', '/challenges/'],
   errorBody,
   migrations: new URL('migrations/', import.meta.url),
 
-  async open({ database, ledger, identity, offers, config, clock, wakeOutbox }, settings) {
+  async open({ database, ledger, identity, offers, config, clock, outbox, deliveries }, settings) {
     const keys = openKeys(settings)
     const skewSec = settings.CLOCK_SKEW_SECONDS
     const allowInsecure = settings.ALLOW_INSECURE_CALLBACKS
-    const outbound = openOutbound({ allowCidrs: config.OUTBOUND_ALLOW_CIDRS })
     const threads = openThreads()
     const plugins = await openPlugins(settings.SOLVER_PLUGINS, BUILT_IN)
-    const sending = { database, outbound, clock, wakeOutbox }
 
     return {
       kinds: [
         solveKind({
           database,
           ledger,
+          deliveries,
           offers,
           threads,
           plugins,
@@ -63,15 +59,10 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
           waitMsMax: settings.SOLVER_WAIT_SECONDS * 1000,
         }),
       ],
-      loops: { working: [pruneNoncesLoop(database, skewSec), deliveryLogCleaning(database, config.OUTBOX_KEPT_DAYS)] },
-      deliveries: [
-        ...signedDeliveries(sending, { direction: 'callback', topic: CALLBACK_TOPIC, keys: keys.challenger }),
-        ...signedDeliveries(sending, {
-          direction: 'send',
-          topic: SEND_TOPIC,
-          keys: keys.solver,
-          onEnd: noteSent({ database }),
-        }),
+      loops: { working: [pruneNoncesLoop(database, skewSec)] },
+      topics: [
+        ...deliveries.senders({ topic: CALLBACK_TOPIC, keyOf: () => keys.challenger.signing }),
+        ...deliveries.senders({ topic: SEND_TOPIC, keyOf: () => keys.solver.signing, onEnd: noteSent({ database }) }),
       ],
       async close() {
         await threads.close()
@@ -82,14 +73,14 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
         const solveVerifier = openVerifier({ database, side: 'solver', keys: keys.solver, skewSec, threads })
         const store = openSolveStore({ ledger }, skewSec)
         await app.register(solveRoute({ verifier: solveVerifier, store, allowInsecure }))
-        await app.register(statsRoute({ database, ledger, clock }))
+        await app.register(statsRoute({ outbox, ledger, clock }))
 
         const callbackVerifier = openVerifier({ database, side: 'challenger', keys: keys.challenger, skewSec, threads })
         await app.register(callbackRoute({ database, verifier: callbackVerifier, skewSec, threads }))
         await app.register(createChallengeRoute({ database, identity, threads }))
-        await app.register(readChallengesRoute({ database, identity }))
-        await app.register(sendChallengeRoute({ database, identity, config, wakeOutbox }, settings))
-        await app.register(deadLettersRoute({ database, identity, wakeOutbox }))
+        await app.register(readChallengesRoute({ database, deliveries, identity }))
+        await app.register(sendChallengeRoute({ database, identity, config, deliveries, outbox }, settings))
+        await app.register(deadLettersRoute({ deliveries, identity }))
       },
     }
   },

@@ -38,6 +38,6 @@ export function afterCommit({ mirror, sessionWaits }: Desk, told: readonly DeskE
 
 /** Of a transaction of the desk's own. */
 export function afterOwnCommit(desk: Desk, told: readonly DeskEvent[]): void {
-  desk.wakeOutbox()
+  desk.outbox.wake()
   afterCommit(desk, told)
 }

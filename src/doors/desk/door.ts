@@ -90,7 +90,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
 
     return {
       kinds: [deskKind(desk)],
-      deliveries: [mirrorDelivery(desk)],
+      topics: [mirrorDelivery(desk)],
       loops: { serving: [desk.sessionWaits.loop], working: [...sweepLoops(desk), ...desk.mirror.loops] },
       async close() {
         desk.sessionWaits.close()

@@ -72,7 +72,7 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
       },
       async routes(app) {
         await app.register(submitRoute({ ...deps, checking, settings }))
-        await app.register(statusRoute({ ...deps, isAnnounced: announcedIn(database, redisUrl(config) !== null) }))
+        await app.register(statusRoute({ ...deps, isAnnounced: announcedIn(deps.outbox, redisUrl(config) !== null) }))
         await app.register(watchRoute(deps))
         await app.register(submissionsRoute(deps))
         await app.register(problemsRoute({ ...deps, ...checking }))

@@ -22,7 +22,6 @@
 import type { Door } from '../../core/door.ts'
 import { detailBody } from '../../core/http/errors/detail.ts'
 import { requireRole } from '../../core/http/auth/guard.ts'
-import { openOutbound } from '../../core/outbound/outbound.ts'
 import { unitRandom } from '../../core/random.ts'
 import { adminRoutes } from './workers/admin-routes.ts'
 import { canaryRoutes } from './canaries/canary-routes.ts'
@@ -46,18 +45,14 @@ export const poolDoor: Door<typeof POOL_SETTINGS> = {
   migrations: new URL('migrations/', import.meta.url),
 
   async open(deps, settings) {
-    const { database, config } = deps
+    const { database } = deps
     const coordinator = await openCoordinator(deps, settings, { random: unitRandom })
-    const outbound = openOutbound({ allowCidrs: config.OUTBOUND_ALLOW_CIDRS })
     const common = { ...deps, coordinator }
 
     return {
       kinds: coordinator.kinds,
       loops: { serving: coordinator.matchmaker.loops, working: coordinator.loops },
-      deliveries: [
-        receiptDelivery({ database, key: coordinator.keys.receipts }),
-        ...coordinator.callbacks.deliveries({ ...deps, outbound }),
-      ],
+      topics: [receiptDelivery({ database, key: coordinator.keys.receipts }), ...coordinator.callbacks.topics],
       stopServing: async () => coordinator.matchmaker.close(),
       close: () => coordinator.close(),
       async routes(app) {

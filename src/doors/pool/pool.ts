@@ -64,7 +64,7 @@ export async function openCoordinator(
   const announce = () => matchmaker.announce()
 
   const keys = await openServerKeys(database)
-  const callbacks = openCallbacks({ database, master: keys.callbacks })
+  const callbacks = openCallbacks({ deliveries: deps.deliveries, master: keys.callbacks })
   const declared = poolKinds({ callbacks, extraReplicas: settings.POOL_EXTRA_REPLICAS })
   const kinds = new Kinds()
   kinds.add(declared)
@@ -113,7 +113,7 @@ export async function openCoordinator(
     cancel,
     poll: openPoll({ canaries, presence, assignments, matchmaker, metrics }),
     heartbeat: openHeartbeat({ presence, assignments }),
-    submit: openSubmit({ ledger, leaseMs, results, callbacks, settle: quorums.settle }),
+    submit: openSubmit({ ledger, outbox: deps.outbox, leaseMs, results, callbacks, settle: quorums.settle }),
     loops: [repair.loop, quorums.loop, canaries.loop, openDeadlines({ database, cancel })],
     async close() {
       canaries.close()

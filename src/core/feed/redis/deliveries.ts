@@ -1,7 +1,7 @@
 // The outbox's rows that announce jobs: one for each job, and one for many.
 import { Type } from 'typebox'
 import { Check } from 'typebox/value'
-import { BATCH_TOPIC } from '../../ledger/submit/insert-jobs.ts'
+import { BATCH_TOPIC, FEED_TOPIC } from '../../ledger/submit/insert-jobs.ts'
 import type { Delivered, Delivery, OutboxRow } from '../../outbox/delivery.ts'
 import type { Announcer } from './announcer.ts'
 
@@ -28,7 +28,7 @@ export function feedDeliveries(announcer: Announcer): Delivery[] {
   }
 
   return [
-    { ...DELIVERY, topic: 'feed', rowsMax: ROWS_MAX, deliver: deliverOwn },
+    { ...DELIVERY, topic: FEED_TOPIC, rowsMax: ROWS_MAX, deliver: deliverOwn },
     {
       ...DELIVERY,
       topic: BATCH_TOPIC,

@@ -1,7 +1,7 @@
 // The short way: whoever submits announces at once, from memory, and then takes the outbox's rows away. They are there for
 // when this fails or the process dies in between: their time comes a few seconds later, and the dispatcher takes the long way.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BATCH_TOPIC } from '../../ledger/submit/insert-jobs.ts'
+import { BATCH_TOPIC, FEED_TOPIC } from '../../ledger/submit/insert-jobs.ts'
 import type { FreshJobs } from '../../ledger/ledger.ts'
 import type { JobBrief } from '../../ledger/read.ts'
 import type { PreparedJob } from '../../ledger/submit/submit.ts'
@@ -81,7 +81,7 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
 
 /** A row that stands for several jobs has served when all of them are in a stream. */
 function rowsServed({ jobs, inOneOutboxRow }: FreshJobs, announced: ReadonlySet<string>): RowKey[] {
-  if (!inOneOutboxRow) return jobs.flatMap(({ jobId }) => (announced.has(jobId) ? [{ topic: 'feed', jobId }] : []))
+  if (!inOneOutboxRow) return jobs.flatMap(({ jobId }) => (announced.has(jobId) ? [{ topic: FEED_TOPIC, jobId }] : []))
   const [first] = jobs
   if (first === undefined || !jobs.every(({ jobId }) => announced.has(jobId))) return []
   return [{ topic: BATCH_TOPIC, jobId: first.jobId }]

@@ -1,5 +1,6 @@
 // Moves the queue: pairs waiting players, hands each match to the node that will run it, and tells players whose wait
 // has timed out. Every node does this; the database ensures that each player is paired once.
+import type { Outbox } from '../../../core/outbox/outbox.ts'
 import type { Database } from '../../../core/db/database.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { Wake, type Loop } from '../../../core/loop.ts'
@@ -19,7 +20,7 @@ const EXPIRE_MAX = 500 // user ids per message
 export interface MatchmakerDeps {
   database: Database
   ledger: Ledger
-  wakeOutbox(): void
+  outbox: Pick<Outbox, 'wake'>
   settings: ArenaSettings
   seats: Seats
   runner: Runner

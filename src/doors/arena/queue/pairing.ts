@@ -1,6 +1,7 @@
 // Pairing turns waiting players into matches. One transaction removes them from the queue, inserts the matches and submits
 // their jobs; nobody is told before it commits. An advisory lock allows one pass at a time over all nodes, which keeps the
 // order of joining. A pass makes up to a thousand pairs; joins and cancels do not wait for it.
+import type { Outbox } from '../../../core/outbox/outbox.ts'
 import type { Database, Pool, Tx } from '../../../core/db/database.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { newJobId } from '../../../core/random.ts'
@@ -54,7 +55,7 @@ export interface Paired {
 export interface PairingDeps {
   database: Database
   ledger: Ledger
-  wakeOutbox(): void
+  outbox: Pick<Outbox, 'wake'>
   settings: ArenaSettings
   /** This node, which runs a match if neither player is connected anywhere. */
   node: string
@@ -83,7 +84,7 @@ export async function pairOnce(deps: PairingDeps): Promise<PairingPass> {
     if (jobs.length > 0) await deps.ledger.submitIn(tx, jobs)
     return { paired, isFull: passes.some((one) => one.isFull) }
   })
-  if (pass.paired.length > 0) deps.wakeOutbox() // with Redis, each job has an outbox row
+  if (pass.paired.length > 0) deps.outbox.wake() // with Redis, each job has an outbox row
   return pass
 }
 

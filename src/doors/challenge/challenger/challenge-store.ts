@@ -1,6 +1,8 @@
 // The Challenger's tables: challenges with their answers, their results, deliveries and callbacks.
 import { batched } from '../../../core/db/batch.ts'
 import type { Database, Queryable } from '../../../core/db/database.ts'
+import type { Deliveries } from '../../../core/deliveries/deliveries.ts'
+import { SEND_TOPIC } from '../deliveries/topics.ts'
 
 const INSERT = `
   insert into challenges (challenge_id, account_id, problem, output_spec, constraints, validation_rule, answer,
@@ -25,13 +27,11 @@ const SELECT_RESULTS = `
          metadata, created_at
     from challenge_results where challenge_id = $1 order by result_id limit 100`
 
-const SELECT_DELIVERIES = `
-  select direction, request_id, attempt, url, status_code, error, duration_ms, created_at
-    from challenge_deliveries where challenge_id = $1 and direction = 'send' order by delivery_id desc limit 100`
-
 const SELECT_CALLBACKS = `
   select request_id, headers, body_hash, status_code, outcome, created_at
     from challenge_webhooks where challenge_id = $1 order by webhook_id desc limit 100`
+
+const ATTEMPTS_SHOWN_MAX = 100
 
 export interface ChallengeRow {
   challenge_id: string
@@ -106,11 +106,15 @@ export const listChallenges = (
   filter: { accountId: number; before: number | null; limit: number },
 ): Promise<ChallengeRow[]> => on.query<ChallengeRow>(SELECT_PAGE, [filter.accountId, filter.before, filter.limit])
 
-export async function storyOf(database: Database, challengeId: string) {
-  const [results, deliveries, callbacks] = await Promise.all([
+export async function storyOf(database: Database, deliveries: Pick<Deliveries, 'attempts'>, challengeId: string) {
+  const [results, attempts, callbacks] = await Promise.all([
     database.query(SELECT_RESULTS, [challengeId]),
-    database.query(SELECT_DELIVERIES, [challengeId]),
+    deliveries.attempts(SEND_TOPIC, challengeId, ATTEMPTS_SHOWN_MAX),
     database.query(SELECT_CALLBACKS, [challengeId]),
   ])
-  return { results, deliveries, callbacks }
+  return {
+    results,
+    deliveries: attempts.map((attempt) => ({ direction: 'send', ...attempt })),
+    callbacks,
+  }
 }

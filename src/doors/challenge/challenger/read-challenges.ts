@@ -2,6 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Database } from '../../../core/db/database.ts'
+import type { Deliveries } from '../../../core/deliveries/deliveries.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
 import { accountOf, requireRole } from '../../../core/http/auth/guard.ts'
 import type { Identity } from '../../../core/identity/identity.ts'
@@ -27,8 +28,14 @@ const Story = Type.Object({
 })
 const ChallengePath = Type.Object({ id: Type.String({ maxLength: 512 }) })
 
+export interface ReadDeps {
+  database: Database
+  deliveries: Pick<Deliveries, 'attempts'>
+  identity: Identity
+}
+
 export const readChallengesRoute =
-  ({ database, identity }: { database: Database; identity: Identity }): FastifyPluginAsyncTypebox =>
+  ({ database, deliveries, identity }: ReadDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const onRequest = requireRole(identity, 'CHALLENGER', 'ADMIN')
     const documented = { tags: ['challenge'], security: SECURED }
@@ -69,7 +76,7 @@ export const readChallengesRoute =
       },
       async (request) => {
         const row = await ownChallenge(database, request.params.id, accountOf(request).accountId)
-        return { ...viewOf(row), ...(await storyOf(database, row.challenge_id)) }
+        return { ...viewOf(row), ...(await storyOf(database, deliveries, row.challenge_id)) }
       },
     )
   }

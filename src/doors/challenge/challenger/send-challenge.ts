@@ -8,10 +8,11 @@ import type { Deps } from '../../../core/door.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
 import { accountOf, requireRole } from '../../../core/http/auth/guard.ts'
 import { isCallableUrl } from '../../../core/outbound/callback-url.ts'
+import type { SignedRequest } from '../../../core/deliveries/signed-request.ts'
 import type { OutboundAnswer } from '../../../core/outbound/outbound.ts'
 import { newJobId } from '../../../core/random.ts'
 import type { ChallengeRow } from './challenge-store.ts'
-import { SEND_TOPIC, type Letter } from '../deliveries/delivery.ts'
+import { SEND_TOPIC } from '../deliveries/topics.ts'
 import { OWNER_REFUSALS, challengeError } from '../errors.ts'
 import { ownChallenge } from './read-challenges.ts'
 import type { ChallengeSettings } from '../settings.ts'
@@ -19,8 +20,6 @@ import type { ChallengeSettings } from '../settings.ts'
 const MARK_SENDING = `
   update challenges set state = case when state = 'completed' then state else 'sending' end, sent_at = clock_timestamp()
    where challenge_id = $1`
-
-const QUEUE = `insert into outbox_events (topic, payload) values ('${SEND_TOPIC}', $1)`
 
 const MARK_ACCEPTED = `
   update challenges set solver_job_id = $2, state = case when state = 'completed' then state else 'accepted' end
@@ -36,10 +35,13 @@ const Send = Type.Optional(
 )
 const Sending = Type.Object({ challenge_id: Type.String(), state: Type.String(), request_id: Type.String() })
 
-export type SendDeps = Pick<Deps, 'database' | 'identity' | 'config' | 'wakeOutbox'>
+export type SendDeps = Pick<Deps, 'database' | 'identity' | 'config' | 'deliveries' | 'outbox'>
 
 export const sendChallengeRoute =
-  ({ database, identity, config, wakeOutbox }: SendDeps, settings: ChallengeSettings): FastifyPluginAsyncTypebox =>
+  (
+    { database, identity, config, deliveries, outbox }: SendDeps,
+    settings: ChallengeSettings,
+  ): FastifyPluginAsyncTypebox =>
   async (app) => {
     const callbackHost = settings.PUBLIC_CALLBACK_HOST || config.PUBLIC_URL
     const summary = 'Send a challenge to a Solver, signed. Retried until it is accepted or all attempts have failed.'
@@ -61,19 +63,20 @@ export const sendChallengeRoute =
         const target = targetOf(request.body?.solver_url, settings)
         if (callbackHost === '') throw challengeError('CALLBACK_HOST_NOT_SET')
 
-        const letter = {
-          challenge_id: row.challenge_id,
+        const signed: SignedRequest = {
+          subject: row.challenge_id,
+          accountId: null,
           url: `${target.url.replace(/\/+$/, '')}/solve`,
-          request_id: newJobId(),
+          requestId: newJobId(),
           body: JSON.stringify(solveRequest(row, callbackHost)),
-          is_trusted: target.isTrusted,
+          isTrusted: target.isTrusted,
         }
         await database.transaction(async (tx) => {
           await tx.query(MARK_SENDING, [row.challenge_id])
-          await tx.query(QUEUE, [JSON.stringify(letter)])
+          await deliveries.addIn(tx, SEND_TOPIC, signed)
         })
-        wakeOutbox()
-        return reply.code(202).send({ challenge_id: row.challenge_id, state: 'sending', request_id: letter.request_id })
+        outbox.wake()
+        return reply.code(202).send({ challenge_id: row.challenge_id, state: 'sending', request_id: signed.requestId })
       },
     )
   }
@@ -105,7 +108,7 @@ function solveRequest(row: ChallengeRow, callbackHost: string): object {
 /** Records the outcome of a send with its challenge. */
 export const noteSent =
   ({ database }: Pick<Deps, 'database'>) =>
-  async ({ challengeId }: Letter, answer: OutboundAnswer | null): Promise<void> => {
+  async ({ subject: challengeId }: SignedRequest, answer: OutboundAnswer | null): Promise<void> => {
     if (answer === null) await database.query(MARK_FAILED, [challengeId])
     else await database.query(MARK_ACCEPTED, [challengeId, jobIdFrom(answer.body)])
   }

@@ -77,19 +77,3 @@ create table challenge_webhooks (
   created_at   timestamptz not null default clock_timestamp()
 );
 create index challenge_webhooks_of on challenge_webhooks (challenge_id, webhook_id);
-
--- Every attempt to reach the other side, in either direction.
-create table challenge_deliveries (
-  delivery_id  bigint generated always as identity primary key,
-  direction    text not null check (direction in ('send', 'callback')),
-  challenge_id text not null,
-  request_id   text not null,
-  outbox_id    bigint not null,
-  attempt      integer not null,
-  url          text not null,
-  status_code  integer,
-  error        text,
-  duration_ms  integer not null,
-  created_at   timestamptz not null default clock_timestamp()
-);
-create index challenge_deliveries_of on challenge_deliveries (challenge_id, delivery_id);

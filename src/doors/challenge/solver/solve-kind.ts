@@ -1,9 +1,10 @@
 // The job kind `solve`: the work behind POST /solve. The Challenger is told how the job ended, with an answer, as unsolvable
 // or dead: the callback is queued in the transaction that ends the job.
 import { isObject } from '../../../core/is-object.ts'
+import type { Deliveries } from '../../../core/deliveries/deliveries.ts'
 import { JobFailed, type Kind } from '../../../core/executor/kind.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
-import { CALLBACK_TOPIC } from '../deliveries/delivery.ts'
+import { CALLBACK_TOPIC } from '../deliveries/topics.ts'
 import { constraintsOf } from './constraints.ts'
 import type { CallbackOutcome } from '../problems/solution.ts'
 import { solveProblem, type SolveContext } from '../problems/solve-problem.ts'
@@ -15,11 +16,6 @@ const FINISH = `
     from json_to_recordset($1) as r (job_id uuid, status text, answer text, error_code text)
    where solve_requests.job_id = r.job_id`
 
-const QUEUE_CALLBACK = `
-  insert into outbox_events (job_id, topic, payload)
-  select job_id, '${CALLBACK_TOPIC}', payload from json_to_recordset($1) as r (job_id uuid, payload json)
-      on conflict (job_id, topic) do nothing`
-
 const REPLACE_JOB = `
   update solve_requests
      set job_id = r.new_job_id, status = 'pending', answer = null, error_code = null, finished_at = null,
@@ -29,7 +25,12 @@ const REPLACE_JOB = `
 
 const ERROR_CHARS_MAX = 500
 
-export function solveKind(context: Omit<SolveContext, 'signal'>): Kind {
+export interface SolveKindContext extends Omit<SolveContext, 'signal'> {
+  deliveries: Pick<Deliveries, 'add'>
+}
+
+export function solveKind(context: SolveKindContext): Kind {
+  const { deliveries } = context
   return {
     name: SOLVE_KIND,
     prepare: async () => context.threads.warm(),
@@ -38,19 +39,25 @@ export function solveKind(context: Omit<SolveContext, 'signal'>): Kind {
       if (payload === null) throw new JobFailed('The payload lacks challenge_id or callback_url.', { final: true })
       const solution = await solveProblem(job, payload, { ...context, signal })
       if ('waitsFor' in solution) return solution
-      return { result: solution, effects: effectsOf(job.jobId, payload, solution) }
+      return { result: solution, effects: effectsOf(deliveries, job.jobId, payload, solution) }
     },
     effectsOfDeath: (job, reason) => {
       const payload = payloadOf(job.payload)
       if (payload === null) return []
       const message = `The solver gave up: ${reason}`.slice(0, ERROR_CHARS_MAX)
-      return effectsOf(job.jobId, payload, { status: 'failed', error_code: 'SOLVER_FAILED', error_message: message })
+      const failure = { status: 'failed', error_code: 'SOLVER_FAILED', error_message: message } as const
+      return effectsOf(deliveries, job.jobId, payload, failure)
     },
     effectsOfReplay: (old, newJobId) => [{ sql: REPLACE_JOB, row: { job_id: old.jobId, new_job_id: newJobId } }],
   }
 }
 
-function effectsOf(jobId: string, payload: SolvePayload, solution: CallbackOutcome): Effect[] {
+function effectsOf(
+  deliveries: Pick<Deliveries, 'add'>,
+  jobId: string,
+  payload: SolvePayload,
+  solution: CallbackOutcome,
+): Effect[] {
   const { challenge_id: challengeId, callback_url: url } = payload
   const body = JSON.stringify({
     api_version: 'v2.1',
@@ -58,11 +65,8 @@ function effectsOf(jobId: string, payload: SolvePayload, solution: CallbackOutco
     solver_job_id: solverJobId(challengeId),
     ...solution,
   })
-  const callback = { challenge_id: challengeId, url, request_id: jobId, body, is_trusted: false }
-  return [
-    { sql: FINISH, row: { job_id: jobId, ...solution } },
-    { sql: QUEUE_CALLBACK, row: { job_id: jobId, payload: callback } },
-  ]
+  const callback = { subject: challengeId, accountId: null, url, requestId: jobId, body, isTrusted: false }
+  return [{ sql: FINISH, row: { job_id: jobId, ...solution } }, deliveries.add(CALLBACK_TOPIC, callback, jobId)]
 }
 
 /** Null: an admin submitted this job with some other payload. */

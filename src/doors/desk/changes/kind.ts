@@ -27,7 +27,7 @@ export interface DeskPayload {
   domain: string
 }
 
-export const deskKind = (desk: Pick<Desk, 'events' | 'mirror'>): Kind => ({
+export const deskKind = (desk: Pick<Desk, 'events' | 'mirror' | 'outbox'>): Kind => ({
   name: DESK_KIND,
   effectsOfDeath(job, reason) {
     const task = taskOf(job)
@@ -50,7 +50,7 @@ export const deskKind = (desk: Pick<Desk, 'events' | 'mirror'>): Kind => ({
 })
 
 /** Whoever commits this, nobody is there afterwards to tell Redis. */
-const tellEffects = (desk: Pick<Desk, 'events' | 'mirror'>, event: DeskEvent): Effect[] => [
+const tellEffects = (desk: Pick<Desk, 'events' | 'mirror' | 'outbox'>, event: DeskEvent): Effect[] => [
   ...eventEffects(desk, [event]),
   ...mirrorEffects(desk, event),
 ]

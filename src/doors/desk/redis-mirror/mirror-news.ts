@@ -7,14 +7,12 @@ import type { Desk } from '../desk.ts'
 import { eventFrom, type DeskEvent } from '../changes/events.ts'
 
 const TOPIC = 'desk.mirror'
-const QUEUE = `
-  insert into outbox_events (topic, payload)
-  select '${TOPIC}', json_build_object('type', type, 'account_id', account_id, 'payload', payload)
-    from json_to_recordset($1) as r (type text, account_id bigint, payload json)`
 
 /** Nothing, where there is no Redis. */
-export const mirrorEffects = ({ mirror }: Pick<Desk, 'mirror'>, { type, accountId, payload }: DeskEvent): Effect[] =>
-  mirror.isThere ? [{ sql: QUEUE, row: { type, account_id: accountId, payload } }] : []
+export const mirrorEffects = (
+  { mirror, outbox }: Pick<Desk, 'mirror' | 'outbox'>,
+  { type, accountId, payload }: DeskEvent,
+): Effect[] => (mirror.isThere ? [outbox.add(TOPIC, { payload: { type, account_id: accountId, payload } })] : [])
 
 export const mirrorDelivery = (desk: Pick<Desk, 'mirror' | 'tasks'>): Delivery => ({
   topic: TOPIC,

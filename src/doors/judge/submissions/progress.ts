@@ -4,6 +4,7 @@
 import type { Database } from '../../../core/db/database.ts'
 import type { Events } from '../../../core/events/events.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
+import type { Outbox } from '../../../core/outbox/outbox.ts'
 import type { JudgeResult, TestLine } from './result.ts'
 import { STATUS_TEXT } from './verdict.ts'
 
@@ -24,7 +25,7 @@ export interface JudgeProgress {
 export interface ProgressDeps {
   events: Events
   database: Database
-  wakeOutbox(): void
+  outbox: Pick<Outbox, 'wake'>
   onError(error: unknown): void
 }
 
@@ -71,11 +72,11 @@ export function openProgress(
 }
 
 /** Watching is a convenience: it must not stop the judging. */
-async function write({ events, database, wakeOutbox, onError }: ProgressDeps, event: Parameters<Events['effect']>[0]) {
+async function write({ events, database, outbox, onError }: ProgressDeps, event: Parameters<Events['effect']>[0]) {
   try {
     const { sql, row } = events.effect(event)
     await database.query(sql, [JSON.stringify([row])])
-    wakeOutbox()
+    outbox.wake()
   } catch (error) {
     onError(error)
   }

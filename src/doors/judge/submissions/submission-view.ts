@@ -1,13 +1,11 @@
 // A submission as its owner sees it, in the contract's words: PENDING, DISPATCHED, RUNNING, FINISHED.
 import { Type } from 'typebox'
-import type { Database } from '../../../core/db/database.ts'
+import { FEED_TOPIC } from '../../../core/ledger/submit/insert-jobs.ts'
+import type { Outbox } from '../../../core/outbox/outbox.ts'
 import type { Job } from '../../../core/ledger/job.ts'
 import { payloadFrom } from './payload.ts'
 import { resultFrom } from './result.ts'
 import { STATUS_TEXT } from './verdict.ts'
-
-const IS_WAITING_TO_BE_ANNOUNCED = `
-  select exists (select from outbox_events where job_id = $1 and topic = 'feed') as waits`
 
 export type Status = 'PENDING' | 'DISPATCHED' | 'RUNNING' | 'FINISHED'
 
@@ -101,9 +99,6 @@ async function statusOf(job: Job, isAnnounced: ViewOptions['isAnnounced']): Prom
 
 /** PostgreSQL as the feed announces nothing: what waits is pending until somebody takes it. */
 export const announcedIn =
-  (database: Database, hasStreams: boolean): ViewOptions['isAnnounced'] =>
-  async (jobId) => {
-    if (!hasStreams) return false
-    const [row] = await database.query<{ waits: boolean }>(IS_WAITING_TO_BE_ANNOUNCED, [jobId])
-    return row?.waits === false
-  }
+  (outbox: Pick<Outbox, 'isPending'>, hasStreams: boolean): ViewOptions['isAnnounced'] =>
+  async (jobId) =>
+    hasStreams && !(await outbox.isPending(FEED_TOPIC, jobId))

@@ -178,17 +178,3 @@ create table pool_audit (
   created_at timestamptz not null default clock_timestamp()
 );
 create index pool_audit_worker on pool_audit (worker_id, audit_id);
-
--- Every attempt to call a client back.
-create table pool_deliveries (
-  delivery_id bigint generated always as identity primary key,
-  job_id      uuid not null,
-  outbox_id   bigint not null,
-  attempt     integer not null,
-  url         text not null,
-  status_code integer,
-  error       text,
-  duration_ms integer not null,
-  created_at  timestamptz not null default clock_timestamp()
-);
-create index pool_deliveries_of on pool_deliveries (job_id, delivery_id);

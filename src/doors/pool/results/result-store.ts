@@ -3,7 +3,6 @@ import { batched } from '../../../core/db/batch.ts'
 import type { Database } from '../../../core/db/database.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import { moment } from '../moment.ts'
-import { RECEIPT_TOPIC } from '../receipts/receipt-chain.ts'
 
 // The task's row is there as long as the job has not ended.
 const READ = `
@@ -38,9 +37,6 @@ const RECORD = `
       from given
   ), ended as (
     delete from pool_tasks using given where pool_tasks.job_id = given.job_id
-  ), due as (
-    insert into outbox_events (job_id, topic, payload)
-    select job_id, '${RECEIPT_TOPIC}', json_build_object('assignment_id', assignment_id) from given
   ), locked as materialized (
     select w.worker_id, w.banned_at is null and given.verdict = 'wrong' and given.ban_after > 0
                         and w.canaries_wrong + 1 >= given.ban_after as falls

@@ -4,11 +4,13 @@ import { isConflict } from '../../../core/db/database.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import type { Held } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
+import type { Outbox } from '../../../core/outbox/outbox.ts'
 import { refused, type Refused } from '../../../core/outcome.ts'
 import { callbackBody, type Callbacks, type JobEnd } from '../clients/callbacks.ts'
 import { HELD_REFUSALS, type PoolCode } from '../errors.ts'
 import { hashOutput } from './output-hash.ts'
 import { leaseOwner } from '../workers/presence.ts'
+import { RECEIPT_TOPIC } from '../receipts/receipt-chain.ts'
 import { touchVotesOf } from '../quorum/quorum-store.ts'
 import type { Recorded, ResultStore, Submittable, Verdict } from './result-store.ts'
 import { FAILED_VOTE } from '../quorum/tally.ts'
@@ -41,6 +43,7 @@ export type SubmitAnswer = Accepted | Refused<PoolCode> | (Refused<'not_canonica
 
 export interface SubmitDeps {
   ledger: Ledger
+  outbox: Pick<Outbox, 'add'>
   leaseMs: number
   results: ResultStore
   callbacks: Callbacks
@@ -114,14 +117,15 @@ async function accept(
 }
 
 async function finalize(
-  { ledger, results, callbacks }: SubmitDeps,
+  { ledger, outbox, results, callbacks }: SubmitDeps,
   held: Held,
   result: Recorded,
   assignment: Found['assignment'],
 ): Promise<PoolCode | null> {
   const { status, assignmentId, workerId, outputHash } = result
   const summary = { status, assignment_id: assignmentId, worker_id: workerId, output_hash: outputHash }
-  const effects = [results.record(result), ...furtherEffects(callbacks, result, assignment)]
+  const receipt = outbox.add(RECEIPT_TOPIC, { payload: { assignment_id: assignmentId } })
+  const effects = [results.record(result), receipt, ...furtherEffects(callbacks, result, assignment)]
   try {
     const answer = await ledger.finalize({ ...held, result: summary, effects })
     if (answer.ok) return null

@@ -3,8 +3,8 @@ import { describe, test, type TestContext } from 'node:test'
 import type { OutboundAnswer, OutboundRefusal, OutboundRequest } from '../../src/core/outbound/outbound.ts'
 import type { Delivered } from '../../src/core/outbox/delivery.ts'
 import type { Refused } from '../../src/core/outcome.ts'
-import { CALLBACK_TOPIC, signedDeliveries } from '../../src/doors/challenge/deliveries/delivery.ts'
-import { migrationFolders } from '../../src/doors/outline.ts'
+import { openDeliveries } from '../../src/core/deliveries/deliveries.ts'
+import { openOutbox } from '../../src/core/outbox/outbox.ts'
 import { testDatabase } from '../support/database.ts'
 
 type Answer = OutboundAnswer | Refused<OutboundRefusal>
@@ -16,9 +16,11 @@ const http = (status: number, headers: Record<string, string> = {}): Answer => (
   body: Buffer.alloc(0),
 })
 
-/** One attempt of one letter, with the other side's answer and the process's clock made up. */
+const TOPIC = 'letters'
+
+/** One attempt of one request, with the other side's answer and the process's clock made up. */
 async function setup(t: TestContext, options: { hasKey?: boolean } = {}) {
-  const { database } = await testDatabase(t, migrationFolders().slice(1))
+  const { database } = await testDatabase(t)
   const sent: OutboundRequest[] = []
   let answer: Answer = http(200)
   let nowMs = 1_700_000_000_000
@@ -28,22 +30,27 @@ async function setup(t: TestContext, options: { hasKey?: boolean } = {}) {
       return answer
     },
   }
-  const key = { keyId: 'chal-kid-1', secret: 's', notAfterMs: null }
-  const keys = { signing: options.hasKey === false ? null : key, find: () => [] }
+  const key = options.hasKey === false ? null : { keyId: 'chal-kid-1', secret: 's' }
   const clock = { now: () => (nowMs += 1000) }
-  const [delivery] = signedDeliveries(
-    { database, outbound, clock, wakeOutbox: () => {} },
-    { direction: 'callback', topic: CALLBACK_TOPIC, keys },
-  )
+  const outbox = openOutbox(database, () => {})
+  const deliveries = openDeliveries({ database, outbox, outbound, clock })
+  const [delivery] = deliveries.senders({ topic: TOPIC, keyOf: () => key })
   assert(delivery !== undefined)
-  const payload = { challenge_id: 'c1', url: 'https://a.example/callback/c1?q=1', request_id: 'r1', body: '{}' }
+  const payload = {
+    subject: 'c1',
+    account_id: null,
+    url: 'https://a.example/callback/c1?q=1',
+    request_id: 'r1',
+    body: '{}',
+    is_trusted: false,
+  }
   const attempt = async (next: Answer, attempts = 1): Promise<Delivered | undefined> => {
     answer = next
-    const row = { outboxId: 1, jobId: null, topic: CALLBACK_TOPIC, payload, attempts }
+    const row = { outboxId: 1, jobId: null, topic: TOPIC, payload, attempts }
     const [delivered] = await delivery.deliver([row], new AbortController().signal)
     return delivered
   }
-  return { attempt, sent, delivery, database }
+  return { attempt, sent, delivery, deliveries }
 }
 
 const waitOf = (delivered: Delivered | undefined) => (delivered?.ok === false ? delivered.retryMs : undefined)
@@ -86,7 +93,7 @@ describe('a signed delivery', () => {
   })
 
   test('has one body and X-Request-ID, ten seconds, and a new nonce and ts for each attempt', async (t) => {
-    const { attempt, sent, database } = await setup(t)
+    const { attempt, sent, deliveries } = await setup(t)
 
     await attempt(http(500), 1)
     await attempt(http(200), 2)
@@ -102,10 +109,10 @@ describe('a signed delivery', () => {
     assert.notEqual(ts1, ts2)
     assert.notEqual(nonce1, nonce2)
     assert.deepEqual(
-      await database.query('select attempt, status_code, error from challenge_deliveries order by delivery_id'),
+      (await deliveries.attempts(TOPIC, 'c1', 10)).map((logged) => [logged.attempt, logged.status_code, logged.error]),
       [
-        { attempt: 1, status_code: 500, error: null },
-        { attempt: 2, status_code: 200, error: null },
+        [2, 200, null],
+        [1, 500, null],
       ],
     )
   })

@@ -1,21 +1,22 @@
 // How signed requests leave: a row of the outbox is one request, with one body and one X-Request-ID over all its attempts,
-// and a new nonce and timestamp for each. Six attempts; then the row is a dead letter that can be replayed. A door says what
-// a row's letter is, which key signs it, and what is kept of each attempt.
+// and a new nonce and timestamp for each. After six attempts the row is a dead letter that can be replayed.
 import { authorization, webhookHeaders } from '@reeve/sdk/challenge'
 import type { Clock } from '../clock.ts'
 import { retryWaitMs } from '../retry.ts'
 import type { Delivered, Delivery, OutboxRow } from '../outbox/delivery.ts'
 import type { Refused } from '../outcome.ts'
 import { newSecret } from '../random.ts'
-import type { Outbound, OutboundAnswer, OutboundRefusal } from './outbound.ts'
+import type { Outbound, OutboundAnswer, OutboundRefusal } from '../outbound/outbound.ts'
+import type { AttemptLog, NewAttempt } from './attempt-log.ts'
+import { requestFrom, type Sender, type SignedRequest } from './signed-request.ts'
 
-export const ATTEMPTS_MAX = 6
+const ATTEMPTS_MAX = 6
 const RETRY = { baseMs: 500, maxMs: 30_000 }
 const RETRY_AFTER_MS_MAX = 30_000
 const TIMEOUT_MS = 10_000
 const CLAIM_MS = 15_000 // longer than the time-out: a dispatcher that dies holds a row back no longer than this
 const ROWS_MAX = 32
-const LANES = 4 // a slow receiver holds up the 31 rows it was claimed with, not all that waits
+const CONCURRENCY = 4 // a slow receiver holds up the 31 rows it was claimed with, not all that waits
 const WAKE_LATE_MS = 5
 
 /** Never again: the address is wrong, not the moment. */
@@ -26,94 +27,78 @@ const FINAL: ReadonlySet<OutboundRefusal> = new Set<OutboundRefusal>([
   'forbidden_address',
 ])
 
-export interface SignedLetter {
-  url: string
-  requestId: string
-  body: string
-  /** The owner of this deployment chose the address. */
-  isTrusted: boolean
-}
-
-export interface SigningKey {
-  keyId: string
-  secret: string
-}
-
 export interface SendingDeps {
   outbound: Pick<Outbound, 'request'>
   clock: Clock
+  log: AttemptLog
   wakeOutbox(): void
 }
 
-export interface Attempt<Letter extends SignedLetter> {
+interface Attempt {
   row: OutboxRow
-  letter: Letter
+  request: SignedRequest
   answer: OutboundAnswer | Refused<OutboundRefusal | 'no_key'>
   durationMs: number
 }
 
-export interface Sending<Letter extends SignedLetter> {
-  topic: string
-  letterFrom(payload: unknown): Letter
-  /** Null: none is set, and nothing can be signed. */
-  keyOf(letter: Letter): SigningKey | null
-  log(attempts: readonly Attempt<Letter>[]): Promise<void>
-  /** What this side learns when it is over; null: it was given up. */
-  onEnd?: ((letter: Letter, answer: OutboundAnswer | null) => Promise<void>) | undefined
-}
-
 /** The same delivery several times: as many batches may be under way at once. */
-export function signedDeliveries<Letter extends SignedLetter>(deps: SendingDeps, sending: Sending<Letter>): Delivery[] {
+export function signedDeliveries(deps: SendingDeps, sender: Sender): Delivery[] {
   const delivery: Delivery = {
-    topic: sending.topic,
+    topic: sender.topic,
     keeps: true,
     rowsMax: ROWS_MAX,
     claimMs: CLAIM_MS,
     retry: RETRY,
     attemptsMax: ATTEMPTS_MAX,
     async deliver(rows, signal) {
-      const attempts = await Promise.all(rows.map((row) => attempt(deps, sending, row, signal)))
-      await sending.log(attempts)
+      const attempts = await Promise.all(rows.map((row) => attempt(deps, sender, row, signal)))
+      await deps.log.write(attempts.map(loggedFrom))
       const answers = attempts.map(delivered)
-      await tellEnds(sending, attempts, answers)
+      await tellEnds(sender, attempts, answers)
       for (const answer of answers) wakeLater(deps, answer)
       return answers
     },
   }
-  return Array.from({ length: LANES }, () => delivery)
+  return Array.from({ length: CONCURRENCY }, () => delivery)
 }
 
-async function attempt<Letter extends SignedLetter>(
-  deps: SendingDeps,
-  sending: Sending<Letter>,
-  row: OutboxRow,
-  signal: AbortSignal,
-): Promise<Attempt<Letter>> {
+async function attempt(deps: SendingDeps, sender: Sender, row: OutboxRow, signal: AbortSignal): Promise<Attempt> {
   const started = performance.now()
-  const letter = sending.letterFrom(row.payload)
-  const done = (answer: Attempt<Letter>['answer']) => {
-    return { row, letter, answer, durationMs: Math.round(performance.now() - started) }
+  const request = requestFrom(row.payload)
+  const done = (answer: Attempt['answer']) => {
+    return { row, request, answer, durationMs: Math.round(performance.now() - started) }
   }
-  const key = sending.keyOf(letter)
+  const key = sender.keyOf(request)
   if (key === null) return done({ ok: false, code: 'no_key' })
-  if (!URL.canParse(letter.url)) return done({ ok: false, code: 'invalid_url' })
+  if (!URL.canParse(request.url)) return done({ ok: false, code: 'invalid_url' })
 
-  const { body, requestId: id } = letter
+  const { body, requestId: id, url, isTrusted } = request
   const ts = Math.floor(deps.clock.now() / 1000)
-  const parts = { method: 'POST', path: new URL(letter.url).pathname, ts, nonce: newSecret().slice(0, 32), body }
+  const parts = { method: 'POST', path: new URL(url).pathname, ts, nonce: newSecret().slice(0, 32), body }
   const headers = {
     'content-type': 'application/json',
     authorization: authorization(key, parts),
     'x-request-id': id,
     ...webhookHeaders(key.secret, { id, ts, body }),
   }
-  const { url, isTrusted } = letter
   return done(
     await deps.outbound.request({ url, method: 'POST', headers, body, timeoutMs: TIMEOUT_MS, isTrusted, signal }),
   )
 }
 
-function delivered({ row, answer }: Attempt<SignedLetter>): Delivered {
+const loggedFrom = ({ row, request, answer, durationMs }: Attempt): NewAttempt => ({
+  outbox_id: row.outboxId,
+  topic: row.topic,
+  subject: request.subject,
+  request_id: request.requestId,
+  attempt: row.attempts,
+  url: request.url,
+  status_code: answer.ok ? answer.status : null,
+  error: answer.ok ? null : answer.code,
+  duration_ms: durationMs,
+})
+
+function delivered({ row, answer }: Attempt): Delivered {
   const retryMs = retryWaitMs(row.attempts, RETRY)
   if (!answer.ok) {
     const isFinal = answer.code !== 'no_key' && FINAL.has(answer.code)
@@ -138,16 +123,12 @@ function wakeLater({ wakeOutbox }: SendingDeps, answer: Delivered): void {
   setTimeout(wakeOutbox, answer.retryMs + WAKE_LATE_MS).unref()
 }
 
-async function tellEnds<Letter extends SignedLetter>(
-  { onEnd }: Sending<Letter>,
-  attempts: readonly Attempt<Letter>[],
-  answers: readonly Delivered[],
-): Promise<void> {
+async function tellEnds({ onEnd }: Sender, attempts: readonly Attempt[], answers: readonly Delivered[]): Promise<void> {
   if (onEnd === undefined) return
   for (const [index, made] of attempts.entries()) {
     const answer = answers[index]
     const isLast = made.row.attempts >= ATTEMPTS_MAX
-    if (answer?.ok === true) await onEnd(made.letter, made.answer.ok ? made.answer : null)
-    else if (answer?.final === true || isLast) await onEnd(made.letter, null)
+    if (answer?.ok === true) await onEnd(made.request, made.answer.ok ? made.answer : null)
+    else if (answer?.final === true || isLast) await onEnd(made.request, null)
   }
 }

@@ -1,0 +1,66 @@
+// The log of attempts: one row for each time that a signed request was sent, whatever came of it.
+import type { Database } from '../db/database.ts'
+import type { Loop } from '../loop.ts'
+
+const INSERT = `
+  insert into delivery_attempts (outbox_id, topic, subject, request_id, attempt, url, status_code, error, duration_ms)
+  select outbox_id, topic, subject, request_id, attempt, url, status_code, error, duration_ms
+    from json_to_recordset($1) as r (outbox_id bigint, topic text, subject text, request_id text, attempt integer,
+         url text, status_code integer, error text, duration_ms integer)`
+
+const SELECT_OF_SUBJECT = `
+  select request_id, attempt, url, status_code, error, duration_ms, created_at
+    from delivery_attempts where topic = $1 and subject = $2 order by delivery_attempt_id desc limit $3`
+
+// Numbered in the order of their time: the oldest page is looked at, and the loop ends at the first that is too young.
+const PRUNE = `
+  delete from delivery_attempts
+   where delivery_attempt_id = any(array(
+           select delivery_attempt_id from delivery_attempts order by delivery_attempt_id limit $2))
+     and created_at < statement_timestamp() - $1 * interval '1 day'
+  returning true as deleted`
+
+const PRUNE_EVERY_MS = 600_000
+const PRUNE_PAGE = 5000
+
+interface LoggedAttempt {
+  request_id: string
+  /** From 1, since the last replay. */
+  attempt: number
+  url: string
+  /** Null: there was no answer. */
+  status_code: number | null
+  error: string | null
+  duration_ms: number
+}
+
+export interface NewAttempt extends LoggedAttempt {
+  outbox_id: number
+  topic: string
+  subject: string
+}
+
+export interface StoredAttempt extends LoggedAttempt {
+  created_at: Date
+}
+
+export interface AttemptLog {
+  write(attempts: readonly NewAttempt[]): Promise<void>
+  /** Newest first. */
+  of(topic: string, subject: string, limit: number): Promise<StoredAttempt[]>
+}
+
+export const openAttemptLog = (database: Database): AttemptLog => ({
+  async write(attempts) {
+    await database.query(INSERT, [JSON.stringify(attempts)])
+  },
+  of: (topic, subject, limit) => database.query<StoredAttempt>(SELECT_OF_SUBJECT, [topic, subject, limit]),
+})
+
+export const pruneAttempts = (database: Database, keptDays: number, page = PRUNE_PAGE): Loop => ({
+  name: 'prune the log of delivery attempts',
+  everyMs: PRUNE_EVERY_MS,
+  async runOnce() {
+    return (await database.query(PRUNE, [keptDays, page])).length === page
+  },
+})

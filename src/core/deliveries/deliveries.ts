@@ -1,0 +1,51 @@
+// Signed requests to addresses outside, for every door: queued with the transition that causes them, sent by the outbox's
+// dispatcher (signed-delivery.ts), with one log of attempts (attempt-log.ts). A delivery is a row of the outbox; one that was
+// given up is a dead letter, which an admin lists and replays.
+import type { Clock } from '../clock.ts'
+import type { Database, Queryable } from '../db/database.ts'
+import type { Effect } from '../ledger/effects.ts'
+import type { Outbound } from '../outbound/outbound.ts'
+import type { Delivery } from '../outbox/delivery.ts'
+import type { ListedRow, ListFilter, Outbox } from '../outbox/outbox.ts'
+import { openAttemptLog, type StoredAttempt } from './attempt-log.ts'
+import { signedDeliveries } from './signed-delivery.ts'
+import { requestFrom, storedFrom, type Sender, type SignedRequest } from './signed-request.ts'
+
+export interface ListedDelivery extends Omit<ListedRow, 'payload'> {
+  request: SignedRequest
+}
+
+export interface Deliveries {
+  /** Queues a request with a transition. `jobId`: at most one of this topic for the job. */
+  add(topic: string, request: SignedRequest, jobId?: string): Effect
+  /** In a transaction of the caller's own, which wakes the outbox after its commit. */
+  addIn(tx: Queryable, topic: string, request: SignedRequest): Promise<void>
+  /** How requests of this topic leave: for `Opened.deliveries`. */
+  senders(sender: Sender): Delivery[]
+  list(filter: ListFilter): Promise<ListedDelivery[]>
+  /** Of one subject, newest first. */
+  attempts(topic: string, subject: string, limit: number): Promise<StoredAttempt[]>
+  /** Sends dead letters again, with the same body and request id: a receiver that has it already sees a duplicate. */
+  replay(topics: readonly string[], outboxId?: number): Promise<number[]>
+}
+
+export interface DeliveriesDeps {
+  database: Database
+  outbox: Outbox
+  outbound: Pick<Outbound, 'request'>
+  clock: Clock
+}
+
+export function openDeliveries({ database, outbox, outbound, clock }: DeliveriesDeps): Deliveries {
+  const log = openAttemptLog(database)
+  return {
+    add: (topic, request, jobId) =>
+      outbox.add(topic, { ...(jobId === undefined ? {} : { jobId }), payload: storedFrom(request) }),
+    addIn: (tx, topic, request) => outbox.addIn(tx, topic, { payload: storedFrom(request) }),
+    senders: (sender) => signedDeliveries({ outbound, clock, wakeOutbox: outbox.wake, log }, sender),
+    list: async (filter) =>
+      (await outbox.list(filter)).map(({ payload, ...row }) => ({ ...row, request: requestFrom(payload) })),
+    attempts: (topic, subject, limit) => log.of(topic, subject, limit),
+    replay: (topics, outboxId) => outbox.replay(topics, outboxId),
+  }
+}
