@@ -1,63 +1,63 @@
 // `npm test`: format, lint, types, then every test against one PostgreSQL and one Redis that are started here.
-// `npm test -- test/race` runs only the tests whose path begins so, and skips the checks.
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+//
+//   npm test -- test/race src/core    only the tests whose path begins so, without the checks, with every test's name
+//   npm test -- --quick               in about a minute: the checks, and the tests that CONTRIBUTING.md names
+import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { compiled, compileTests } from './compile.ts'
+import { compileTests } from './compile.ts'
+import { runFiles } from './runner/run-files.ts'
+import { inOrder, QUICK } from './runner/order.ts'
+import { report } from './runner/report.ts'
+import { openScratch } from './runner/scratch.ts'
 import { startPostgres, startRedis } from './support/servers.ts'
 
-const CONCURRENCY = 3 // one more than the cores of a small machine: tests wait as much as they work
-const FILE_TIMEOUT_MS = 900_000
+const args = process.argv.slice(2)
+const isQuick = args.includes('--quick')
+const starts = isQuick ? QUICK : args
+const isWhole = args.length === 0
 
-const only = process.argv.slice(2)
-if (only.length === 0) {
-  check('format', 'npx', ['oxfmt', '--check'])
-  check('lint', 'npx', ['oxlint', '--deny-warnings'])
-  check('types', 'npx', ['tsc', '-b'])
+const began = performance.now()
+if (isWhole || isQuick) {
+  check('format', 'oxfmt', ['--check'])
+  check('lint', 'oxlint', ['--deny-warnings'])
+  check('types', 'tsc', ['-b'])
 }
 compile()
 needProgram('redis-server', 'redis-server')
-if (only.length === 0 || only.some((start) => start.startsWith('test/browser'))) {
+if (isWhole || starts.some((start) => start.startsWith('test/browser'))) {
   wantProgram('chromium', 'chromium', 'the tests in a browser are skipped')
 }
 process.exitCode = await runTests()
 
 async function runTests(): Promise<number> {
-  const files = ['src', 'sdk/src', 'test']
-    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)))
-    .filter((file) => file.endsWith('.test.ts') && (only.length === 0 || only.some((start) => file.startsWith(start))))
-    .sort()
+  const files = testFiles()
   if (files.length === 0) {
-    console.error(`No test file begins with ${only.join(' or ')}.`)
+    console.error(`No test file begins with ${starts.join(' or ')}.`)
     return 1
   }
+  const scratch = openScratch()
   const postgres = await startPostgres()
   const redis = await startRedis()
   try {
-    const options = [
-      '--enable-source-maps',
-      '--test',
-      `--test-concurrency=${CONCURRENCY}`,
-      `--test-timeout=${FILE_TIMEOUT_MS}`,
-      '--test-reporter=spec',
-    ]
-    const child = spawn(process.execPath, [...options, ...files.map(compiled)], {
-      stdio: 'inherit',
-      env: { ...process.env, REEVE_TEST_POSTGRES: JSON.stringify(postgres.at), REEVE_TEST_REDIS: redis.at },
-    })
-    const stop = () => child.kill('SIGTERM')
-    process.once('SIGINT', stop).once('SIGTERM', stop)
-    const [code] = await once(child, 'exit')
-    return typeof code === 'number' ? code : 1
+    const env = { ...process.env, REEVE_TEST_POSTGRES: JSON.stringify(postgres.at), REEVE_TEST_REDIS: redis.at }
+    const ran = await runFiles(inOrder(files), { env, scratch, isVerbose: !isWhole && !isQuick })
+    return report(ran, performance.now() - began)
   } finally {
     await redis.stop()
     await postgres.stop()
+    scratch.close()
   }
 }
 
+function testFiles(): string[] {
+  return ['src', 'sdk/src', 'test']
+    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)))
+    .filter((file) => file.endsWith('.test.ts') && (isWhole || starts.some((start) => file.startsWith(start))))
+}
+
 function check(what: string, command: string, options: string[]): void {
-  const { status, stdout, stderr } = spawnSync(command, options, { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(join('node_modules/.bin', command), options, { encoding: 'utf8' })
   if (status === 0) return console.log(`✔ ${what}`)
   console.error(`✖ ${what}: ${command} ${options.join(' ')}\n${stdout}${stderr}`)
   process.exit(1)

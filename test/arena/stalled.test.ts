@@ -8,7 +8,7 @@ import { Client } from 'pg'
 import { migrationFolders } from '../../src/doors/outline.ts'
 import { rawClient, type RawClient } from '../contract/arena/raw-client.ts'
 import { connect, join, urlOf } from '../contract/arena/setup.ts'
-import { dataFolder, startReeve } from '../crash/reeve.ts'
+import { dataFolder, spawnReeve } from '../crash/reeve.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { freshDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
@@ -41,7 +41,7 @@ test(
     await database.connect()
     atEnd(t, () => database.end())
     await database.query(SEED, [STALLED + 2])
-    const reeve = startReeve(t, await dataFolder(t), {
+    const reeve = spawnReeve(t, await dataFolder(t), {
       DATABASE_URL: urlOf(at),
       DOORS: 'arena',
       SESSION_TICKS: String(TICKS),

@@ -11,7 +11,7 @@ import { urlOf } from '../contract/arena/setup.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { freshDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
-import { dataFolder, startReeve } from './reeve.ts'
+import { dataFolder, spawnReeve } from './reeve.ts'
 
 /** What a load balancer does: a client keeps its address, and what is behind it may change. */
 async function openProxy(t: TestContext) {
@@ -46,7 +46,7 @@ async function setup(t: TestContext, settings: Record<string, string> = {}) {
   const at = await freshDatabase(migrationFolders())
   const folder = await dataFolder(t)
   const start = async () => {
-    const reeve = startReeve(t, folder, {
+    const reeve = spawnReeve(t, folder, {
       DATABASE_URL: urlOf(at),
       DOORS: 'arena',
       SESSION_LEASE_SECONDS: '1',

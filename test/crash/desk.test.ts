@@ -10,7 +10,7 @@ import { answerOf, urlOf } from '../contract/desk/setup.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { freshDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
-import { dataFolder, startReeve } from './reeve.ts'
+import { dataFolder, spawnReeve } from './reeve.ts'
 
 const TASKS = '/api/v1/captcha/tasks'
 const COUNT = 40
@@ -30,7 +30,7 @@ async function setup(t: TestContext) {
     bob: await tokenOf('bob', 'OPERATOR'),
   }
   const begin = async () => {
-    const reeve = startReeve(t, folder, { DATABASE_URL: urlOf(at) })
+    const reeve = spawnReeve(t, folder, { DATABASE_URL: urlOf(at) })
     const { url } = await reeve.ready()
     const ask = async (who: keyof typeof tokens, method: string, path: string, body?: object) => {
       const headers = { authorization: `Bearer ${tokens[who]}`, 'content-type': 'application/json' }

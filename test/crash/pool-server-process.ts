@@ -5,12 +5,12 @@ import { ADMIN, urlOf } from '../contract/pool/setup.ts'
 import { freshDatabase } from '../support/database.ts'
 import { freePort } from '../support/servers.ts'
 import { until } from '../support/until.ts'
-import { dataFolder, startReeve } from './reeve.ts'
+import { dataFolder, spawnReeve } from './reeve.ts'
 
 export async function startServerProcess(t: TestContext, env: Record<string, string>) {
   const at = await freshDatabase(migrationFolders())
   const port = String(await freePort())
-  const server = startReeve(t, await dataFolder(t), {
+  const server = spawnReeve(t, await dataFolder(t), {
     DATABASE_URL: urlOf(at),
     SERVER_PORT: port,
     DOORS: 'pool',

@@ -21,7 +21,7 @@ import { freshDatabase } from '../support/database.ts'
 import { seeded } from '../support/seeded.ts'
 import { freePort } from '../support/servers.ts'
 import { until } from '../support/until.ts'
-import { dataFolder, startReeve } from './reeve.ts'
+import { dataFolder, spawnReeve } from './reeve.ts'
 
 const SEED = Number(process.env['REEVE_TEST_SEED'] ?? randomInt(2 ** 31))
 const OWNERS = 4
@@ -57,7 +57,7 @@ async function setupServer(t: TestContext) {
   }
   const url = `http://127.0.0.1:${port}`
   const database = await connect(t, at)
-  return { url, database, start: () => startReeve(t, folder, settings) }
+  return { url, database, start: () => spawnReeve(t, folder, settings) }
 }
 
 async function account(url: string, username: string, role: string): Promise<Credentials> {

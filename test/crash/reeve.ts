@@ -54,7 +54,7 @@ export async function dataFolder(t: TestContext): Promise<string> {
   return `${folder}/data`
 }
 
-export function startReeve(t: TestContext, dataDir: string, settings: Record<string, string> = {}): Reeve {
+export function spawnReeve(t: TestContext, dataDir: string, settings: Record<string, string> = {}): Reeve {
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(process.execPath, [...REEVE, 'up'], {
     cwd: ROOT,

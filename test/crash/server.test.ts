@@ -8,7 +8,7 @@ import { startEmbedded } from '../../src/core/embedded/server.ts'
 import { untilNoProcess } from '../../src/core/embedded/setup.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { until } from '../support/until.ts'
-import { dataFolder, startReeve, type Reeve } from './reeve.ts'
+import { dataFolder, spawnReeve, type Reeve } from './reeve.ts'
 import { TIMEOUT } from './rig.ts'
 
 const JOBS = 8
@@ -18,14 +18,14 @@ const STACK = /^\s+at /m
 describe('reeve up', () => {
   test('a server that is killed right after its 202 loses nothing that it accepted', TIMEOUT, async (t) => {
     const dataDir = await dataFolder(t)
-    const first = startReeve(t, dataDir, { WORK_CONCURRENCY: '3' })
+    const first = spawnReeve(t, dataDir, { WORK_CONCURRENCY: '3' })
     const client = await first.ready()
     const payloads = Array.from({ length: JOBS }, (_, n) => ({ n, sleep_ms: 300 }))
     const jobIds = await Promise.all(payloads.map(client.submit))
     first.signal('SIGKILL', 'group')
     await first.exited
 
-    const again = await startReeve(t, dataDir).ready()
+    const again = await spawnReeve(t, dataDir).ready()
     const jobs = await Promise.all(jobIds.map((jobId) => again.job(jobId, WAIT_SEC)))
 
     assert.deepEqual(
@@ -44,7 +44,7 @@ describe('reeve up', () => {
   ] as const) {
     test(`${signal} to the ${to} lets a running job end before the server does`, TIMEOUT, async (t) => {
       const dataDir = await dataFolder(t)
-      const reeve = startReeve(t, dataDir)
+      const reeve = spawnReeve(t, dataDir)
       const client = await reeve.ready()
       const jobId = await client.submit({ sleep_ms: 2000 })
       await until('the job runs', async () => (await client.job(jobId)).state === 'processing')
@@ -59,9 +59,9 @@ describe('reeve up', () => {
 
   test('a second start on the same folder is refused, and the first goes on', TIMEOUT, async (t) => {
     const dataDir = await dataFolder(t)
-    const client = await startReeve(t, dataDir).ready()
+    const client = await spawnReeve(t, dataDir).ready()
 
-    await assertRefused(startReeve(t, dataDir), /^The data folder .* is in use by Reeve process \d+: .*\.$/)
+    await assertRefused(spawnReeve(t, dataDir), /^The data folder .* is in use by Reeve process \d+: .*\.$/)
 
     const jobId = await client.submit({ n: 1 })
     assert.equal((await client.job(jobId, WAIT_SEC)).state, 'done')
@@ -75,14 +75,14 @@ describe('reeve up', () => {
     const address = taken.address()
     assert(address !== null && typeof address === 'object')
 
-    const reeve = startReeve(t, dataDir, { SERVER_PORT: String(address.port) })
+    const reeve = spawnReeve(t, dataDir, { SERVER_PORT: String(address.port) })
 
     await assertRefused(reeve, new RegExp(`^Cannot listen on 127.0.0.1:${address.port}: .*\\.$`))
     await untilNoProcess(dataDir)
   })
 
   test('a wrong setting is refused by name', TIMEOUT, async (t) => {
-    const reeve = startReeve(t, await dataFolder(t), { JOB_LEASE_SEC: 'long' })
+    const reeve = spawnReeve(t, await dataFolder(t), { JOB_LEASE_SEC: 'long' })
 
     await assertRefused(reeve, /^Invalid configuration:\n {2}JOB_LEASE_SEC: expected an integer .*"long"$/)
   })
@@ -91,7 +91,7 @@ describe('reeve up', () => {
     'a database that cannot be reached is refused, with its address and without its password',
     TIMEOUT,
     async (t) => {
-      const reeve = startReeve(t, await dataFolder(t), { DATABASE_URL: 'postgres://me:hush@127.0.0.1:1/jobs' })
+      const reeve = spawnReeve(t, await dataFolder(t), { DATABASE_URL: 'postgres://me:hush@127.0.0.1:1/jobs' })
 
       await assertRefused(reeve, /^Cannot use the database at 127\.0\.0\.1:1\/jobs: .*\.$/)
       assert.doesNotMatch(reeve.said(), /hush/)

@@ -8,7 +8,6 @@ import { text } from 'node:stream/consumers'
 import { describe, test, type TestContext } from 'node:test'
 import {
   ask,
-  dataFolder,
   login,
   openClient,
   putProblem,
@@ -16,6 +15,7 @@ import {
   TWICE,
   type ServerOptions,
 } from '../contract/judge/setup.ts'
+import { temporaryFolder } from '../support/servers.ts'
 import { packageFiles, packageOf } from '../support/zip.ts'
 import { cannotTest } from './rig.ts'
 import { REEVE, ROOT } from '../support/program.ts'
@@ -36,7 +36,7 @@ async function reeve(env: Record<string, string>, ...words: string[]) {
 /** A server, files, and the commands pointed at it. */
 async function setup(t: TestContext, options: ServerOptions = {}) {
   const server = await setupServer(t, options)
-  const folder = await dataFolder(t)
+  const folder = await temporaryFolder(t)
   const file = async (name: string, content: string) => {
     const own = path.join(folder, name)
     await mkdir(path.dirname(own), { recursive: true })
@@ -194,7 +194,7 @@ describe('reeve problem', { skip: cannotTest }, () => {
 
 describe('reeve doctor', { skip: cannotTest }, () => {
   test('says whether the sandbox holds and which languages are installed', async (t) => {
-    const folder = await dataFolder(t)
+    const folder = await temporaryFolder(t)
     const languages = path.join(folder, 'languages.json')
     const gone = { name: 'Gone', extensions: ['.gone'], source: 'x.gone', version: ['no-such-program'], run: ['x'] }
     const others = { java: null, javascript: null, rust: null } // which take seconds to ask

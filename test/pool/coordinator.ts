@@ -40,7 +40,7 @@ export async function setupCoordinator(
   const engine = await openEngine({ config, database, metrics, log })
   atEnd(t, () => engine.close())
   const identity = openIdentity({ database, config })
-  const files = openFolderStore(await temporaryFolder())
+  const files = openFolderStore(await temporaryFolder(t))
   const deps = {
     ...engine,
     config,

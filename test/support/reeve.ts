@@ -3,7 +3,6 @@
 // Accounts and their tokens are inserted: hashing a password takes longer than most tests. The hashes of the passwords below are
 // written down, so that a test whose subject is the login can still log in.
 import assert from 'node:assert/strict'
-import { rm } from 'node:fs/promises'
 import type { TestContext } from 'node:test'
 import { parseConfig } from '../../src/core/config.ts'
 import { openDatabase, type Database } from '../../src/core/db/database.ts'
@@ -63,7 +62,7 @@ export interface Reeve {
 
 export async function startReeve(t: TestContext, options: ReeveOptions = {}): Promise<Reeve> {
   const at = options.on ?? (await reusedDatabase(t, migrationFolders()))
-  const dataDir = options.dataDir ?? (await dataFolder(t))
+  const dataDir = options.dataDir ?? (await temporaryFolder(t))
   const env = {
     ...TEST_ENV,
     ...(options.doors === undefined ? {} : { DOORS: options.doors }),
@@ -89,13 +88,6 @@ export async function startReeve(t: TestContext, options: ReeveOptions = {}): Pr
 /** As `DATABASE_URL`. */
 export const urlOf = ({ host, port, user, database }: PgConnection): string =>
   `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
-
-/** Removed at the end of the test. */
-export async function dataFolder(t: TestContext): Promise<string> {
-  const folder = await temporaryFolder()
-  atEnd(t, () => rm(folder, { recursive: true, force: true }))
-  return folder
-}
 
 export interface TestAccount {
   accountId: number

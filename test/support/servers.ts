@@ -8,8 +8,9 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
-import { after } from 'node:test'
+import { after, type TestContext } from 'node:test'
 import { startEmbedded } from '../../src/core/embedded/server.ts'
+import { atEnd } from './cleanup.ts'
 
 export type PgConnection = { host: string; port: number; user: string; database: string }
 
@@ -70,7 +71,12 @@ async function saysReady(output: Readable): Promise<boolean> {
   return false
 }
 
-export const temporaryFolder = (): Promise<string> => mkdtemp(path.join(tmpdir(), 'reeve-test-'))
+/** Removed when this test ends; without one, by whoever asked for it. */
+export async function temporaryFolder(t?: TestContext): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'reeve-test-'))
+  if (t !== undefined) atEnd(t, () => rm(folder, { recursive: true, force: true }))
+  return folder
+}
 
 export async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, '127.0.0.1')

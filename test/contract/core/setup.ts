@@ -50,7 +50,7 @@ export async function setup(t: TestContext, options: SetupOptions = {}) {
   engine.kinds.add(options.kinds ?? [{ name: 'echo' }])
   atEnd(t, () => engine.close())
   const identity = openIdentity({ database, config })
-  const folder = openFolderStore(await temporaryFolder())
+  const folder = openFolderStore(await temporaryFolder(t))
   const files = { ...folder, check: options.checks?.files ?? (() => folder.check()) }
   const deps: Deps = {
     ...engine,

@@ -115,7 +115,7 @@ export async function openClient(t: TestContext, at: PgConnection): Promise<Clie
   return client
 }
 
-export { dataFolder, urlOf } from '../../support/reeve.ts'
+export { urlOf } from '../../support/reeve.ts'
 
 export const TWICE = {
   accepted: '#include <stdio.h>\nint main(void) { int n; scanf("%d", &n); printf("%d\\n", 2 * n); }\n',

@@ -5,7 +5,8 @@ import path from 'node:path'
 import { describe, test } from 'node:test'
 import { cannotTest } from '../../judge/rig.ts'
 import { packageFiles, packageOf } from '../../support/zip.ts'
-import { account, ask, dataFolder, judge, judged, putProblem, setup, startServer, submit, TWICE } from './setup.ts'
+import { account, ask, judge, judged, putProblem, setup, startServer, submit, TWICE } from './setup.ts'
+import { temporaryFolder } from '../../support/servers.ts'
 
 const sampleOf = (problem: string, file: string) =>
   readFile(new URL(`../../../problems/${problem}/submissions/${file}`, import.meta.url), 'utf8')
@@ -156,7 +157,7 @@ describe('judge SE', { skip: cannotTest }, () => {
   }
 
   test('a sandbox that fails is tried again, and when no attempt is left the verdict is SE with the reason', async (t) => {
-    const folder = await dataFolder(t)
+    const folder = await temporaryFolder(t)
     const file = path.join(folder, 'languages.json')
     await writeFile(file, JSON.stringify(GHOST))
     const { url, ann } = await setup(t, { folder, env: { JUDGE_LANGUAGES_FILE: file, JOB_MAX_ATTEMPTS: '3' } })
