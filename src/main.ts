@@ -52,6 +52,7 @@ export interface Running {
 /** Starts a process of this role. What it had opened is closed again if a later step fails. */
 export async function start(options: Start): Promise<Running> {
   const opened = new CloseStack(options.log)
+  for (const warning of options.settings.warnings) options.log.warn(warning)
   try {
     const storage = await openStorage(options.settings.core, options.log)
     opened.push('database', storage.close)

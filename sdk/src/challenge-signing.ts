@@ -3,13 +3,14 @@
 //   canonical string   METHOD \n PATH \n TIMESTAMP \n NONCE \n SHA256(body)
 //   header             Authorization: RCS-HMAC-SHA256 keyId=…,ts=…,nonce=…,sig=…
 //
-// The path is the request's target up to `?`, as it is sent. Hashes are lower-case hex; the secret is its UTF-8 bytes.
+// The path is what `signedPath` makes of the URL's path. Hashes are lower-case hex; the secret is its UTF-8 bytes.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
 export const AUTH_SCHEME = 'RCS-HMAC-SHA256'
 
 const HEADER_CHARS_MAX = 2048
-const FIELD = /^\s*(keyId|ts|nonce|sig)\s*=\s*([\x21\x23-\x2b\x2d-\x7e]{1,255})\s*$/
+const FIELDS = ['keyId', 'ts', 'nonce', 'sig']
+const FIELD_VALUE = /^[\x21\x23-\x2b\x2d-\x7e]{1,255}$/
 const TS = /^[1-9]\d{0,11}$/
 const SIG = /^[0-9a-f]{64}$/
 
@@ -19,7 +20,7 @@ export interface SignedParts {
   /** Unix seconds. */
   ts: number
   nonce: string
-  /** Or its hash, where that is known: several keys may be tried on megabytes. */
+  /** Or its hash, so that it is computed once when several keys are tried. */
   body: string | Uint8Array | { hash: string }
 }
 
@@ -28,6 +29,17 @@ export interface AuthFields {
   ts: number
   nonce: string
   sig: string
+}
+
+/**
+ * The part of a URL's path that is signed: its suffix /solve or /callback/{challenge_id}, so that a proxy may strip a
+ * prefix; otherwise the whole path, escaped as it is sent.
+ */
+export function signedPath(path: string): string {
+  const segments = path.split('/')
+  const last = segments.at(-1)
+  if (last === 'solve') return '/solve'
+  return segments.at(-2) === 'callback' && last !== '' ? `/callback/${last}` : path
 }
 
 export const bodyHash = (body: string | Uint8Array): string => createHash('sha256').update(body).digest('hex')
@@ -45,21 +57,24 @@ export function authorization(key: { keyId: string; secret: string }, parts: Sig
   return `${AUTH_SCHEME} keyId=${key.keyId},ts=${parts.ts},nonce=${parts.nonce},sig=${signature(key.secret, parts)}`
 }
 
-/** Null: not a header of this scheme, or one of its four fields is missing, twice there, or malformed. */
+/** Null: another scheme, or one of the four fields is missing, repeated or malformed. Unknown fields are ignored. */
 export function parseAuthorization(header: string): AuthFields | null {
   if (header.length > HEADER_CHARS_MAX || !header.startsWith(`${AUTH_SCHEME} `)) return null
   const fields = new Map<string, string>()
   for (const part of header.slice(AUTH_SCHEME.length + 1).split(',')) {
-    const [, name, value] = FIELD.exec(part) ?? []
-    if (name === undefined || value === undefined || fields.has(name)) return null
-    fields.set(name, value)
+    const [name = '', ...rest] = part.split('=')
+    if (rest.length === 0) return null
+    if (!FIELDS.includes(name.trim())) continue
+    const value = rest.join('=').trim()
+    if (!FIELD_VALUE.test(value) || fields.has(name.trim())) return null
+    fields.set(name.trim(), value)
   }
-  const [keyId, ts, nonce, sig] = ['keyId', 'ts', 'nonce', 'sig'].map((name) => fields.get(name))
+  const [keyId, ts, nonce, sig] = FIELDS.map((name) => fields.get(name))
   if (keyId === undefined || ts === undefined || nonce === undefined || sig === undefined) return null
   return TS.test(ts) && SIG.test(sig) ? { keyId, ts: Number(ts), nonce, sig } : null
 }
 
-/** In constant time. Whether `ts` is fresh and `nonce` new is for the caller to judge. */
+/** Compares in constant time. The caller checks `ts` and `nonce`. */
 export function isSignedWith(secret: string, sig: string, parts: SignedParts): boolean {
   if (!SIG.test(sig)) return false
   return timingSafeEqual(Buffer.from(signature(secret, parts), 'hex'), Buffer.from(sig, 'hex'))

@@ -3,7 +3,7 @@ import {
   flag,
   integer,
   list,
-  oneOf,
+  logLevel,
   readSettings,
   text,
   unknownSettings,
@@ -12,17 +12,22 @@ import {
 } from './settings.ts'
 import { StartError } from './start-error.ts'
 
+/** Settings of systems that speak the same protocols, which have no effect here, and what takes their place. */
+const UNUSED_SETTINGS: Readonly<Record<string, string>> = {
+  SOLVER_HOST: 'SERVER_HOST',
+  SOLVER_PORT: 'SERVER_PORT',
+  CHALLENGER_HOST: 'SERVER_HOST',
+  CHALLENGER_PORT: 'SERVER_PORT',
+  OUTBOX_ENABLED: 'the outbox is always on',
+}
+
 export const CORE_SETTINGS = {
   SERVER_HOST: text({ or: '127.0.0.1', about: 'Address to listen on. 0.0.0.0: all interfaces.' }),
   SERVER_PORT: integer({ min: 0, max: 65_535, or: 8080, about: 'Port for HTTP and WebSocket of all doors.' }),
   PUBLIC_URL: text({ or: '', about: 'The URL that users see, behind a reverse proxy.' }),
   TRUST_PROXY: flag({ or: false, about: 'Trust X-Forwarded-* headers. Only behind a proxy that sets them.' }),
   DOORS: list({ or: [], about: 'Doors to open. Empty: all.' }),
-  LOG_LEVEL: oneOf({
-    values: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
-    or: 'info',
-    about: 'Log level.',
-  }),
+  LOG_LEVEL: logLevel({ or: 'info', about: 'Log level, in any case; `warning` is `warn`.' }),
 
   REEVE_DATA_DIR: text({ or: './data', about: 'Data folder of a single-machine deployment: database and files.' }),
   DATABASE_URL: text({ or: '', secret: true, about: 'PostgreSQL 15 or newer. Empty: the embedded server.' }),
@@ -153,13 +158,18 @@ export class InvalidConfig extends StartError {
 
 export interface AllSettings {
   core: Config
+  /** Logged at start. */
+  warnings: readonly string[]
   /** The settings of all doors in one table; each door reads its own names. */
   doors: Values<Settings>
 }
 
 /** Reads the core's table and those of the doors, and names every problem in one error. */
 export function parseConfig(env: Readonly<Record<string, string | undefined>>, doorSettings: Settings): AllSettings {
-  const problems = unknownSettings([...Object.keys(CORE_SETTINGS), ...Object.keys(doorSettings)], env)
+  const problems = unknownSettings(
+    [...Object.keys(CORE_SETTINGS), ...Object.keys(doorSettings), ...Object.keys(UNUSED_SETTINGS)],
+    env,
+  )
   const core = readSettings(CORE_SETTINGS, env, problems)
   const doors = readSettings(doorSettings, env, problems)
 
@@ -169,7 +179,15 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>, d
     )
   }
   if (problems.length > 0) throw new InvalidConfig(`Invalid configuration:\n  ${problems.join('\n  ')}`)
-  return { core, doors }
+  return { core, doors, warnings: unusedWarning(env) }
+}
+
+/** One sentence about all of them, or none. */
+function unusedWarning(env: Readonly<Record<string, string | undefined>>): string[] {
+  const named = Object.entries(UNUSED_SETTINGS)
+    .filter(([name]) => env[name] !== undefined && env[name] !== '')
+    .map(([name, instead]) => `${name} (${instead})`)
+  return named.length === 0 ? [] : [`Settings without effect here: ${named.join(', ')}.`]
 }
 
 /** Null: the embedded server. */

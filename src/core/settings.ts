@@ -47,6 +47,14 @@ export function oneOf<const T extends string>(options: { values: readonly T[]; o
   return { parse, or: options.or, about: options.about, secret: false }
 }
 
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+
+/** In any case; `warning` is `warn`. */
+export function logLevel(options: { or: (typeof LOG_LEVELS)[number]; about: string }) {
+  const levels = oneOf({ ...options, values: LOG_LEVELS })
+  return { ...levels, parse: (raw: string) => levels.parse(raw.toLowerCase().replace(/^warning$/, 'warn')) }
+}
+
 export function list(options: {
   or: readonly string[]
   about: string

@@ -40,7 +40,7 @@ async function setup(t: TestContext, options: { offered?: boolean; refuses?: boo
     },
     outcomeOf: async (job) =>
       job.state === 'done'
-        ? { ok: true, answer: String(job.result), metadata: { operator: 'ann' } }
+        ? { ok: true, answer: String(job.result), metadata: { verdict: 'AC' } }
         : { ok: false, code: 'UNSOLVABLE', message: `The operator gave up: ${job.reason}` },
     withdraw: async (jobId) => void withdrawn.push(jobId),
   }
@@ -107,7 +107,9 @@ describe('challenge: a captcha or code problem', () => {
     assert.equal(none, null)
     assert.equal((await ledger.get(jobId))?.state, 'done')
     const { status, answer, metadata } = await callback()
-    assert.deepEqual([status, answer, metadata], ['success', '3 and 7', { operator: 'ann', solver: 'captcha' }])
+    const { compute_time_ms: computeMs, ...others } = metadata
+    assert.deepEqual([status, answer, others], ['success', '3 and 7', { verdict: 'AC', solver: 'captcha' }])
+    assert(Number.isInteger(computeMs) && computeMs >= 0)
     assert.deepEqual(
       asked.map(({ key, body }) => [key, body['question']]),
       [[jobId, 'Which are bridges?']],

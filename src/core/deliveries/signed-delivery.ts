@@ -1,6 +1,6 @@
 // How signed requests leave: a row of the outbox is one request, with one body and one X-Request-ID over all its attempts,
 // and a new nonce and timestamp for each. After six attempts the row is a dead letter that can be replayed.
-import { authorization, webhookHeaders } from '@reeve/sdk/challenge'
+import { authorization, signedPath, webhookHeaders } from '@reeve/sdk/challenge'
 import type { Clock } from '../clock.ts'
 import { retryWaitMs } from '../retry.ts'
 import type { Delivered, Delivery, OutboxRow } from '../outbox/delivery.ts'
@@ -74,7 +74,7 @@ async function attempt(deps: SendingDeps, sender: Sender, row: OutboxRow, signal
 
   const { body, requestId: id, url, isTrusted } = request
   const ts = Math.floor(deps.clock.now() / 1000)
-  const parts = { method: 'POST', path: new URL(url).pathname, ts, nonce: newSecret().slice(0, 32), body }
+  const parts = { method: 'POST', path: signedPath(new URL(url).pathname), ts, nonce: newSecret().slice(0, 32), body }
   const headers = {
     'content-type': 'application/json',
     authorization: authorization(key, parts),

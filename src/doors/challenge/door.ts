@@ -25,7 +25,6 @@ import { openVerifier } from './signing/verify.ts'
 import { solveKind } from './solver/solve-kind.ts'
 import { openSolveStore } from './solver/accept.ts'
 import { solveRoute } from './solver/solve.ts'
-import { BUILT_IN } from './problems/solve-problem.ts'
 import { statsRoute } from './solver/stats.ts'
 import { openTransport } from './transport.ts'
 
@@ -44,7 +43,7 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
     const skewSec = settings.CLOCK_SKEW_SECONDS
     const allowInsecure = settings.ALLOW_INSECURE_CALLBACKS
     const threads = openThreads()
-    const plugins = await openPlugins(settings.SOLVER_PLUGINS, BUILT_IN)
+    const plugins = await openPlugins(settings.SOLVER_PLUGINS)
 
     return {
       kinds: [

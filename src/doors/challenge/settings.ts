@@ -21,11 +21,20 @@ function extraKeys(about: string): Setting<readonly HmacKey[]> {
   return { parse, or: [], about, secret: true }
 }
 
+const SKEW_SEC_DEFAULT = 300
+
+/** Systems that speak the same protocol take 0 as "the default". */
+function clockSkew(): Setting<number> {
+  const about = 'Allowed difference between a signed timestamp and the database clock. 0 means the default.'
+  const seconds = integer({ min: 0, max: 86_400, or: SKEW_SEC_DEFAULT, about })
+  return { ...seconds, parse: (raw) => seconds.parse(/^0+$/.test(raw) ? String(SKEW_SEC_DEFAULT) : raw) }
+}
+
 export const CHALLENGE_SETTINGS = {
   CHAL_HMAC_KEY_ID: text({
     or: 'chal-kid-1',
     pattern: /^[\x21\x23-\x2b\x2d-\x7e]{1,255}$/,
-    about: 'HmacKey id of callbacks: the Solver signs with it, the Challenger accepts it.',
+    about: 'Key id of callbacks: the Solver signs with it, the Challenger accepts it.',
   }),
   CHAL_HMAC_SECRET: text({
     or: '',
@@ -36,7 +45,7 @@ export const CHALLENGE_SETTINGS = {
   SOLVER_HMAC_KEY_ID: text({
     or: 'solver-kid-1',
     pattern: /^[\x21\x23-\x2b\x2d-\x7e]{1,255}$/,
-    about: 'HmacKey id of /solve: the Challenger signs with it, the Solver accepts it.',
+    about: 'Key id of /solve: the Challenger signs with it, the Solver accepts it.',
   }),
   SOLVER_HMAC_SECRET: text({
     or: '',
@@ -49,12 +58,7 @@ export const CHALLENGE_SETTINGS = {
     secret: true,
     about: 'One secret for both key ids; takes precedence over the two.',
   }),
-  CLOCK_SKEW_SECONDS: integer({
-    min: 1,
-    max: 86_400,
-    or: 300,
-    about: 'Allowed difference between a signed timestamp and the database clock.',
-  }),
+  CLOCK_SKEW_SECONDS: clockSkew(),
   PUBLIC_CALLBACK_HOST: text({
     or: '',
     about:

@@ -65,7 +65,7 @@ describe('challenge flow 1.1: POST /challenges', () => {
       {},
       { type: 'exactmatch' },
       { type: 'ExactMatch', params: { case_sensitive: 'yes' } },
-      { type: 'NumericTolerance' },
+      { type: 'NumericTolerance', params: 5 },
       { type: 'NumericTolerance', params: { tolerance: -1 } },
       { type: 'NumericTolerance', params: { tolerance: '1' } },
       { type: 'Regex', params: {} },

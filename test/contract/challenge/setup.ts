@@ -38,7 +38,7 @@ export async function feedEnv(t: TestContext, feed: FeedName): Promise<Record<st
   return { REDIS_URL: redis.at }
 }
 
-export type ServerOptions = Pick<ReeveOptions, 'env' | 'on' | 'role'> & { feed?: FeedName }
+export type ServerOptions = Pick<ReeveOptions, 'env' | 'on' | 'role' | 'lines'> & { feed?: FeedName }
 
 export async function startServer(t: TestContext, { feed = 'PostgreSQL', env = {}, ...options }: ServerOptions = {}) {
   const redis = await feedEnv(t, feed)

@@ -67,7 +67,7 @@ describe('challenge auth: the signature', () => {
       HEADER.replace(/,sig=.*/, ''),
       HEADER.replace('keyId=solver-kid-1,', ''),
       `${HEADER},sig=${SIG}`,
-      `${HEADER},more=1`,
+      `${HEADER},more`,
       HEADER.replace('ts=1700000000', 'ts=-5'),
       HEADER.replace('ts=1700000000', 'ts=1.7e9'),
       HEADER.replace('nonce=nonce-1', 'nonce='),

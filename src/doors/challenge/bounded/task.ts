@@ -1,5 +1,6 @@
 // The tasks of a bounded thread. Any computation that untrusted input could make slow is one of these.
 import { RE2JS } from 're2js'
+import { compareAnswer, type AnswerComparison } from '../challenger/validation-rule.ts'
 import { readBody, type ParsedBody } from '../signing/read-body.ts'
 import { solveMath, type MathFormat } from '../problems/math.ts'
 import { solveText, type TextProblem } from '../problems/text.ts'
@@ -7,8 +8,8 @@ import { solveText, type TextProblem } from '../problems/text.ts'
 export type Task =
   | { task: 'math'; expression: string; format: MathFormat }
   | { task: 'text'; problem: TextProblem }
-  /** Whether the pattern matches somewhere in the text. */
-  | { task: 'match'; pattern: string; text: string }
+  /** Whether a given answer is correct. */
+  | ({ task: 'compare' } & AnswerComparison)
   /** Whether the pattern is valid. */
   | { task: 'compile'; pattern: string }
   /** Parses a large request body. */
@@ -22,8 +23,8 @@ export function perform(task: Task): TaskValue {
       return solveMath(task.expression, task.format)
     case 'text':
       return solveText(task.problem)
-    case 'match':
-      return RE2JS.compile(task.pattern).matcher(task.text).find()
+    case 'compare':
+      return compareAnswer(task)
     case 'compile':
       return isPattern(task.pattern)
     case 'read':

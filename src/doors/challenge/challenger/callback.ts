@@ -4,13 +4,14 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { bodyHash } from '@reeve/sdk/challenge'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { Database } from '../../../core/db/database.ts'
+import { storableText, type Database } from '../../../core/db/database.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
 import type { Threads } from '../bounded/threads.ts'
 import { auditRefusal, openRecording, type CallbackResult } from './record-callback.ts'
 import { openFinding, type AnswerKey } from './challenge-store.ts'
 import { challengeError, REFUSALS } from '../errors.ts'
 import {
+  isSupportedVersion,
   optionalText,
   readSignedBodies,
   nonceRefusal,
@@ -73,7 +74,10 @@ function callbackOf(
   challengeId: string,
 ): ReceivedCallback | HttpError {
   if (fields instanceof HttpError) return fields
-  const { challenge_id: named, status } = fields
+  const { api_version: version, challenge_id: named, status } = fields
+  if (version !== undefined && version !== null && !isSupportedVersion(version)) {
+    return challengeError('UNSUPPORTED_VERSION')
+  }
   if (named === undefined || named === null || named === '') return challengeError('MISSING_CHALLENGE_ID')
   if (named !== challengeId) return challengeError('CHALLENGE_ID_MISMATCH')
   const answer = optionalText(fields['answer'])
@@ -124,11 +128,18 @@ async function checkAnswer(challenge: AnswerKey, { status, answer }: ReceivedCal
   return { isCorrect: await isCorrect(rule, challenge.answer, answer, threads), rule: rule.type }
 }
 
-const AUDITED = ['content-type', 'user-agent', 'x-request-id', 'webhook-id', 'webhook-timestamp'] as const
+/** Replaced by a mark: what could be used again by whoever reads the audit. */
+const SECRET_HEADERS = new Set(['cookie', 'proxy-authorization', 'x-api-key', 'webhook-signature'])
+const HEADER_CHARS_MAX = 1024
 
-/** The headers that the audit keeps, without the signature. */
+/** Every header but secrets. Of Authorization the signature is left out. */
 function auditedHeaders({ headers, ip }: Pick<FastifyRequest, 'headers' | 'ip'>): Record<string, string> {
-  const kept = AUDITED.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]]))
-  const authorization = (headers.authorization ?? '').replace(/sig=[^,]*/, 'sig=…')
-  return { ...Object.fromEntries(kept), authorization, 'x-remote-address': ip }
+  const kept = Object.entries(headers).map(([name, value]) => [name, auditedValue(name, String(value))])
+  return { ...Object.fromEntries(kept), 'x-remote-address': ip }
+}
+
+function auditedValue(name: string, value: string): string {
+  if (SECRET_HEADERS.has(name)) return '…'
+  const shown = name === 'authorization' ? value.replace(/sig=[^,]*/, 'sig=…') : value
+  return storableText(shown, HEADER_CHARS_MAX)
 }

@@ -1,14 +1,17 @@
 // Whether an answer is correct, by the challenge's validation rule (clauses 5.5 to 5.9). A rule is checked when the challenge
 // is created, so that an invalid one is refused there and not when the answer arrives.
 import { isObject } from '../../../core/is-object.ts'
+import { RE2JS } from 're2js'
 import type { Threads } from '../bounded/threads.ts'
+import { ANSWER_CHARS_MAX } from '../problems/solution.ts'
 import type { JsonObject } from '../signing/verify.ts'
+import { isWithin, parseDecimal } from './decimal.ts'
+import { isSameFolded } from './fold-case.ts'
 
 const PATTERN_CHARS_MAX = 1024
 const COMPILE_MS_MAX = 5000 // the most expensive pattern of 1 KB takes 2 % of this on an idle core
-const MATCH_MS_MAX = 2000
-const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$/
-const NUMBER_CHARS_MAX = 400
+const COMPARE_MS_MAX = 2000
+const INLINE_CHARS_MAX = 2000 // longer texts are compared in a thread
 
 export type Rule =
   | { type: 'ExactMatch'; caseSensitive: boolean }
@@ -37,7 +40,7 @@ function exactMatch({ case_sensitive: caseSensitive = true }: JsonObject): Rule 
   return { type: 'ExactMatch', caseSensitive }
 }
 
-function numericTolerance({ tolerance }: JsonObject): Rule | string {
+function numericTolerance({ tolerance = 0 }: JsonObject): Rule | string {
   const isDistance = typeof tolerance === 'number' && Number.isFinite(tolerance) && tolerance >= 0
   return isDistance ? { type: 'NumericTolerance', tolerance } : 'tolerance must be a number from 0.'
 }
@@ -49,7 +52,7 @@ function regex({ pattern }: JsonObject): Rule | string {
 
 /** Why the rule cannot be applied, or could never accept the challenge's own answer; null: it is valid. */
 export async function problemWithRule(rule: Rule, answer: string, threads: Threads): Promise<string | null> {
-  if (rule.type === 'NumericTolerance' && numberOf(answer) === null) return 'answer must be a number for this rule.'
+  if (rule.type === 'NumericTolerance' && parseDecimal(answer) === null) return 'answer must be a number for this rule.'
   if (rule.type !== 'Regex') return null
   const compiled = await threads.run({ task: 'compile', pattern: rule.pattern }, { cpuMs: COMPILE_MS_MAX })
   if (compiled.ok && compiled.value === true) return null
@@ -57,26 +60,35 @@ export async function problemWithRule(rule: Rule, answer: string, threads: Threa
   return isSlow ? 'pattern takes too long to compile.' : 'pattern is not a regular expression of RE2.'
 }
 
-/** A regular expression that exceeds its time limit does not match. */
+/** An answer that cannot be compared within the time limit is wrong. */
 export async function isCorrect(rule: Rule, expected: string, given: string, threads: Threads): Promise<boolean> {
+  if (rule.type === 'ExactMatch' && rule.caseSensitive) return given === expected
+  const comparison = { task: 'compare', rule, expected, given } as const
+  if (rule.type !== 'Regex' && expected.length + given.length <= INLINE_CHARS_MAX) return compareAnswer(comparison)
+  const compared = await threads.run(comparison, { cpuMs: COMPARE_MS_MAX })
+  return compared.ok && compared.value === true
+}
+
+export interface AnswerComparison {
+  rule: Rule
+  expected: string
+  given: string
+}
+
+export function compareAnswer({ rule, expected, given }: AnswerComparison): boolean {
   switch (rule.type) {
     case 'ExactMatch':
-      return rule.caseSensitive ? given === expected : given.toLowerCase() === expected.toLowerCase()
-    case 'NumericTolerance': {
-      const [right, answer] = [numberOf(expected), numberOf(given)]
-      return right !== null && answer !== null && Math.abs(right - answer) <= rule.tolerance
-    }
-    case 'Regex': {
-      const matched = await threads.run({ task: 'match', pattern: rule.pattern, text: given }, { cpuMs: MATCH_MS_MAX })
-      return matched.ok && matched.value === true
-    }
+      return rule.caseSensitive ? given === expected : isSameFolded(given, expected)
+    case 'NumericTolerance':
+      return isWithinTolerance(expected, given, rule.tolerance)
+    case 'Regex':
+      return RE2JS.compile(rule.pattern).matcher(given).find()
   }
 }
 
-/** A decimal number with optional surrounding spaces: no NaN, no infinity, no hexadecimal. */
-function numberOf(text: string): number | null {
-  if (text.length > NUMBER_CHARS_MAX) return null
-  const trimmed = text.trim()
-  const value = NUMBER.test(trimmed) ? Number(trimmed) : NaN
-  return Number.isFinite(value) ? value : null
+/** The tolerance is the decimal that its JSON says: 0.1 is a tenth, not the nearest binary fraction. */
+function isWithinTolerance(expected: string, given: string, tolerance: number): boolean {
+  if (given.length > ANSWER_CHARS_MAX) return false
+  const [right, answer, most] = [parseDecimal(expected), parseDecimal(given), parseDecimal(String(tolerance))]
+  return right !== null && answer !== null && most !== null && isWithin(right, answer, most)
 }

@@ -9,7 +9,7 @@ import type { Ledger } from '../../../core/ledger/ledger.ts'
 import type { Capability, Capabilities } from '../../../core/capabilities.ts'
 import type { Constraints } from '../solver/constraints.ts'
 import type { JsonObject } from '../signing/verify.ts'
-import { deadlinePassed, UnsolvableProblem, type CallbackOutcome } from './solution.ts'
+import { deadlinePassed, solved, UnsolvableProblem, type CallbackOutcome } from './solution.ts'
 
 const FIND_WAIT = `
   select date_part('epoch', clock_timestamp()) * 1000 as now_ms,
@@ -54,17 +54,28 @@ export async function solveElsewhere(deps: ElsewhereDeps, job: Acquired, asked: 
   if (other === null) throw new Error(`The job ${wait.waitsFor}, which solves a ${asked.type} problem, is gone.`)
   const outcome = await offer.outcomeOf(other)
   return outcome.ok
-    ? { status: 'success', answer: outcome.answer, metadata: { ...outcome.metadata, solver: asked.type } }
+    ? solved(asked.type, outcome.answer, wait.waitedMs, outcome.metadata)
     : { status: 'failed', error_code: outcome.code, error_message: outcome.message }
 }
 
 async function begin(offer: Capability | null, job: Acquired, { type, problem }: OtherDoorProblem, wait: Wait): Promise<WaitsForJob> {
   if (offer === null) throw new UnsolvableProblem('SOLVER_UNAVAILABLE', `This server does not solve ${type} problems: the door that does is not open.`)
   const { jobId, traceId } = job
-  const begun = await offer.begin({ key: jobId, body: problem, traceId, wantedUntil: wait.until })
+  const begun = await offer.begin({ key: jobId, body: bodyOf(problem), traceId, wantedUntil: wait.until })
   if (!begun.ok) throw new UnsolvableProblem(begun.code, begun.message)
   const remember = { sql: REMEMBER, row: { job_id: jobId, waits_for: begun.jobId } }
   return { ...waitFor(begun.jobId, wait), effects: [remember] }
+}
+
+/** `data` and `description` are other names of `image` and `question`. */
+function bodyOf(problem: JsonObject): JsonObject {
+  const { data, description, ...body } = problem
+  if (problem['type'] !== 'captcha') return problem
+  return {
+    ...body,
+    ...(data === undefined || 'image' in body ? {} : { image: data }),
+    ...(description === undefined || 'question' in body ? {} : { question: description }),
+  }
 }
 
 function waitFor(waitsFor: string, { waitedMs, leftMs }: Wait): WaitsForJob {

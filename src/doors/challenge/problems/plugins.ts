@@ -8,7 +8,7 @@ import type { SolverProblem } from '@reeve/sdk/solvers'
 import { storableText } from '../../../core/db/database.ts'
 import { StartError } from '../../../core/start-error.ts'
 import { besideAs, startThread } from '../../../core/start-thread.ts'
-import { ANSWER_CHARS_MAX, type CallbackOutcome } from './solution.ts'
+import { ANSWER_CHARS_MAX, solved, type CallbackOutcome } from './solution.ts'
 import type { PluginRequest, FromThread, ToThread } from './plugin-thread.ts'
 
 const GRACE_MS = 1000
@@ -41,16 +41,10 @@ export const noPlugins: Plugins = {
 }
 
 /** Throws StartError when a module cannot be loaded. */
-export async function openPlugins(paths: readonly string[], taken: readonly string[]): Promise<Plugins> {
+export async function openPlugins(paths: readonly string[]): Promise<Plugins> {
   if (paths.length === 0) return noPlugins
   const modules = paths.map((path) => pathToFileURL(resolve(path)).href)
   let running = await startPluginThread(modules)
-  const again = running.types.find((type) => taken.includes(type))
-  if (again !== undefined) {
-    await running.end()
-    throw new StartError(`SOLVER_PLUGINS: ${again} problems are solved by Reeve itself.`)
-  }
-
   return {
     types: running.types,
     async solve(asked, limits) {
@@ -111,7 +105,7 @@ async function startPluginThread(modules: readonly string[]) {
       if (answer === 'gone') throw new Error('The thread of the plug-ins ended.')
       if (answer === 'late') await thread.terminate()
       const isLate = answer === 'late' || (!answer.ok && performance.now() - started >= limits.timeoutMs)
-      return isLate ? failed('TIMEOUT', `Not solved within ${limits.timeoutMs} ms.`) : solutionFrom(answer, asked.type)
+      return isLate ? failed('TIMEOUT', `Not solved within ${limits.timeoutMs} ms.`) : outcomeOf(answer, asked.type, performance.now() - started)
     },
   }
 }
@@ -136,7 +130,7 @@ const failed = (code: string, message: string): CallbackOutcome => ({
   error_message: message,
 })
 
-function solutionFrom(answer: Exclude<PluginAnswer, string>, type: string): CallbackOutcome {
+function outcomeOf(answer: Exclude<PluginAnswer, string>, type: string, computeMs: number): CallbackOutcome {
   if (!answer.ok) {
     const message = storableText(answer.message, MESSAGE_CHARS_MAX)
     if (answer.code === null) throw new Error(`The plug-in for ${type} failed: ${message}`)
@@ -145,6 +139,5 @@ function solutionFrom(answer: Exclude<PluginAnswer, string>, type: string): Call
   const { answer: text } = answer
   if (typeof text !== 'string') return failed('SOLVER_FAILED', 'The answer of the plug-in is not a string.')
   if (text.length > ANSWER_CHARS_MAX) return failed('TOO_LARGE', 'The answer is too long.')
-  const clean = text.toWellFormed().replaceAll('\0', '\u{fffd}')
-  return { status: 'success', answer: clean, metadata: { solver: type } }
+  return solved(type, text.toWellFormed().replaceAll('\0', '\u{fffd}'), computeMs)
 }

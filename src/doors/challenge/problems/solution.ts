@@ -3,6 +3,13 @@ export type CallbackOutcome =
   | { status: 'success'; answer: string; metadata: Readonly<Record<string, unknown>> }
   | { status: 'failed'; error_code: string; error_message: string }
 
+/** `computeMs`: how long solving took. */
+export const solved = (solver: string, answer: string, computeMs: number, more: object = {}): CallbackOutcome => ({
+  status: 'success',
+  answer,
+  metadata: { ...more, solver, compute_time_ms: Math.round(computeMs) },
+})
+
 /** Limit of a challenge's expected answer, and therefore of any answer that could match it. */
 export const ANSWER_CHARS_MAX = 1_000_000
 

@@ -10,7 +10,7 @@ import type { Constraints } from '../solver/constraints.ts'
 import type { SolvePayload } from '../solver/accept.ts'
 import { ELSEWHERE, solveElsewhere, type ElsewhereDeps } from './other-doors.ts'
 import type { MathFormat } from './math.ts'
-import { deadlinePassed, UnsolvableProblem, type CallbackOutcome } from './solution.ts'
+import { deadlinePassed, solved, UnsolvableProblem, type CallbackOutcome } from './solution.ts'
 
 const NOW = `select date_part('epoch', clock_timestamp()) * 1000 as now_ms`
 
@@ -26,8 +26,8 @@ export interface SolveContext extends ElsewhereDeps {
   signal: AbortSignal
 }
 
-/** Solved here, or by another door: no plug-in may take their place. */
-export const BUILT_IN: readonly string[] = ['math', 'text', ...ELSEWHERE]
+/** Solved here or by another door, unless a plug-in takes the type over. */
+const BUILT_IN: readonly string[] = ['math', 'text', ...ELSEWHERE]
 
 /** Throws unexpected errors: the job is retried. */
 export async function solveProblem(
@@ -39,9 +39,6 @@ export async function solveProblem(
     const { problem, constraints } = payload
     if (!isObject(problem)) throw new UnsolvableProblem('INVALID_PROBLEM', 'problem must be an object with a type.')
     const { type } = problem
-    if (typeof type === 'string' && ELSEWHERE.includes(type)) {
-      return await solveElsewhere(context, job, { type, problem, constraints })
-    }
     if (typeof type === 'string' && context.plugins.types.includes(type)) {
       const asked = {
         type,
@@ -51,6 +48,9 @@ export async function solveProblem(
       }
       const timeoutMs = await timeLeftMs(constraints, context.pluginMsMax, context)
       return await context.plugins.solve(asked, { timeoutMs, signal: context.signal })
+    }
+    if (typeof type === 'string' && ELSEWHERE.includes(type)) {
+      return await solveElsewhere(context, job, { type, problem, constraints })
     }
     const task = taskOf(problem, payload.output_spec, context.plugins.types)
     const wallMs = await timeLeftMs(constraints, WALL_MS_MAX, context)
@@ -62,8 +62,9 @@ export async function solveProblem(
 }
 
 async function solveHere(task: Task, bound: Bound, { threads }: SolveContext): Promise<CallbackOutcome> {
+  const started = performance.now()
   const answer = await threads.run(task, bound)
-  if (answer.ok) return { status: 'success', answer: String(answer.value), metadata: { solver: task.task } }
+  if (answer.ok) return solved(task.task, String(answer.value), performance.now() - started)
   if (answer.code === 'INTERNAL') throw new Error(`The ${task.task} solver failed: ${answer.message}`)
   return { status: 'failed', error_code: answer.code, error_message: answer.message }
 }
@@ -80,16 +81,35 @@ async function timeLeftMs(constraints: Constraints, mostMs: number, { database }
 
 function taskOf(problem: JsonObject, outputSpec: unknown, further: readonly string[]): Task {
   switch (problem['type']) {
-    case 'math': {
-      const { expression } = problem
-      if (typeof expression !== 'string') throw new UnsolvableProblem('INVALID_PROBLEM', 'expression must be a string.')
-      return { task: 'math', expression, format: formatOf(isObject(outputSpec) ? outputSpec : {}) }
-    }
+    case 'math':
+      return { task: 'math', ...mathOf(problem, isObject(outputSpec) ? outputSpec : {}) }
     case 'text':
       return { task: 'text', problem }
     default:
       throw new UnsolvableProblem('UNSUPPORTED_PROBLEM', `type must be one of ${[...BUILT_IN, ...further].join(', ')}.`)
   }
+}
+
+const OPERATORS = new Map([
+  ['add', '+'],
+  ['subtract', '-'],
+  ['multiply', '*'],
+  ['divide', '/'],
+])
+
+/** An expression, or an operation on two numbers whose result has two decimals. */
+function mathOf(problem: JsonObject, outputSpec: JsonObject): { expression: string; format: MathFormat } {
+  const { expression, operation, a, b } = problem
+  if (operation === undefined || expression !== undefined) {
+    if (typeof expression !== 'string') throw new UnsolvableProblem('INVALID_PROBLEM', 'expression must be a string.')
+    return { expression, format: formatOf(outputSpec) }
+  }
+  const operator = OPERATORS.get(String(operation))
+  if (operator === undefined || !Number.isFinite(a) || !Number.isFinite(b)) {
+    const expected = `operation must be one of ${[...OPERATORS.keys()].join(', ')}, and a and b numbers.`
+    throw new UnsolvableProblem('INVALID_PROBLEM', expected)
+  }
+  return { expression: `(${a}) ${operator} (${b})`, format: { format: 'decimal', digits: 2 } }
 }
 
 function formatOf({ format, digits }: JsonObject): MathFormat {

@@ -38,7 +38,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 }
 
 export function solveText(problem: TextProblem): string {
-  const name = problem['operation']
+  const name = problem['operation'] ?? 'upper'
   const operation = typeof name === 'string' && Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined
   if (operation === undefined) {
     throw new UnsolvableProblem('INVALID_PROBLEM', `operation must be one of ${Object.keys(OPERATIONS).join(', ')}.`)

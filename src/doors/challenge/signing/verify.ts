@@ -4,7 +4,7 @@
 // the signature is wrong there is no such statement; the nonce is only looked up, because a replay is reported first.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { bodyHash, isSignedWith, parseAuthorization, type AuthFields } from '@reeve/sdk/challenge'
+import { bodyHash, isSignedWith, parseAuthorization, signedPath, type AuthFields } from '@reeve/sdk/challenge'
 import { LARGE_BYTES } from '../../../core/db/params.ts'
 import type { Database, Tx } from '../../../core/db/database.ts'
 import { pathOf } from '../../../core/http/errors/error-format.ts'
@@ -58,8 +58,10 @@ export function openVerifier({ database, side, keys, skewSec, threads }: Verifie
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
       if (body.length > LARGE_BYTES) await nextTurn() // its chunks have just been concatenated
       const hash = bodyHash(body)
-      const parts = { method: request.method, path: pathOf(request.raw.url ?? ''), ...auth, body: { hash } }
-      const signers = keys.find(auth.keyId).filter((key) => isSignedWith(key.secret, auth.sig, parts))
+      const path = pathOf(request.raw.url ?? '')
+      const signed = [path, signedPath(path)].map((path) => ({ method: request.method, path, ...auth, body: { hash } }))
+      const isSigner = ({ secret }: HmacKey) => signed.some((parts) => isSignedWith(secret, auth.sig, parts))
+      const signers = keys.find(auth.keyId).filter(isSigner)
       if (signers.length === 0) throw nonceRefusal((await lookUp(auth.nonce)).seen ? 'seen' : 'stale')
       const fields = fieldsOf(await read(body, threads))
       const { nonce, ts } = auth
@@ -118,9 +120,10 @@ async function read(body: Buffer, threads: Threads): Promise<ParsedBody> {
 
 function fieldsOf(body: ParsedBody): JsonObject | HttpError {
   if (!body.ok) return challengeError('INVALID_JSON', body.message)
-  if (!isObject(body.value)) return challengeError('INVALID_JSON')
-  return body.value['api_version'] === 'v2.1' ? body.value : challengeError('UNSUPPORTED_VERSION')
+  return isObject(body.value) ? body.value : challengeError('INVALID_JSON')
 }
+
+export const isSupportedVersion = (version: unknown): boolean => version === 'v2.1'
 
 /** Null or absent is null; anything but a string is undefined. */
 export const optionalText = (value: unknown): string | null | undefined =>

@@ -4,15 +4,16 @@ export interface Constraints {
   deadline_ts?: number
 }
 
+const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== 0
 const isPositive = (value: unknown): value is number => typeof value === 'number' && value > 0
 
-/** Null: invalid. Unknown members are ignored. */
+/** Null: invalid. Null and 0 mean "not set"; unknown members are ignored. */
 export function constraintsOf(value: unknown): Constraints | null {
   if (value === undefined || value === null) return {}
   if (!isObject(value)) return null
   const { timeout_ms: timeoutMs, deadline_ts: deadlineTs } = value
-  if (timeoutMs !== undefined && timeoutMs !== null && !isPositive(timeoutMs)) return null
-  if (deadlineTs !== undefined && deadlineTs !== null && !isPositive(deadlineTs)) return null
+  if (isSet(timeoutMs) && !isPositive(timeoutMs)) return null
+  if (isSet(deadlineTs) && !isPositive(deadlineTs)) return null
   return {
     ...(isPositive(timeoutMs) ? { timeout_ms: timeoutMs } : {}),
     ...(isPositive(deadlineTs) ? { deadline_ts: deadlineTs } : {}),

@@ -5,7 +5,13 @@ import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { isCallableUrl } from '../../../core/outbound/callback-url.ts'
 import { constraintsOf } from './constraints.ts'
 import { challengeError, REFUSALS } from '../errors.ts'
-import { readSignedBodies, nonceRefusal, type RequestVerifier, type VerifiedRequest } from '../signing/verify.ts'
+import {
+  isSupportedVersion,
+  readSignedBodies,
+  nonceRefusal,
+  type RequestVerifier,
+  type VerifiedRequest,
+} from '../signing/verify.ts'
 import { solverJobId, type SolvePayload, type SolveStore } from './accept.ts'
 
 const CHALLENGE_ID_CHARS_MAX = 255
@@ -43,6 +49,7 @@ export const solveRoute =
 /** The checks of clause 3.2, in its order. */
 function payloadOf({ fields }: VerifiedRequest, allowInsecure: boolean): SolvePayload | HttpError {
   if (fields instanceof HttpError) return fields
+  if (!isSupportedVersion(fields['api_version'])) return challengeError('UNSUPPORTED_VERSION')
   const { challenge_id: id, callback_url: url } = fields
   if (id === undefined || id === null || id === '') return challengeError('MISSING_CHALLENGE_ID')
   if (typeof id !== 'string' || id.length > CHALLENGE_ID_CHARS_MAX) return challengeError('INVALID_CHALLENGE_ID')

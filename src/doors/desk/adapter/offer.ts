@@ -30,7 +30,7 @@ export const openOffer = (desk: Desk): Capability => ({
     const solution = openSolution(desk.sealer, task)
     if (solution === null)
       return { ok: false, code: 'GONE', message: 'The solution was thrown away before it was read.' }
-    return { ok: true, answer: answerOf(solution.payload), metadata: { operator: task.assigned_to } }
+    return { ok: true, answer: answerOf(solution.payload) }
   },
   async withdraw(jobId, reason) {
     const task = await desk.tasks.findByJob(jobId)
