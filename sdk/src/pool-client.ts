@@ -57,7 +57,7 @@ export interface PoolWhy {
   job_id: string
   status: PoolJobStatus
   reasons: string[]
-  workers: { registered: number; online: number; in_region: number; with_specs: number; idle: number }
+  workers: { registered: number; banned: number; online: number; in_region: number; with_specs: number; idle: number }
 }
 
 export interface PoolWorker {

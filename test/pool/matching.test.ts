@@ -1,14 +1,14 @@
-// Who gets what, without a database: turns, eligibility, replicas and canaries.
+// Matching without a database: fair share, eligibility, replicas and canaries.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Head, WaitingCanary } from '../../src/doors/pool/matching/candidates.ts'
-import type { Lane } from '../../src/doors/pool/tasks/requirement-classes.ts'
-import { match, type Candidate, type Offer } from '../../src/doors/pool/matching/match.ts'
+import type { WaitingTask, WaitingCanary } from '../../src/doors/pool/matching/candidates.ts'
+import type { RequirementClass } from '../../src/doors/pool/tasks/requirement-classes.ts'
+import { match, type Candidate, type MatchInput } from '../../src/doors/pool/matching/match.ts'
 import type { Worker } from '../../src/doors/pool/workers/presence.ts'
 import { isTrusted, scoreOf } from '../../src/doors/pool/workers/reputation.ts'
 import { isEligible } from '../../src/doors/pool/tasks/requirements.ts'
-import { decide, FAILED_VOTE, type Count } from '../../src/doors/pool/quorum/tally.ts'
-import { Turns } from '../../src/doors/pool/matching/fair-share.ts'
+import { decide, FAILED_VOTE, type Tally } from '../../src/doors/pool/quorum/tally.ts'
+import { FairShare } from '../../src/doors/pool/matching/fair-share.ts'
 import { seeded } from '../support/seeded.ts'
 
 const worker = (workerId: number, more: Partial<Worker> = {}): Worker => ({
@@ -24,22 +24,26 @@ const worker = (workerId: number, more: Partial<Worker> = {}): Worker => ({
   proven: 0,
   seenAt: '',
   leaseUntil: '',
-  given: null,
+  held: null,
   ...more,
 })
-const waiter = (workerId: number, more: Partial<Worker> = {}, trusted = true): Candidate => ({
+const candidate = (workerId: number, more: Partial<Worker> = {}, trusted = true): Candidate => ({
   worker: worker(workerId, more),
   isTrusted: trusted,
 })
-const lane = (laneId: number, clientId: number | null, more: Partial<Lane> = {}): Lane => ({
-  laneId,
+const requirementClass = (
+  classId: number,
+  clientId: number | null,
+  more: Partial<RequirementClass> = {},
+): RequirementClass => ({
+  classId,
   clientId,
   region: null,
   specs: null,
   ...more,
 })
-const head = (laneId: number, jobId: string, more: Partial<Head> = {}): Head => ({
-  laneId,
+const task = (classId: number, jobId: string, more: Partial<WaitingTask> = {}): WaitingTask => ({
+  classId,
   jobId,
   priority: 5,
   acceptedAt: 0,
@@ -48,88 +52,91 @@ const head = (laneId: number, jobId: string, more: Partial<Head> = {}): Head => 
   ...more,
 })
 const canary = (canaryId: number, usedBy: readonly number[] = []): WaitingCanary => ({
-  laneId: 99,
+  classId: 99,
   jobId: `canary ${canaryId}`,
   priority: 5,
   canaryId,
   leaseUntil: '',
   usedBy: new Set(usedBy),
 })
-const offer = (more: Partial<Offer>): Offer => ({
-  lanes: [lane(1, 1)],
-  heads: [],
+const input = (more: Partial<MatchInput>): MatchInput => ({
+  classes: [requirementClass(1, 1)],
+  tasks: [],
   canaries: [],
-  turns: new Turns(),
+  fairShare: new FairShare(),
   canaryPercent: 0,
   random: () => 0,
   ...more,
 })
-const pairsOf = (waiters: Candidate[], given: Offer) =>
-  match(waiters, given).map(({ waiter: { worker: one }, gift }) => `${one.workerId}: ${gift.jobId}`)
+const pairsOf = (candidates: Candidate[], given: MatchInput) =>
+  match(candidates, given).map(({ candidate: { worker: one }, assignable }) => `${one.workerId}: ${assignable.jobId}`)
 
 describe('matching', () => {
-  test('who came first gets the best, by priority and then by age', () => {
-    const heads = [head(1, 'a'), head(1, 'b'), head(2, 'c', { priority: 9 }), head(2, 'd', { acceptedAt: -1 })]
+  test('the worker that came first gets the first task by priority, then by age', () => {
+    const tasks = [task(1, 'a'), task(1, 'b'), task(2, 'c', { priority: 9 }), task(2, 'd', { acceptedAt: -1 })]
 
     const pairs = pairsOf(
-      [waiter(1), waiter(2), waiter(3), waiter(4)],
-      offer({ lanes: [lane(1, 1), lane(2, 1)], heads }),
+      [candidate(1), candidate(2), candidate(3), candidate(4)],
+      input({ classes: [requirementClass(1, 1), requirementClass(2, 1)], tasks }),
     )
 
     assert.deepEqual(pairs, ['1: c', '2: d', '3: a', '4: b'])
   })
 
-  test('clients take turns, whatever their priorities', () => {
-    const heads = [1, 2, 3].flatMap((n) => [head(1, `a${n}`, { priority: 9 }), head(2, `b${n}`, { priority: 1 })])
-    const waiters = [1, 2, 3, 4, 5, 6].map((id) => waiter(id))
+  test('clients are served in turns, whatever their priorities', () => {
+    const tasks = [1, 2, 3].flatMap((n) => [task(1, `a${n}`, { priority: 9 }), task(2, `b${n}`, { priority: 1 })])
+    const candidates = [1, 2, 3, 4, 5, 6].map((id) => candidate(id))
 
-    const pairs = pairsOf(waiters, offer({ lanes: [lane(1, 1), lane(2, 2)], heads }))
+    const pairs = pairsOf(candidates, input({ classes: [requirementClass(1, 1), requirementClass(2, 2)], tasks }))
 
     assert.deepEqual(pairs, ['1: a1', '2: b1', '3: a2', '4: b2', '5: a3', '6: b3'])
   })
 
-  test('a worker waits where it may not take what is there, and others are served', () => {
-    const heads = [head(1, 'far', { priority: 9 }), head(2, 'any')]
-    const lanes = [lane(1, 1, { region: 'far' }), lane(2, 1)]
+  test('a worker that is not eligible for the first task does not hold up the others', () => {
+    const tasks = [task(1, 'far', { priority: 9 }), task(2, 'any')]
+    const classes = [requirementClass(1, 1, { region: 'far' }), requirementClass(2, 1)]
 
-    assert.deepEqual(pairsOf([waiter(1), waiter(2, { region: 'far' })], offer({ lanes, heads })), ['2: far', '1: any'])
+    assert.deepEqual(pairsOf([candidate(1), candidate(2, { region: 'far' })], input({ classes, tasks })), [
+      '2: far',
+      '1: any',
+    ])
   })
 
   test('replicas of one job go to different owners, also within one pass', () => {
     const replica = { quorumId: 'q', quorum: 2, owners: [7], untrusted: 0 }
-    const heads = [head(1, 'r1', { replica }), head(1, 'r2', { replica })]
-    const waiters = [
-      waiter(1, { ownerId: 7 }),
-      waiter(2, { ownerId: 8 }),
-      waiter(3, { ownerId: 8 }),
-      waiter(4, { ownerId: 9 }),
+    const tasks = [task(1, 'r1', { replica }), task(1, 'r2', { replica })]
+    const candidates = [
+      candidate(1, { ownerId: 7 }),
+      candidate(2, { ownerId: 8 }),
+      candidate(3, { ownerId: 8 }),
+      candidate(4, { ownerId: 9 }),
     ]
 
-    assert.deepEqual(pairsOf(waiters, offer({ heads })), ['2: r1', '4: r2'])
+    assert.deepEqual(pairsOf(candidates, input({ tasks })), ['2: r1', '4: r2'])
   })
 
   test('of those who are not trusted a job gets one fewer than its quorum', () => {
     const replica = { quorumId: 'q', quorum: 3, owners: [], untrusted: 1 }
-    const heads = [1, 2, 3].map((n) => head(1, `r${n}`, { replica }))
-    const waiters = [waiter(1, {}, false), waiter(2, {}, false), waiter(3)]
+    const tasks = [1, 2, 3].map((n) => task(1, `r${n}`, { replica }))
+    const candidates = [candidate(1, {}, false), candidate(2, {}, false), candidate(3)]
 
-    assert.deepEqual(pairsOf(waiters, offer({ heads })), ['1: r1', '3: r2'])
-    const single = [head(1, 's1', { replica: { ...replica, quorum: 1, untrusted: 5 } })]
-    assert.deepEqual(pairsOf([waiter(1, {}, false)], offer({ heads: single })), ['1: s1'])
+    assert.deepEqual(pairsOf(candidates, input({ tasks })), ['1: r1', '3: r2'])
+    const single = [task(1, 's1', { replica: { ...replica, quorum: 1, untrusted: 5 } })]
+    assert.deepEqual(pairsOf([candidate(1, {}, false)], input({ tasks: single })), ['1: s1'])
   })
 
   test('a canary takes the place of a job, at its cost; the job goes to the next', () => {
-    const given = offer({
-      lanes: [lane(1, 1), lane(99, null)],
-      heads: [head(1, 'job', { priority: 77 })],
+    const given = input({
+      classes: [requirementClass(1, 1), requirementClass(99, null)],
+      tasks: [task(1, 'job', { priority: 77 })],
       canaries: [canary(1, [1]), canary(2)],
       canaryPercent: 100,
     })
 
-    const pairs = match([waiter(1), waiter(2)], given)
+    const pairs = match([candidate(1), candidate(2)], given)
 
     assert.deepEqual(
-      pairs.map(({ gift }) => [gift.jobId, gift.canaryId, gift.costHint]),
+      pairs.map(({ assignable }) => [assignable.jobId, assignable.canaryId, assignable.costHint]),
       [
         ['canary 2', 2, 77],
         ['canary 1', 1, 77],
@@ -143,9 +150,9 @@ describe('matching', () => {
       const rounds = 4000
       let canaries = 0
       for (let round = 0; round < rounds; round += 1) {
-        const lanes = [lane(1, 1), lane(99, null)]
-        const given = offer({ lanes, heads: [head(1, 'j')], canaries: [canary(1)], canaryPercent: 5, random })
-        if (match([waiter(1, {}, trusted)], given)[0]?.gift.canaryId === 1) canaries += 1
+        const classes = [requirementClass(1, 1), requirementClass(99, null)]
+        const given = input({ classes, tasks: [task(1, 'j')], canaries: [canary(1)], canaryPercent: 5, random })
+        if (match([candidate(1, {}, trusted)], given)[0]?.assignable.canaryId === 1) canaries += 1
       }
       return canaries / rounds
     }
@@ -155,28 +162,31 @@ describe('matching', () => {
   })
 
   test('who is on probation and finds nothing gets a canary; a trusted worker does not', () => {
-    const given = offer({ lanes: [lane(99, null)], canaries: [canary(1), canary(2)], random: () => 0.99 })
+    const given = input({ classes: [requirementClass(99, null)], canaries: [canary(1), canary(2)], random: () => 0.99 })
 
-    assert.deepEqual(pairsOf([waiter(1), waiter(2, {}, false)], given), ['2: canary 2'])
+    assert.deepEqual(pairsOf([candidate(1), candidate(2, {}, false)], given), ['2: canary 2'])
   })
 })
 
-describe('turns', () => {
+describe('fairShare', () => {
   test('a client that comes late starts where the others are', () => {
-    const turns = new Turns()
-    for (let n = 0; n < 100; n += 1) turns.take(1)
+    const fairShare = new FairShare()
+    for (let n = 0; n < 100; n += 1) fairShare.charge(1)
 
-    turns.take(2)
-    assert(turns.of(1) - turns.of(2) <= 1, 'it is not paid for its absence')
-    assert(turns.of(3) <= turns.of(1))
+    fairShare.charge(2)
+    assert(fairShare.servedOf(1) - fairShare.servedOf(2) <= 1, 'it is not paid for its absence')
+    assert(fairShare.servedOf(3) <= fairShare.servedOf(1))
   })
 
   test('no client waits longer than a round, whatever the others do', () => {
-    const turns = new Turns()
+    const fairShare = new FairShare()
     const served = [0, 0, 0]
     for (let n = 0; n < 300; n += 1) {
-      const next = [0, 1, 2].reduce((best, client) => (turns.of(client) < turns.of(best) ? client : best), 0)
-      turns.take(next)
+      const next = [0, 1, 2].reduce(
+        (best, client) => (fairShare.servedOf(client) < fairShare.servedOf(best) ? client : best),
+        0,
+      )
+      fairShare.charge(next)
       served[next] = (served[next] ?? 0) + 1
     }
     assert.deepEqual(served, [100, 100, 100])
@@ -208,7 +218,7 @@ describe('specs', () => {
 
 describe('what replicas say together', () => {
   const votes = (...said: (string | null)[]) => said.map((vote) => ({ vote, counts: true }))
-  const count = (more: Partial<Count>): Count => ({
+  const count = (more: Partial<Tally>): Tally => ({
     votes: [],
     quorum: 2,
     replicas: 3,

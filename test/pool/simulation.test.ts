@@ -1,10 +1,10 @@
-// A fifth of the workers lie in concert: they know each other, agree on the same wrong answer, and each hides in its own way.
-// The coordinator is the real one, on a real database; what is simulated is only what workers say.
+// A fifth of the workers collude: they submit the same wrong answers, and each hides in its own way. The pool is the real one,
+// on a real database; only the workers are simulated.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { sha256 } from '../contract/pool/setup.ts'
 import { seeded } from '../support/seeded.ts'
-import { setupCoordinator, type SimulatedWorker } from './coordinator.ts'
+import { setupPool, type SimulatedWorker } from './pool-parts.ts'
 
 const SEED = Number(process.env['REEVE_TEST_SEED'] ?? 5)
 const WORKERS = 60
@@ -32,8 +32,8 @@ const says = ({ way, done }: Actor, n: number): string => {
 }
 
 async function simulate(t: TestContext, random: () => number) {
-  const world = await setupCoordinator(t, { random })
-  const { coordinator, database } = world
+  const world = await setupPool(t, { random })
+  const { pool, database } = world
   const ways: Way[] = ['always', 'half', 'sleeper']
   const actors: Actor[] = []
   for (let n = 1; n <= WORKERS; n += 1) {
@@ -50,7 +50,7 @@ async function simulate(t: TestContext, random: () => number) {
   const asked = new Map<string, number>()
   const submitJob = async () => {
     const n = asked.size
-    const answer = await coordinator.submitJob({
+    const answer = await pool.submitJob({
       clientId: 1 + (n % 3),
       job: `{"n":${n}}`,
       priority: 5,
@@ -85,9 +85,9 @@ async function simulate(t: TestContext, random: () => number) {
     for (; asked.size < Math.min(JOBS, done + OPEN_JOBS);) {
       await Promise.all(Array.from({ length: Math.min(100, JOBS - asked.size) }, submitJob))
     }
-    await coordinator.canaries.loop.runOnce(new AbortController().signal)
+    await pool.canaries.loop.runOnce(new AbortController().signal)
     await Promise.all(shuffled(actors, random).map(turn))
-    await coordinator.quorums.loop.runOnce(new AbortController().signal)
+    await pool.quorums.loop.runOnce(new AbortController().signal)
   }
   return { world, actors, asked, rounds }
 }

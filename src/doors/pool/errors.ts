@@ -1,4 +1,4 @@
-// The contract's refusals, literally. In this order they are checked when a result is submitted.
+// Every refusal of this door. Those of a submitted result are listed in the order in which they are checked (docs/pool.md, section 5).
 import { HttpError } from '../../core/http/errors/http-error.ts'
 import type { HeldRefusal } from '../../core/ledger/refusal.ts'
 
@@ -31,9 +31,9 @@ const POOL_ERRORS = {
 
 export type PoolCode = keyof typeof POOL_ERRORS
 
-export const problem = (code: PoolCode): HttpError => new HttpError(POOL_ERRORS[code][0], code, POOL_ERRORS[code][1])
+export const poolError = (code: PoolCode): HttpError => new HttpError(POOL_ERRORS[code][0], code, POOL_ERRORS[code][1])
 
-/** What a worker is told when the ledger does not take its word. Whether its result is there already is asked first. */
+/** The answer to a worker whose attempt the ledger refused. Whether its result is recorded already is checked before. */
 export const HELD_REFUSALS = {
   unknown_job: 'assignment_not_found',
   stale_attempt: 'not_submittable',
@@ -42,7 +42,7 @@ export const HELD_REFUSALS = {
   lease_lost_or_owner_mismatch: 'not_submittable',
 } as const satisfies Record<HeldRefusal, PoolCode>
 
-/** A body that passed its schema and is wrong all the same. */
+/** 422 for a body that passed its schema but is invalid. */
 export function invalidField(path: readonly string[], message: string): HttpError {
   const fields = [{ path: ['body', ...path], message, rule: 'value_error' }]
   return new HttpError(422, 'validation_failed', `${path.join('.')} ${message}.`, { fields })

@@ -1,124 +1,123 @@
-// The coordinator: everything behind the routes, wired together. It knows no HTTP: a simulation drives it as the routes do.
-import { cancelJob, Kinds } from '../../core/executor/endings.ts'
-import type { Kind } from '../../core/executor/kind.ts'
+// The parts of the pool, opened in the order in which a job passes through them: tasks, workers, matching, results, quorum,
+// receipts. No part knows HTTP: the routes call them, and so does the simulation in the tests.
+import { Kinds } from '../../core/executor/endings.ts'
 import type { Deps } from '../../core/door.ts'
-import type { Loop } from '../../core/loop.ts'
+import { openCanaryList } from './canaries/canary-list.ts'
+import { openCanaryStock } from './canaries/canary-stock.ts'
+import { openCallbacks } from './clients/callbacks.ts'
+import { openCancel } from './clients/cancel-job.ts'
+import { openSubmitJob } from './clients/submit-job.ts'
 import { openAssignments } from './matching/assignments.ts'
-import { openBans, type Bans } from './workers/bans.ts'
-import { openCallbacks, type Callbacks } from './clients/callbacks.ts'
-import { openCanaryStock, type CanaryStock } from './canaries/canary-stock.ts'
 import { openCandidates } from './matching/candidates.ts'
+import { FairShare } from './matching/fair-share.ts'
+import { openMatchmaker, type Matchmaker } from './matching/matchmaker.ts'
+import { openPoll } from './matching/poll.ts'
+import { openRepair } from './matching/repair.ts'
+import { openPoolMetrics } from './metrics.ts'
+import { openQuorums } from './quorum/settle.ts'
+import { openServerKeys } from './receipts/server-keys.ts'
+import { openResultStore } from './results/result-store.ts'
+import { openSubmitResult } from './results/submit-result.ts'
+import type { PoolSettings } from './settings.ts'
 import { openDeadlines } from './tasks/deadlines.ts'
 import { poolKinds } from './tasks/kinds.ts'
-import { openLanes, type Lanes } from './tasks/requirement-classes.ts'
-import { openMatchmaker, type Matchmaker } from './matching/matchmaker.ts'
-import { openPoolMetrics, type PoolMetrics } from './metrics.ts'
+import { openRequirementClasses } from './tasks/requirement-classes.ts'
+import { openBans } from './workers/bans.ts'
+import { openHeartbeat } from './workers/heartbeat.ts'
 import { openPresence } from './workers/presence.ts'
-import { openQuorums, type Quorums } from './quorum/settle.ts'
-import { openRepair } from './matching/repair.ts'
-import { openResultStore } from './results/result-store.ts'
-import { openHeartbeat, openPoll, type Heartbeat, type Poll } from './matching/runtime.ts'
-import { openServerKeys, type ServerKeys } from './receipts/server-keys.ts'
-import type { PoolSettings } from './settings.ts'
-import { openSubmit, type Submission, type SubmitAnswer } from './results/submit-result.ts'
-import { openSubmitJob, type SubmitJob } from './clients/submit-job.ts'
-import { Turns } from './matching/fair-share.ts'
-import { openWorkerStore, type WorkerStore } from './workers/worker-store.ts'
+import { openWorkerStore } from './workers/worker-store.ts'
 
-export interface Coordinator {
-  leaseSec: number
-  keys: ServerKeys
-  kinds: readonly Kind[]
-  lanes: Lanes
-  workers: WorkerStore
-  callbacks: Callbacks
-  canaries: CanaryStock
-  bans: Bans
-  quorums: Quorums
-  matchmaker: Matchmaker
-  metrics: PoolMetrics
-  submitJob: SubmitJob
-  /** Ends a client's job, with all its replicas. */
-  cancel(jobId: string, reason: string): ReturnType<typeof cancelJob>
-  poll: Poll
-  heartbeat: Heartbeat
-  submit(submission: Submission): Promise<SubmitAnswer>
-  /** For processes that work. */
-  loops: readonly Loop[]
-  close(): Promise<void>
-}
+type PoolDeps = Pick<Deps, 'database' | 'ledger' | 'outbox' | 'deliveries' | 'bus' | 'metrics' | 'log'>
 
-export interface CoordinatorOptions {
-  random: () => number
-}
+export type PoolParts = Awaited<ReturnType<typeof openPoolParts>>
 
-export async function openCoordinator(
-  deps: Deps,
-  settings: PoolSettings,
-  { random }: CoordinatorOptions,
-): Promise<Coordinator> {
-  const { database, ledger, bus, log } = deps
-  const leaseSec = settings.POOL_LEASE_SECONDS
-  const leaseMs = leaseSec * 1000
-  const holdSec = settings.POOL_HOLD_SECONDS_MAX
+export async function openPoolParts(deps: PoolDeps, settings: PoolSettings, { random }: { random: () => number }) {
+  const { database, ledger, bus } = deps
   const announce = () => matchmaker.announce()
+  const jobs = await openJobs(deps, settings, announce)
+  const { callbacks, classes, quorums, cancel } = jobs
+  const staff = openWorkers(deps, settings, announce)
+  const { leaseSec, leaseMs, presence, assignments } = staff
 
-  const keys = await openServerKeys(database)
-  const callbacks = openCallbacks({ deliveries: deps.deliveries, master: keys.callbacks })
-  const declared = poolKinds({ callbacks, extraReplicas: settings.POOL_EXTRA_REPLICAS })
-  const kinds = new Kinds()
-  kinds.add(declared)
-  const lanes = openLanes({ database })
-  const presence = openPresence({ database, leaseSec, holdSec })
-  const assignments = openAssignments({ database, ledger, leaseMs })
-  const canaries = openCanaryStock({ database, ledger, bus, lanes, onStocked: announce })
-  const quorums = openQuorums({ database, ledger, callbacks, log, onIssued: announce })
-  const repair = openRepair({ database, ledger, kinds, leaseMs, holdMs: holdSec * 1000, onFreed: announce })
-  const metrics = openPoolMetrics({ ...deps, leaseSec, waiting: () => matchmaker.size() })
+  const canaries = openCanaryStock({ database, ledger, bus, classes, onStocked: announce })
+  const holdMs = settings.POOL_HOLD_SECONDS_MAX * 1000
+  const repair = openRepair({ database, ledger, kinds: jobs.known, assignments, leaseMs, holdMs, onFreed: announce })
+  const metrics = openPoolMetrics({ metrics: deps.metrics, database, leaseSec, waiting: () => matchmaker.size() })
+  const probationCanaries = settings.POOL_PROBATION_CANARIES
   const matchmaker: Matchmaker = openMatchmaker({
-    ...deps,
+    bus,
     assignments,
     candidates: openCandidates({ database, leaseSec }),
     canaries,
-    lanes,
+    classes,
     presence,
     repair,
     metrics,
-    turns: new Turns(),
+    fairShare: new FairShare(),
     leaseMs,
     canaryPercent: settings.POOL_CANARY_PERCENT,
-    probationCanaries: settings.POOL_PROBATION_CANARIES,
+    probationCanaries,
     random,
   })
   const results = openResultStore({ database, banAfter: settings.POOL_BAN_AFTER })
-  const cancel = async (jobId: string, reason: string) => {
-    const answer = await cancelJob(ledger, kinds, jobId, reason)
-    await quorums.settle(jobId) // of a plain job there is nothing to settle
-    return answer
-  }
 
   return {
-    leaseSec,
-    keys,
-    kinds: declared,
-    lanes,
-    workers: openWorkerStore({ database, leaseSec }),
-    callbacks,
-    canaries,
-    bans: openBans({ database, assignments, onFreed: announce }),
-    quorums,
+    ...jobs,
+    ...staff,
+    probationCanaries,
     matchmaker,
-    metrics,
-    submitJob: openSubmitJob({ ledger, lanes, settings, quorums, onReady: announce }),
-    cancel,
     poll: openPoll({ canaries, presence, assignments, matchmaker, metrics }),
-    heartbeat: openHeartbeat({ presence, assignments }),
-    submit: openSubmit({ ledger, outbox: deps.outbox, leaseMs, results, callbacks, settle: quorums.settle }),
-    loops: [repair.loop, quorums.loop, canaries.loop, openDeadlines({ database, cancel })],
+    submitResult: openSubmitResult({
+      ledger,
+      outbox: deps.outbox,
+      leaseMs,
+      results,
+      callbacks,
+      settle: quorums.settle,
+    }),
+    canaries,
+    canaryList: openCanaryList({ database, ledger, classes, stock: canaries }),
+    repair,
+    metrics,
+    loops: {
+      serving: matchmaker.loops,
+      working: [repair.loop, quorums.loop, canaries.loop, openDeadlines({ database, cancel }), classes.loop],
+    },
     async close() {
       canaries.close()
       matchmaker.close()
       await quorums.close()
     },
+  }
+}
+
+/** What clients use. */
+async function openJobs({ database, ledger, deliveries, log }: PoolDeps, settings: PoolSettings, announce: () => void) {
+  const keys = await openServerKeys(database)
+  const callbacks = openCallbacks({ deliveries, master: keys.callbacks })
+  const kinds = poolKinds({ callbacks, extraReplicas: settings.POOL_EXTRA_REPLICAS })
+  const known = new Kinds()
+  known.add(kinds)
+  const classes = openRequirementClasses({ database })
+  const quorums = openQuorums({ database, ledger, callbacks, log, onIssued: announce })
+  const submitJob = openSubmitJob({ ledger, classes, settings, quorums, onReady: announce })
+  const cancel = openCancel({ ledger, kinds: known, quorums })
+  return { keys, callbacks, kinds, known, classes, quorums, submitJob, cancel }
+}
+
+/** What owners and their workers use, but for polling and submitting. */
+function openWorkers({ database, ledger }: PoolDeps, settings: PoolSettings, announce: () => void) {
+  const leaseSec = settings.POOL_LEASE_SECONDS
+  const leaseMs = leaseSec * 1000
+  const presence = openPresence({ database, leaseSec, holdSec: settings.POOL_HOLD_SECONDS_MAX })
+  const assignments = openAssignments({ database, ledger, leaseMs })
+  return {
+    leaseSec,
+    leaseMs,
+    presence,
+    assignments,
+    workers: openWorkerStore({ database, leaseSec }),
+    heartbeat: openHeartbeat({ presence, assignments }),
+    bans: openBans({ database, assignments, onFreed: announce }),
   }
 }

@@ -209,7 +209,7 @@ describe('pool: who gets what', () => {
     for (const worker of [bare, near, far]) assert.equal((await pool.poll(worker)).status, 404)
   })
 
-  test('clients take turns: one with a thousand jobs of the highest priority does not starve another', async (t) => {
+  test('clients take fairShare: one with a thousand jobs of the highest priority does not starve another', async (t) => {
     const pool = await setup(t)
     const greedy = await pool.account('greedy', 'CLIENT')
     const worker = await pool.worker('w')
@@ -255,7 +255,7 @@ describe('pool: GET /v1/jobs/{id}/why', () => {
       job_id: near,
       status: 'pending',
       reasons: ['3 workers online, 0 in region sa-east-1.'],
-      workers: { registered: 3, online: 3, in_region: 0, with_specs: 0, idle: 0 },
+      workers: { registered: 3, banned: 0, online: 3, in_region: 0, with_specs: 0, idle: 0 },
     })
     assert.deepEqual((await why(strong)).reasons, ['3 workers online, 0 with the specs {"ram_gb":64}.'])
     const [first] = workers
@@ -274,7 +274,7 @@ describe('pool: GET /v1/jobs/{id}/why', () => {
     await database.query(
       `update pool_workers set banned_at = clock_timestamp(), ban_reason = 'x', assignment_id = null`,
     )
-    assert.deepEqual((await why(near)).reasons, ['3 workers registered, 0 online.'])
+    assert.deepEqual((await why(near)).reasons, ['3 workers registered, 3 banned, 0 online.'])
   })
 })
 

@@ -195,11 +195,14 @@ describe('pool: POST /jobs/poll', () => {
   })
 
   test('a worker that polls anew has given its earlier poll up', async (t) => {
-    const { worker, poll, submitJob } = await setup(t)
+    const { worker, poll, submitJob, ask, admin } = await setup(t)
     const mine = await worker('w')
 
     const first = poll(mine, 50)
-    await until('the first poll waits', async () => (await poll(mine)).status === 404)
+    await until('the first poll waits', async () => {
+      return (await ask('GET', '/admin/pool/status', undefined, admin)).body.polls_waiting === 1
+    })
+    assert.equal((await poll(mine)).status, 404)
     await submitJob()
 
     assert.equal((await first).status, 404)

@@ -2,20 +2,21 @@
 import type { Database } from '../../../core/db/database.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { refused, type Refused } from '../../../core/outcome.ts'
-import type { Coordinator } from '../pool.ts'
-import { moment } from '../moment.ts'
+import type { RequirementClasses } from '../tasks/requirement-classes.ts'
+import type { CanaryStock } from './canary-stock.ts'
+import { timestampText } from '../wire.ts'
 import type { Requirements } from '../tasks/requirements.ts'
 import { removeTask } from '../tasks/task-rows.ts'
 
 const INSERT = `
-  insert into pool_canaries (lane_id, payload, expected_hash, created_by)
+  insert into pool_canaries (class_id, payload, expected_hash, created_by)
   select $1, $2::json, $3, $4 where (select count(*) from pool_canaries where retired_at is null) < $5
   returning canary_id`
 
 const LIST = `
-  select c.canary_id, l.region, l.specs, c.payload::text as payload, c.expected_hash, ${moment('c.created_at')} as created_at,
+  select c.canary_id, l.region, l.specs, c.payload::text as payload, c.expected_hash, ${timestampText('c.created_at')} as created_at,
          (select count(*) from pool_canary_uses u where u.canary_id = c.canary_id)::integer as used_by
-    from pool_canaries c join pool_lanes l on l.lane_id = c.lane_id
+    from pool_canaries c join pool_requirement_classes l on l.class_id = c.class_id
    where c.retired_at is null and c.canary_id > $1 order by c.canary_id limit $2`
 
 const RETIRE = `
@@ -43,21 +44,27 @@ export interface CanaryView {
   used_by: number
 }
 
-export interface CanaryAdmin {
+export interface CanaryList {
   add(canary: NewCanary): Promise<{ ok: true; canaryId: number; expectedHash: string } | Refused<'too_many_canaries'>>
   list(page: { after: number; limit: number }): Promise<CanaryView[]>
   retire(canaryId: number): Promise<boolean>
 }
 
-export function openCanaryAdmin(deps: { database: Database; ledger: Ledger; coordinator: Coordinator }): CanaryAdmin {
-  const { database, ledger, coordinator } = deps
+export interface CanaryListDeps {
+  database: Database
+  ledger: Ledger
+  classes: RequirementClasses
+  stock: CanaryStock
+}
+
+export function openCanaryList({ database, ledger, classes, stock }: CanaryListDeps): CanaryList {
   return {
     async add({ payload, expectedHash, requirements, createdBy }) {
-      const laneId = await coordinator.lanes.laneFor(null, requirements)
-      const params = [laneId, payload, expectedHash, createdBy, LIVE_MAX]
+      const classId = await classes.classFor(null, requirements)
+      const params = [classId, payload, expectedHash, createdBy, LIVE_MAX]
       const [row] = await database.query<{ canary_id: string }>(INSERT, params)
       if (row === undefined) return refused('too_many_canaries')
-      coordinator.canaries.changed()
+      stock.changed()
       return { ok: true, canaryId: Number(row.canary_id), expectedHash }
     },
     async list({ after, limit }) {
@@ -72,7 +79,7 @@ export function openCanaryAdmin(deps: { database: Database; ledger: Ledger; coor
           return ledger.cancel({ jobId, reason: 'the canary was retired', effects: [removeTask(jobId)] })
         }),
       )
-      coordinator.canaries.changed()
+      stock.changed()
       return true
     },
   }

@@ -1,15 +1,19 @@
-// A client that named a callback_url is told how its job ended: signed as the challenge door signs, with a secret of the
-// client's own, and tried as often.
+// A client that named a callback_url receives the end of its job as a signed request: the same signature and retries as
+// the challenge door's callbacks, with a secret of the client's own. GET /v1/callbacks/secret shows that secret.
 import { createHmac } from 'node:crypto'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
 import type { Deliveries } from '../../../core/deliveries/deliveries.ts'
 import type { SigningKey } from '../../../core/deliveries/signed-request.ts'
+import { refusals } from '../../../core/http/errors/detail.ts'
+import { accountOf } from '../../../core/http/auth/guard.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import type { Delivery } from '../../../core/outbox/delivery.ts'
-import { jsonText, rawOrNull } from '../raw.ts'
+import { documented, jsonText, rawOrNull } from '../wire.ts'
 
 const TOPIC = 'pool_callback'
 
-/** How a job ended, as its client is told. Outputs and metrics are JSON texts. */
+/** How a job ended. Outputs and metrics are JSON texts. */
 export interface JobEnd {
   status: string
   output: string | null
@@ -17,7 +21,7 @@ export interface JobEnd {
   errorMessage: string | null
   artifactUri: string | null
   metrics: string | null
-  /** Null: the moment is not known yet. */
+  /** Null: not known before the transaction commits. */
   finishedAt: string | null
 }
 
@@ -31,7 +35,7 @@ export interface Callback {
 export interface Callbacks {
   /** With the end of the job. */
   queue(callback: Callback): Effect
-  /** What a client's callbacks are signed with. */
+  /** The key that signs a client's callbacks. */
   keyOf(clientId: number): SigningKey
   topics: readonly Delivery[]
 }
@@ -48,7 +52,7 @@ export const callbackBody = (jobId: string, end: JobEnd): string =>
     finished_at: end.finishedAt,
   })
 
-/** `master`: all secrets are derived from it, so that none needs to be kept, and no client knows another's. */
+/** All clients' secrets are derived from `master`: none is stored, and no client can compute another's. */
 export function openCallbacks({ deliveries, master }: { deliveries: Deliveries; master: string }): Callbacks {
   const keyOf = (clientId: number) => ({
     keyId: `pool-${clientId}`,
@@ -64,3 +68,18 @@ export function openCallbacks({ deliveries, master }: { deliveries: Deliveries; 
     }),
   }
 }
+
+export const callbackSecretRoute =
+  (callbacks: Callbacks): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const schema = {
+      ...documented,
+      summary: 'The secret that signs callbacks to me.',
+      response: { 200: Type.Object({ key_id: Type.String(), secret: Type.String() }), ...refusals(401, 403) },
+    }
+    app.get('/v1/callbacks/secret', { schema }, async (request, reply) => {
+      const { keyId, secret } = callbacks.keyOf(accountOf(request).accountId)
+      reply.header('cache-control', 'no-store')
+      return { key_id: keyId, secret }
+    })
+  }

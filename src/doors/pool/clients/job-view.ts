@@ -1,15 +1,19 @@
 // A job as its client sees it.
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import type { Database } from '../../../core/db/database.ts'
 import type { Job } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
+import { accountOf } from '../../../core/http/auth/guard.ts'
+import { parseJobId } from '../../../core/ledger/job.ts'
+import { poolError } from '../errors.ts'
 import { statusOfDeath } from '../tasks/kinds.ts'
-import { moment, momentOf } from '../moment.ts'
-import { payloadOf, QUORUM_KIND, type PoolPayload } from '../tasks/payload.ts'
-import { rawOrNull } from '../raw.ts'
+import { clientPayloadOf, QUORUM_KIND, type ClientPayload } from '../tasks/payload.ts'
+import { rawOrNull, timestampOf, timestampText } from '../wire.ts'
 
 const RESULTS = `
   select r.assignment_id, r.worker_id, r.status, r.output::text as output, r.output_hash, r.computed_hash, r.error_message,
-         r.artifact_uri, r.metrics::text as metrics, ${moment('r.finished_at')} as finished_at
+         r.artifact_uri, r.metrics::text as metrics, ${timestampText('r.finished_at')} as finished_at
     from pool_results r where r.assignment_id = $1`
 
 const VOTES = `
@@ -18,18 +22,30 @@ const VOTES = `
 
 const IS_HELD = `select exists (select from pool_tasks where quorum_id = $1 and worker_id is not null) as held`
 
+export const JobBrief = Type.Object({ job_id: Type.String(), status: Type.String() })
+export const JobView = Type.Object({ job_id: Type.String(), status: Type.String() }, { additionalProperties: true })
+export const JobPath = Type.Object({ id: Type.String({ maxLength: 512 }) })
+
 export type ClientStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled' | 'timed_out'
 
-/** A job of a client's own: neither a replica nor a canary, nor anybody else's. */
+/** A job that a client submitted: not a replica, not a canary. */
 export interface ClientJob {
   job: Job
-  payload: PoolPayload
+  payload: ClientPayload
 }
 
+/** Null: not a job of this client. */
 export function clientJob(job: Job | null, clientId: number): ClientJob | null {
-  const payload = job === null || job.accountId !== clientId ? null : payloadOf(job)
-  if (job === null || payload === null || payload.quorum_id !== undefined) return null
-  return { job, payload }
+  const payload = job === null || job.accountId !== clientId ? null : clientPayloadOf(job)
+  return job === null || payload === null ? null : { job, payload }
+}
+
+/** The job that the path names, or 404. */
+export async function ownJob(ledger: Ledger, request: FastifyRequest<{ Params: { id: string } }>): Promise<ClientJob> {
+  const jobId = parseJobId(request.params.id)
+  const found = jobId === null ? null : clientJob(await ledger.get(jobId), accountOf(request).accountId)
+  if (found === null) throw poolError('job_not_found')
+  return found
 }
 
 export async function statusOf(database: Database, { job }: ClientJob): Promise<ClientStatus> {
@@ -72,9 +88,9 @@ export async function viewOf(database: Database, client: ClientJob): Promise<obj
     replicas: payload.replicas,
     quorum: payload.quorum,
     requirements: { region: payload.region, specs: payload.specs },
-    created_at: momentOf(job.submittedAt),
-    started_at: job.startedAt === null ? null : momentOf(job.startedAt),
-    finished_at: job.finishedAt === null ? null : momentOf(job.finishedAt),
+    created_at: timestampOf(job.submittedAt),
+    started_at: job.startedAt === null ? null : timestampOf(job.startedAt),
+    finished_at: job.finishedAt === null ? null : timestampOf(job.finishedAt),
     error_message: job.reason ?? summary?.errorMessage ?? result?.error_message ?? null,
     result,
     votes: votes.map(({ assignment_id: id, worker_id: workerId, ...vote }) => {
@@ -116,9 +132,4 @@ async function resultView(database: Database, assignmentId: number) {
     metrics_json: rawOrNull(row.metrics),
     finished_at: row.finished_at,
   }
-}
-
-/** Null: no such job of this client. */
-export async function findClientJob(ledger: Ledger, jobId: string | null, clientId: number): Promise<ClientJob | null> {
-  return jobId === null ? null : clientJob(await ledger.get(jobId), clientId)
 }

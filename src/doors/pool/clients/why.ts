@@ -1,13 +1,16 @@
-// GET /v1/jobs/{id}/why: which rule keeps a job waiting, in words, with numbers.
+// GET /v1/jobs/{id}/why: the eligibility rule that keeps a job waiting, in words, with counts.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Database } from '../../../core/db/database.ts'
-import type { Coordinator } from '../pool.ts'
-import { statusOf, type ClientJob } from './job-view.ts'
-import { requirementsOf } from '../tasks/payload.ts'
+import { refusals } from '../../../core/http/errors/detail.ts'
 import { isObject } from '../../../core/is-object.ts'
-import { hasSpecs, isInRegion, type Profile } from '../tasks/requirements.ts'
+import type { Ledger } from '../../../core/ledger/ledger.ts'
+import type { CanaryStock } from '../canaries/canary-stock.ts'
+import { hasSpecs, isInRegion, type WorkerProfile } from '../tasks/requirements.ts'
+import { documented } from '../wire.ts'
+import { JobPath, ownJob, statusOf, type ClientJob } from './job-view.ts'
 
-// Alike workers are counted together: what is compared is region and specs.
+// Workers that compare equal are counted together.
 const WORKERS = `
   select region, specs::text as specs, banned_at is not null as banned,
          coalesce(last_seen_at > clock_timestamp() - $1 * interval '1 second', false) as online,
@@ -20,7 +23,7 @@ const TASKS = `
   select count(*) filter (where t.worker_id is null)::integer as waiting,
          count(*) filter (where t.worker_id is not null)::integer as held,
          coalesce(max((select count(*) from pool_tasks o
-                        where o.worker_id is null and o.lane_id = t.lane_id and o.job_id <> t.job_id
+                        where o.worker_id is null and o.class_id = t.class_id and o.job_id <> t.job_id
                           and (o.priority > t.priority or o.priority = t.priority and o.accepted_at < t.accepted_at))
                      ) filter (where t.worker_id is null), 0)::integer as ahead
     from pool_tasks t where t.job_id = $1 or t.quorum_id = $1`
@@ -28,12 +31,13 @@ const TASKS = `
 const GROUPS_MAX = 20_000
 
 const Count = Type.Integer()
-export const Why = Type.Object({
+const Why = Type.Object({
   job_id: Type.String(),
   status: Type.String(),
   reasons: Type.Array(Type.String()),
   workers: Type.Object({
     registered: Count,
+    banned: Count,
     online: Count,
     in_region: Count,
     with_specs: Count,
@@ -41,7 +45,7 @@ export const Why = Type.Object({
   }),
 })
 
-interface WorkerGroup extends Profile {
+interface WorkerGroup extends WorkerProfile {
   banned: boolean
   online: boolean
   busy: boolean
@@ -49,18 +53,35 @@ interface WorkerGroup extends Profile {
   count: number
 }
 
-interface Tasks {
+interface TaskCounts {
   waiting: number
   held: number
   ahead: number
 }
 
-export async function explain(deps: { database: Database; coordinator: Coordinator }, client: ClientJob) {
-  const { database, coordinator } = deps
-  const { job, payload } = client
-  const required = requirementsOf(payload)
-  const groups = await readWorkers(database, coordinator.leaseSec, job.jobId)
-  const [tasks = { waiting: 0, held: 0, ahead: 0 }] = await database.query<Tasks>(TASKS, [job.jobId])
+export interface WhyDeps {
+  database: Database
+  leaseSec: number
+  canaries: CanaryStock
+}
+
+export const whyRoute =
+  ({ ledger, ...deps }: WhyDeps & { ledger: Ledger }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const schema = {
+      ...documented,
+      summary: 'What keeps a job of mine waiting.',
+      params: JobPath,
+      response: { 200: Why, ...refusals(401, 403, 404) },
+    }
+    app.get('/v1/jobs/:id/why', { schema }, async (request) => explain(deps, await ownJob(ledger, request)))
+  }
+
+async function explain({ database, leaseSec, canaries }: WhyDeps, client: ClientJob) {
+  const { job, payload: required } = client
+  await canaries.ready()
+  const groups = await readWorkers(database, leaseSec, job.jobId)
+  const [tasks = { waiting: 0, held: 0, ahead: 0 }] = await database.query<TaskCounts>(TASKS, [job.jobId])
 
   const online = groups.filter(({ online: isOnline, banned }) => isOnline && !banned)
   const inRegion = online.filter((group) => isInRegion(required, group))
@@ -69,6 +90,7 @@ export async function explain(deps: { database: Database; coordinator: Coordinat
   const idle = ofOthers.filter(({ busy }) => !busy)
   const counts = {
     registered: sum(groups),
+    banned: sum(groups.filter(({ banned }) => banned)),
     online: sum(online),
     in_region: sum(inRegion),
     with_specs: sum(withSpecs),
@@ -80,18 +102,35 @@ export async function explain(deps: { database: Database; coordinator: Coordinat
     ? [`The job does not wait: it is ${status}.`]
     : tasks.waiting === 0
       ? [tasks.held === 0 ? 'The job is being settled.' : `${workers(tasks.held)} working on it.`]
-      : waitingReasons(client, counts, { ...tasks, ofOthers: sum(ofOthers) })
+      : [
+          ...waitingReasons(client, counts, { ...tasks, ofOthers: sum(ofOthers) }),
+          ...(idle.some((group) => canaries.countFor(group) > 0) ? trustReason(client) : []),
+        ]
   return { job_id: job.jobId, status, reasons, workers: counts }
 }
 
-type Counts = { registered: number; online: number; in_region: number; with_specs: number; idle: number }
+type WorkerCounts = {
+  registered: number
+  banned: number
+  online: number
+  in_region: number
+  with_specs: number
+  idle: number
+}
 
-/** The first rule that leaves nobody, or how long the line is. */
-function waitingReasons({ payload }: ClientJob, counts: Counts, tasks: Tasks & { ofOthers: number }): string[] {
+/** The first rule that no worker meets, or the jobs that are served before this one. */
+function waitingReasons(
+  { payload }: ClientJob,
+  counts: WorkerCounts,
+  tasks: TaskCounts & { ofOthers: number },
+): string[] {
   const { region, specs, replicas } = payload
   const part = replicas === 1 ? [] : [`${tasks.waiting} of its replicas wait, ${tasks.held} are being worked on.`]
   if (counts.registered === 0) return [...part, 'No worker is registered.']
-  if (counts.online === 0) return [...part, `${counts.registered} workers registered, 0 online.`]
+  if (counts.online === 0) {
+    const banned = counts.banned === 0 ? '' : `, ${counts.banned} banned`
+    return [...part, `${counts.registered} workers registered${banned}, 0 online.`]
+  }
   if (counts.in_region === 0) return [...part, `${workersOnline(counts.online)}, 0 in region ${region}.`]
   if (counts.with_specs === 0) {
     const where = region === null ? workersOnline(counts.online) : `${counts.in_region} online in region ${region}`
@@ -103,14 +142,11 @@ function waitingReasons({ payload }: ClientJob, counts: Counts, tasks: Tasks & {
   if (counts.idle === 0) {
     return [...part, `${tasks.ofOthers} eligible online, 0 idle; ${tasks.ahead} of your jobs go before it.`]
   }
-  return [
-    ...part,
-    `${counts.idle} eligible and idle; ${tasks.ahead} of your jobs go before it.`,
-    ...trustReason(payload),
-  ]
+  return [...part, `${counts.idle} eligible and idle; ${tasks.ahead} of your jobs go before it.`]
 }
 
-const trustReason = ({ quorum, replicas }: ClientJob['payload']): string[] =>
+/** Probation exists only where there are canaries to pass. */
+const trustReason = ({ payload: { quorum, replicas } }: ClientJob): string[] =>
   replicas > 1 && quorum > 1
     ? [
         `At most ${quorum - 1} of its replicas go to workers that are still on probation; the others wait for trusted ones.`,

@@ -1,5 +1,5 @@
-// An assignment is an attempt at a ledger job that a worker holds. It is made by an acquire, and the row that names worker
-// and nonce commits with that; it is kept by renewing, and over when the ledger says so.
+// An assignment is an attempt at a ledger job that a worker holds. An acquire makes it, and the row with worker and nonce
+// commits with that acquire. A renew keeps it. It is over when the ledger says so.
 import type { Database, Queryable } from '../../../core/db/database.ts'
 import { isDataError } from '../../../core/db/database.ts'
 import type { AcquireRefusal } from '../../../core/ledger/acquire.ts'
@@ -9,19 +9,19 @@ import type { Ledger } from '../../../core/ledger/ledger.ts'
 import type { HeldRefusal } from '../../../core/ledger/refusal.ts'
 import { refused, type Refused } from '../../../core/outcome.ts'
 import { newSecret } from '../../../core/random.ts'
-import { payloadOf } from '../tasks/payload.ts'
-import { leaseOwner, type Given, type Worker } from '../workers/presence.ts'
+import { jobTextOf } from '../tasks/payload.ts'
+import { leaseOwner, type HeldAssignment, type Worker } from '../workers/presence.ts'
 
 const NEXT_IDS = `
   select nextval(pg_get_serial_sequence('pool_assignments', 'assignment_id')) as id from generate_series(1, $1)`
 
-// The unique keys are the last guard: a worker that has something, an owner that has another replica of the same job, or a
-// canary that the worker knows, takes the acquire back.
-const NOTE = `
+// The unique keys are the last guard. The transaction fails, and with it the acquire, if the worker already holds a task, the
+// owner already runs another replica of the job, or the worker has seen the canary.
+const RECORD_ASSIGNMENT = `
   with given as materialized (
     select * from json_to_recordset($1) as r (assignment_id bigint, worker_id bigint, owner_id bigint, job_id uuid,
            attempt_id integer, nonce text, cost_hint integer, quorum_id uuid, is_trusted boolean, canary_id bigint)
-  ), noted as (
+  ), assigned as (
     insert into pool_assignments (assignment_id, worker_id, job_id, attempt_id, nonce, cost_hint, assigned_at)
     select assignment_id, worker_id, job_id, attempt_id, nonce, cost_hint, statement_timestamp() from given
   ), part as (
@@ -40,7 +40,7 @@ const NOTE = `
   update pool_workers w set assignment_id = given.assignment_id, last_seen_at = statement_timestamp()
     from locked join given on given.worker_id = locked.worker_id where w.worker_id = locked.worker_id`
 
-const FREE = `
+const FREE_TASK = `
   with given as materialized (
     select * from json_to_recordset($1) as r (worker_id bigint, job_id uuid, assignment_id bigint, is_lost boolean)
   ), freed as (
@@ -57,8 +57,8 @@ const FREE = `
     from locked join given on given.worker_id = locked.worker_id
    where w.worker_id = locked.worker_id and w.assignment_id = given.assignment_id`
 
-// The worker has given no sign of life since it was given this: no poll of its can have answered with it.
-const TAKE_FROM_ABSENT = `
+// The worker has not been seen since the assignment was made, so no poll can have returned it.
+const CLEAR_ABSENT = `
   update pool_workers w set assignment_id = null
     from pool_assignments a
    where w.worker_id = $1 and w.assignment_id = $2 and a.assignment_id = $2 and w.last_seen_at = a.assigned_at
@@ -76,9 +76,10 @@ export interface Assignment {
   leaseUntil: string
 }
 
-export interface Gift {
+/** What a worker can be assigned. */
+export interface Assignable {
   jobId: string
-  /** A replica's job, or null. */
+  /** Of a replica: the replicated job. */
   quorumId: string | null
   canaryId: number | null
   costHint: number
@@ -86,24 +87,24 @@ export interface Gift {
   leaseUntil: string
 }
 
-/** `taken`: a constraint of the database stood in the way; what this process believed of the worker is out of date. */
-export type GiveAnswer = { ok: true; assignment: Assignment; held: Held } | Refused<AcquireRefusal | 'taken'>
+/** `taken`: a unique key refused it. What this process knows of the worker is out of date. */
+export type AssignAnswer = { ok: true; assignment: Assignment; held: Held } | Refused<AcquireRefusal | 'taken'>
 
 export interface Assignments {
-  give(worker: Worker, gift: Gift): Promise<GiveAnswer>
-  /** Renews what the worker was given. */
-  keep(worker: Worker, given: Given): Promise<{ ok: true } | Refused<HeldRefusal>>
-  /** The same, with all that a poll answers. */
-  again(worker: Worker, given: Given): Promise<Assignment | null>
-  /** The worker no longer has it, and can be given something else. */
-  forget(worker: Worker, given: Given): Promise<void>
-  /** Unharmed, to be given to somebody else. The worker's own row has been cleared. */
-  giveBack(workerId: number, held: Held, assignmentId: number): Promise<void>
-  /** The same for a worker that went away while it was being served, unless it is back already. */
-  takeFromAbsent(workerId: number, held: Held, assignmentId: number): Promise<boolean>
+  assign(worker: Worker, assignable: Assignable): Promise<AssignAnswer>
+  /** Renews the lease. */
+  keep(worker: Worker, held: HeldAssignment): Promise<{ ok: true } | Refused<HeldRefusal>>
+  /** Renews the lease and reads the assignment again. Null: the worker no longer holds it. */
+  again(worker: Worker, held: HeldAssignment): Promise<Assignment | null>
+  /** The worker no longer holds it, and can be assigned something else. */
+  forget(worker: Worker, held: HeldAssignment): Promise<void>
+  /** Gives the job back without counting the attempt. */
+  release(workerId: number, held: Held, assignmentId: number): Promise<void>
+  /** The same for a worker that disconnected while the assignment was made. False: it is back already. */
+  releaseAbsent(workerId: number, held: Held, assignmentId: number): Promise<boolean>
 }
 
-const heldBy = (workerId: number, { jobId, attemptId }: Pick<Given, 'jobId' | 'attemptId'>): Held => ({
+const heldBy = (workerId: number, { jobId, attemptId }: Pick<HeldAssignment, 'jobId' | 'attemptId'>): Held => ({
   jobId,
   attemptId,
   owner: leaseOwner(workerId),
@@ -113,58 +114,60 @@ export function openAssignments(deps: { database: Database; ledger: Ledger; leas
   const { database, ledger, leaseMs } = deps
   const nextId = openIds(database.hot)
   const freeing = (workerId: number, jobId: string, assignmentId: number, isLost: boolean): Effect => ({
-    sql: FREE,
+    sql: FREE_TASK,
     row: { worker_id: workerId, job_id: jobId, assignment_id: assignmentId, is_lost: isLost },
   })
-  const giveBack: Assignments['giveBack'] = async (workerId, held, assignmentId) => {
-    await ledger.release({ ...held, effects: [freeing(workerId, held.jobId, assignmentId, false)] })
+  const release: Assignments['release'] = async (workerId, held, assignmentId) => {
+    const effect = freeing(workerId, held.jobId, assignmentId, false)
+    const answer = await ledger.release({ ...held, effects: [effect] })
+    if (!answer.ok) await database.hot.query(effect.sql, [JSON.stringify([effect.row])]) // the lease is over already
   }
-  const keep: Assignments['keep'] = (worker, given) => ledger.renew({ ...heldBy(worker.workerId, given), leaseMs })
+  const keep: Assignments['keep'] = (worker, held) => ledger.renew({ ...heldBy(worker.workerId, held), leaseMs })
 
   return {
     keep,
-    async give(worker, gift) {
+    async assign(worker, assignable) {
       const { workerId } = worker
       const assignmentId = await nextId()
       const nonce = newSecret().slice(0, NONCE_CHARS)
-      const row = { assignment_id: assignmentId, worker_id: workerId, nonce, ...rowOf(worker, gift) }
-      const acquire = { jobId: gift.jobId, owner: leaseOwner(workerId), leaseMs }
+      const row = { assignment_id: assignmentId, worker_id: workerId, nonce, ...assignmentRow(worker, assignable) }
+      const acquire = { jobId: assignable.jobId, owner: leaseOwner(workerId), leaseMs }
       try {
         const answer = await ledger.acquire({
           ...acquire,
-          effects: ({ attemptId }) => [{ sql: NOTE, row: { ...row, attempt_id: attemptId } }],
+          effects: ({ attemptId }) => [{ sql: RECORD_ASSIGNMENT, row: { ...row, attempt_id: attemptId } }],
         })
         if (!answer.ok) return answer
-        const job = payloadOf(answer.job)?.job ?? 'null'
-        const { costHint, leaseUntil } = gift
+        const job = await jobTextOf(deps, answer.job)
+        const { costHint, leaseUntil } = assignable
         return { ok: true, assignment: { assignmentId, job, nonce, costHint, leaseUntil }, held: answer.job }
       } catch (error) {
         if (isDataError(error)) return refused('taken')
         throw error
       }
     },
-    async again(worker, given) {
-      if (given.isOverdue || !(await keep(worker, given)).ok) return null
-      const job = await ledger.get(given.jobId)
-      const payload = job === null ? null : payloadOf(job)
-      if (payload === null) return null
-      const { assignmentId, nonce, costHint } = given
-      return { assignmentId, job: payload.job, nonce, costHint, leaseUntil: worker.leaseUntil }
+    async again(worker, held) {
+      if (held.isOverdue || !(await keep(worker, held)).ok) return null
+      const stored = await ledger.get(held.jobId)
+      if (stored === null) return null
+      const job = await jobTextOf(deps, stored)
+      const { assignmentId, nonce, costHint } = held
+      return { assignmentId, job, nonce, costHint, leaseUntil: worker.leaseUntil }
     },
     async forget({ workerId }, { jobId, assignmentId }) {
       const { sql, row } = freeing(workerId, jobId, assignmentId, true)
       await database.hot.query(sql, [JSON.stringify([row])])
     },
-    giveBack,
-    async takeFromAbsent(workerId, held, assignmentId) {
-      const isAbsent = (await database.hot.query(TAKE_FROM_ABSENT, [workerId, assignmentId])).length > 0
-      if (isAbsent) await giveBack(workerId, held, assignmentId)
+    release,
+    async releaseAbsent(workerId, held, assignmentId) {
+      const isAbsent = (await database.hot.query(CLEAR_ABSENT, [workerId, assignmentId])).length > 0
+      if (isAbsent) await release(workerId, held, assignmentId)
       return isAbsent
     },
   }
 }
 
-const rowOf = ({ ownerId }: Worker, { jobId, quorumId, canaryId, costHint, isTrusted }: Gift) => ({
+const assignmentRow = ({ ownerId }: Worker, { jobId, quorumId, canaryId, costHint, isTrusted }: Assignable) => ({
   owner_id: ownerId,
   job_id: jobId,
   quorum_id: quorumId,
@@ -173,7 +176,7 @@ const rowOf = ({ ownerId }: Worker, { jobId, quorumId, canaryId, costHint, isTru
   is_trusted: isTrusted,
 })
 
-/** Ids are drawn ahead, many at a time: what is not used is a gap. */
+/** Ids are drawn ahead, many at a time. Unused ones are gaps. */
 function openIds(on: Queryable): () => Promise<number> {
   let ahead: number[] = []
   let drawing: Promise<void> | null = null

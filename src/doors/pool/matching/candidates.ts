@@ -1,33 +1,33 @@
-// What could be given now: the lanes in which something waits, and the first of each.
+// What can be assigned now: the classes in which tasks wait, and the first tasks of each.
 import type { Database } from '../../../core/db/database.ts'
-import { moment } from '../moment.ts'
+import { timestampText } from '../wire.ts'
 
-// From one lane to the next, without looking at what is in between.
-const OPEN_LANES = `
-  with recursive lane as (
-    (select lane_id from pool_tasks where worker_id is null and lane_id > $1
-      order by lane_id, priority desc, accepted_at, job_id limit 1)
+// Skips from one class to the next through the index, without reading the tasks in between.
+const WAITING_CLASSES = `
+  with recursive class as (
+    (select class_id from pool_tasks where worker_id is null and class_id > $1
+      order by class_id, priority desc, accepted_at, job_id limit 1)
     union all
-    (select (select t.lane_id from pool_tasks t where t.worker_id is null and t.lane_id > lane.lane_id
-              order by t.lane_id, t.priority desc, t.accepted_at, t.job_id limit 1)
-       from lane where lane.lane_id is not null)
+    (select (select t.class_id from pool_tasks t where t.worker_id is null and t.class_id > class.class_id
+              order by t.class_id, t.priority desc, t.accepted_at, t.job_id limit 1)
+       from class where class.class_id is not null)
   )
-  select lane_id from lane where lane_id is not null limit $2`
+  select class_id from class where class_id is not null limit $2`
 
-// A replica is only of use to an owner that has no other one of the same job; and of those who have proved nothing yet, one
-// job gets fewer than could agree by themselves.
-const HEADS = `
-  select t.lane_id, t.job_id, t.priority, t.accepted_at, t.quorum_id, t.quorum,
+// An owner runs at most one replica of a job, and workers on probation run fewer replicas than the quorum: they cannot agree
+// on a result by themselves.
+const FIRST_TASKS = `
+  select t.class_id, t.job_id, t.priority, t.accepted_at, t.quorum_id, t.quorum,
          case when t.quorum_id is not null then array(
            select p.owner_id from pool_parts p where p.quorum_id = t.quorum_id and p.job_id <> t.job_id) end as owners,
          case when t.quorum_id is not null then (
            select count(*) from pool_parts p
             where p.quorum_id = t.quorum_id and p.job_id <> t.job_id and not p.is_trusted)::integer end as untrusted,
-         ${moment(`clock_timestamp() + $4 * interval '1 second'`)} as lease_until
-    from json_to_recordset($1) as l (lane_id bigint, heads integer)
+         ${timestampText(`clock_timestamp() + $4 * interval '1 second'`)} as lease_until
+    from json_to_recordset($1) as l (class_id bigint, task_limit integer)
    cross join lateral (
      select * from pool_tasks
-      where pool_tasks.worker_id is null and pool_tasks.lane_id = l.lane_id
+      where pool_tasks.worker_id is null and pool_tasks.class_id = l.class_id
         and (quorum_id is null or exists (
           select from unnest($2::bigint[], $3::boolean[]) as o (owner_id, is_trusted)
            where not exists (
@@ -37,32 +37,32 @@ const HEADS = `
                    select count(*) from pool_parts p
                     where p.quorum_id = pool_tasks.quorum_id and p.job_id <> pool_tasks.job_id and not p.is_trusted)
                    < pool_tasks.quorum - 1)))
-      order by pool_tasks.lane_id, priority desc, accepted_at, job_id limit l.heads) as t`
+      order by pool_tasks.class_id, priority desc, accepted_at, job_id limit l.task_limit) as t`
 
 const CANARIES = `
-  select t.lane_id, t.job_id, t.priority, t.canary_id,
+  select t.class_id, t.job_id, t.priority, t.canary_id,
          array(select u.worker_id from pool_canary_uses u
                 where u.canary_id = t.canary_id and u.worker_id = any($2::bigint[])) as used_by,
-         ${moment(`clock_timestamp() + $3 * interval '1 second'`)} as lease_until
+         ${timestampText(`clock_timestamp() + $3 * interval '1 second'`)} as lease_until
     from pool_tasks t
-   where t.worker_id is null and t.lane_id = any($1::bigint[])
-   order by t.lane_id, t.priority desc, t.accepted_at, t.job_id limit $4`
+   where t.worker_id is null and t.class_id = any($1::bigint[])
+   order by t.class_id, t.priority desc, t.accepted_at, t.job_id limit $4`
 
-const LANES_MAX = 2000
+const CLASSES_MAX = 2000
 const CANARIES_MAX = 500
 
-export interface Head {
-  laneId: number
+export interface WaitingTask {
+  classId: number
   jobId: string
   priority: number
   acceptedAt: number
   leaseUntil: string
-  /** Of a replica: who has another one of the same job, and how many of those are not trusted. */
+  /** Of a replica: the owners of the job's other replicas, and how many of those went to workers on probation. */
   replica: { quorumId: string; quorum: number; owners: readonly number[]; untrusted: number } | null
 }
 
 export interface WaitingCanary {
-  laneId: number
+  classId: number
   jobId: string
   priority: number
   canaryId: number
@@ -70,39 +70,42 @@ export interface WaitingCanary {
   usedBy: ReadonlySet<number>
 }
 
-export interface Asking {
+export interface PollingOwner {
   ownerId: number
   isTrusted: boolean
 }
 
 export interface Candidates {
-  /** In the order of their ids, after that of the last page; `next` is 0 at the end. */
-  openLanes(after: number): Promise<{ laneIds: number[]; next: number }>
-  heads(lanes: readonly { laneId: number; heads: number }[], asking: readonly Asking[]): Promise<Head[]>
-  canaries(laneIds: readonly number[], workerIds: readonly number[]): Promise<WaitingCanary[]>
+  /** A page in the order of the ids; `next` is 0 after the last one. */
+  waitingClasses(after: number): Promise<{ classIds: number[]; next: number }>
+  firstTasks(
+    classes: readonly { classId: number; limit: number }[],
+    owners: readonly PollingOwner[],
+  ): Promise<WaitingTask[]>
+  canaries(classIds: readonly number[], workerIds: readonly number[]): Promise<WaitingCanary[]>
 }
 
 export function openCandidates({ database, leaseSec }: { database: Database; leaseSec: number }): Candidates {
   const { hot } = database
   return {
-    async openLanes(after) {
-      const rows = await hot.query<{ lane_id: string }>(OPEN_LANES, [after, LANES_MAX])
-      const laneIds = rows.map((row) => Number(row.lane_id))
-      return { laneIds, next: laneIds.length < LANES_MAX ? 0 : (laneIds.at(-1) ?? 0) }
+    async waitingClasses(after) {
+      const rows = await hot.query<{ class_id: string }>(WAITING_CLASSES, [after, CLASSES_MAX])
+      const classIds = rows.map((row) => Number(row.class_id))
+      return { classIds, next: classIds.length < CLASSES_MAX ? 0 : (classIds.at(-1) ?? 0) }
     },
-    async heads(lanes, asking) {
+    async firstTasks(classes, owners) {
       const params = [
-        JSON.stringify(lanes.map(({ laneId, heads }) => ({ lane_id: laneId, heads }))),
-        asking.map(({ ownerId }) => ownerId),
-        asking.map(({ isTrusted }) => isTrusted),
+        JSON.stringify(classes.map(({ classId, limit }) => ({ class_id: classId, task_limit: limit }))),
+        owners.map(({ ownerId }) => ownerId),
+        owners.map(({ isTrusted }) => isTrusted),
         leaseSec,
       ]
-      return (await hot.query<HeadRow>(HEADS, params)).map(headFrom)
+      return (await hot.query<TaskRow>(FIRST_TASKS, params)).map(taskFrom)
     },
-    async canaries(laneIds, workerIds) {
-      const rows = await hot.query<CanaryRow>(CANARIES, [laneIds, workerIds, leaseSec, CANARIES_MAX])
+    async canaries(classIds, workerIds) {
+      const rows = await hot.query<CanaryRow>(CANARIES, [classIds, workerIds, leaseSec, CANARIES_MAX])
       return rows.map((row) => ({
-        laneId: Number(row.lane_id),
+        classId: Number(row.class_id),
         jobId: row.job_id,
         priority: row.priority,
         canaryId: Number(row.canary_id),
@@ -113,8 +116,8 @@ export function openCandidates({ database, leaseSec }: { database: Database; lea
   }
 }
 
-interface HeadRow {
-  lane_id: string
+interface TaskRow {
+  class_id: string
   job_id: string
   priority: number
   accepted_at: Date
@@ -126,7 +129,7 @@ interface HeadRow {
 }
 
 interface CanaryRow {
-  lane_id: string
+  class_id: string
   job_id: string
   priority: number
   canary_id: string
@@ -134,8 +137,8 @@ interface CanaryRow {
   lease_until: string
 }
 
-const headFrom = (row: HeadRow): Head => ({
-  laneId: Number(row.lane_id),
+const taskFrom = (row: TaskRow): WaitingTask => ({
+  classId: Number(row.class_id),
   jobId: row.job_id,
   priority: row.priority,
   acceptedAt: row.accepted_at.getTime(),

@@ -1,26 +1,26 @@
-// Whose turn it is: start-time fair queueing over clients. Each assignment costs its client one turn; the client that has
-// had the fewest goes first. A client that comes anew, or comes back, starts where the others are: it neither waits for
-// the past nor is paid for it. What a process remembers of this is a courtesy, not a truth: it may forget it.
+// Start-time fair queueing over clients: each assignment costs its client one unit of service, and the client with the least
+// is served first. A new or returning client starts at the current level: it neither waits for the past nor is paid for it.
+// Each process keeps its own counts, and may lose them.
 
-const REMEMBERED_MAX = 100_000
+const CLIENTS_MAX = 100_000
 
-export class Turns {
-  readonly #had = new Map<number, number>()
-  #now = 0
+export class FairShare {
+  readonly #served = new Map<number, number>()
+  #level = 0
 
-  of(clientId: number): number {
-    return Math.max(this.#had.get(clientId) ?? 0, this.#now)
+  servedOf(clientId: number): number {
+    return Math.max(this.#served.get(clientId) ?? 0, this.#level)
   }
 
-  take(clientId: number): void {
-    const turn = this.of(clientId)
-    this.#now = turn
-    this.#had.set(clientId, turn + 1)
-    if (this.#had.size > REMEMBERED_MAX) this.#forget()
+  charge(clientId: number): void {
+    const served = this.servedOf(clientId)
+    this.#level = served
+    this.#served.set(clientId, served + 1)
+    if (this.#served.size > CLIENTS_MAX) this.#forgetIdle()
   }
 
-  /** Who is not ahead of the others is as good as unknown. */
-  #forget(): void {
-    for (const [clientId, turn] of this.#had) if (turn <= this.#now) this.#had.delete(clientId)
+  /** A client at the current level needs no entry. */
+  #forgetIdle(): void {
+    for (const [clientId, served] of this.#served) if (served <= this.#level) this.#served.delete(clientId)
   }
 }

@@ -1,13 +1,13 @@
-// Who gets what. Pure: from those who wait, in the order in which they came, and from what could be given, it makes pairs.
+// Which worker gets which task. Pure: it pairs waiting workers, in the order in which they came, with assignable tasks.
 //
-// Between clients it goes by turns, so that nobody starves; among those whose turn it is, by priority, then by age. A canary
-// takes the place of a job now and then; the worker is told the job's own cost, and cannot tell.
-import type { Head, WaitingCanary } from './candidates.ts'
-import type { Gift } from './assignments.ts'
-import type { Lane } from '../tasks/requirement-classes.ts'
+// Clients share the workers fairly, so that none starves; within the client that is served next, priority decides, then age.
+// Now and then a canary takes the place of a job. It shows the cost hint of that job, so the worker cannot tell them apart.
+import type { WaitingTask, WaitingCanary } from './candidates.ts'
+import type { Assignable } from './assignments.ts'
+import type { RequirementClass } from '../tasks/requirement-classes.ts'
 import type { Worker } from '../workers/presence.ts'
 import { isEligible, type Requirements } from '../tasks/requirements.ts'
-import type { Turns } from './fair-share.ts'
+import type { FairShare } from './fair-share.ts'
 
 const PROBATION_PERCENT = 50
 
@@ -16,85 +16,85 @@ export interface Candidate {
   isTrusted: boolean
 }
 
-export interface Pair<Waiter extends Candidate> {
-  waiter: Waiter
-  gift: Gift
+export interface Pair<Waiting extends Candidate> {
+  candidate: Waiting
+  assignable: Assignable
 }
 
-export interface Offer {
-  lanes: readonly Lane[]
-  heads: readonly Head[]
+export interface MatchInput {
+  classes: readonly RequirementClass[]
+  tasks: readonly WaitingTask[]
   canaries: readonly WaitingCanary[]
-  turns: Turns
+  fairShare: FairShare
   canaryPercent: number
   /** From 0 to 1. */
   random: () => number
 }
 
-interface Line {
-  lane: Lane
-  heads: Head[]
+interface Queue {
+  of: RequirementClass
+  tasks: WaitingTask[]
 }
 
-export function match<Waiter extends Candidate>(waiters: readonly Waiter[], offer: Offer): Pair<Waiter>[] {
-  const free = new Set(waiters)
-  const lines = linesOf(offer)
-  const replicas = new Replicas()
-  const canaries = new Canaries(offer)
-  const pairs: Pair<Waiter>[] = []
-  const give = (waiter: Waiter, gift: Gift) => {
-    pairs.push({ waiter, gift })
-    free.delete(waiter)
+export function match<Waiting extends Candidate>(candidates: readonly Waiting[], input: MatchInput): Pair<Waiting>[] {
+  const free = new Set(candidates)
+  const queues = queuesOf(input)
+  const replicas = new ReplicaRules()
+  const canaries = new CanaryPicker(input)
+  const pairs: Pair<Waiting>[] = []
+  const assign = (candidate: Waiting, assignable: Assignable) => {
+    pairs.push({ candidate, assignable })
+    free.delete(candidate)
   }
 
   while (free.size > 0) {
-    const line = nextLine(lines, offer.turns)
-    const head = line?.heads[0]
-    if (line === null || head === undefined) break
-    const waiter = find(free, ({ worker, isTrusted }) => {
-      return isEligible(line.lane, worker) && replicas.allow(head, worker.ownerId, isTrusted)
+    const queue = nextQueue(queues, input.fairShare)
+    const task = queue?.tasks[0]
+    if (queue === null || task === undefined) break
+    const candidate = find(free, ({ worker, isTrusted }) => {
+      return isEligible(queue.of, worker) && replicas.allow(task, worker.ownerId, isTrusted)
     })
-    if (waiter === null) {
-      line.heads.shift() // of use to nobody who waits
+    if (candidate === null) {
+      queue.tasks.shift() // no waiting worker may run it
       continue
     }
-    const canary = canaries.insteadOf(head, waiter)
+    const canary = canaries.insteadOf(task, candidate)
     if (canary !== null) {
-      give(waiter, canary)
+      assign(candidate, canary)
       continue
     }
-    line.heads.shift()
-    replicas.add(head, waiter.worker.ownerId, waiter.isTrusted)
-    if (line.lane.clientId !== null) offer.turns.take(line.lane.clientId)
-    give(waiter, giftOf(head, waiter.isTrusted))
+    queue.tasks.shift()
+    replicas.add(task, candidate.worker.ownerId, candidate.isTrusted)
+    if (queue.of.clientId !== null) input.fairShare.charge(queue.of.clientId)
+    assign(candidate, assignableOf(task, candidate.isTrusted))
   }
-  // Who must prove itself first, and finds nothing that it may take, is given the chance to.
-  for (const waiter of free) {
-    const canary = waiter.isTrusted ? null : canaries.for(waiter)
-    if (canary !== null) give(waiter, canary)
+  // A worker on probation that may run no task gets a canary: it has to pass some to be trusted.
+  for (const candidate of free) {
+    const canary = candidate.isTrusted ? null : canaries.for(candidate)
+    if (canary !== null) assign(candidate, canary)
   }
   return pairs
 }
 
-function linesOf({ lanes, heads }: Offer): Line[] {
-  const lineOf = new Map(lanes.map((lane) => [lane.laneId, { lane, heads: new Array<Head>() }]))
-  for (const head of heads) lineOf.get(head.laneId)?.heads.push(head)
-  return [...lineOf.values()].filter((line) => line.heads.length > 0)
+function queuesOf({ classes, tasks }: MatchInput): Queue[] {
+  const queueOf = new Map(classes.map((one) => [one.classId, { of: one, tasks: new Array<WaitingTask>() }]))
+  for (const task of tasks) queueOf.get(task.classId)?.tasks.push(task)
+  return [...queueOf.values()].filter((queue) => queue.tasks.length > 0)
 }
 
-function nextLine(lines: readonly Line[], turns: Turns): Line | null {
-  let best: Line | null = null
-  for (const line of lines) {
-    if (line.heads.length > 0 && (best === null || isBefore(line, best, turns))) best = line
+function nextQueue(queues: readonly Queue[], fairShare: FairShare): Queue | null {
+  let best: Queue | null = null
+  for (const queue of queues) {
+    if (queue.tasks.length > 0 && (best === null || isBefore(queue, best, fairShare))) best = queue
   }
   return best
 }
 
-function isBefore(a: Line, b: Line, turns: Turns): boolean {
-  const [first, second] = [a.heads[0], b.heads[0]]
+function isBefore(a: Queue, b: Queue, fairShare: FairShare): boolean {
+  const [first, second] = [a.tasks[0], b.tasks[0]]
   if (first === undefined || second === undefined) return false
-  const turn = turns.of(a.lane.clientId ?? 0) - turns.of(b.lane.clientId ?? 0)
-  if (turn !== 0) return turn < 0
+  const lead = fairShare.servedOf(a.of.clientId ?? 0) - fairShare.servedOf(b.of.clientId ?? 0)
+  if (lead !== 0) return lead < 0
   if (first.priority !== second.priority) return first.priority > second.priority
   if (first.acceptedAt !== second.acceptedAt) return first.acceptedAt < second.acceptedAt
   return first.jobId < second.jobId
@@ -105,67 +105,67 @@ function find<Item>(items: Iterable<Item>, fits: (item: Item) => boolean): Item 
   return null
 }
 
-const giftOf = (head: Head, isTrusted: boolean): Gift => ({
-  jobId: head.jobId,
-  quorumId: head.replica?.quorumId ?? null,
+const assignableOf = (task: WaitingTask, isTrusted: boolean): Assignable => ({
+  jobId: task.jobId,
+  quorumId: task.replica?.quorumId ?? null,
   canaryId: null,
-  costHint: head.priority,
+  costHint: task.priority,
   isTrusted,
-  leaseUntil: head.leaseUntil,
+  leaseUntil: task.leaseUntil,
 })
 
-/** Whose replicas were given just now, beside those that the database knew of. */
-class Replicas {
-  readonly #given = new Map<string, { owners: Set<number>; untrusted: number }>()
+/** Who may run which replica, counting those of this pass beside those that the database knows of. */
+class ReplicaRules {
+  readonly #assigned = new Map<string, { owners: Set<number>; untrusted: number }>()
 
-  allow({ replica }: Head, ownerId: number, isTrusted: boolean): boolean {
+  allow({ replica }: WaitingTask, ownerId: number, isTrusted: boolean): boolean {
     if (replica === null) return true
     const { owners, untrusted } = this.#of(replica)
     if (owners.has(ownerId)) return false
     return isTrusted || replica.quorum < 2 || untrusted < replica.quorum - 1
   }
 
-  add({ replica }: Head, ownerId: number, isTrusted: boolean): void {
+  add({ replica }: WaitingTask, ownerId: number, isTrusted: boolean): void {
     if (replica === null) return
-    const given = this.#of(replica)
-    given.owners.add(ownerId)
-    if (!isTrusted) given.untrusted += 1
+    const assigned = this.#of(replica)
+    assigned.owners.add(ownerId)
+    if (!isTrusted) assigned.untrusted += 1
   }
 
-  #of(replica: NonNullable<Head['replica']>) {
-    const known = this.#given.get(replica.quorumId)
+  #of(replica: NonNullable<WaitingTask['replica']>) {
+    const known = this.#assigned.get(replica.quorumId)
     if (known !== undefined) return known
     const fresh = { owners: new Set(replica.owners), untrusted: replica.untrusted }
-    this.#given.set(replica.quorumId, fresh)
+    this.#assigned.set(replica.quorumId, fresh)
     return fresh
   }
 }
 
-class Canaries {
+class CanaryPicker {
   readonly #waiting: Set<WaitingCanary>
   readonly #requirements: ReadonlyMap<number, Requirements>
   readonly #percent: number
   readonly #random: () => number
 
-  constructor({ canaries, lanes, canaryPercent, random }: Offer) {
+  constructor({ canaries, classes, canaryPercent, random }: MatchInput) {
     this.#waiting = new Set(canaries)
-    this.#requirements = new Map(lanes.map((lane) => [lane.laneId, lane]))
+    this.#requirements = new Map(classes.map((one) => [one.classId, one]))
     this.#percent = canaryPercent
     this.#random = random
   }
 
-  /** Null: not this time, or there is none for this worker. */
-  insteadOf(head: Head, waiter: Candidate): Gift | null {
+  /** Null: the task itself, or there is no canary for this worker. */
+  insteadOf(task: WaitingTask, candidate: Candidate): Assignable | null {
     if (this.#waiting.size === 0) return null
-    const percent = waiter.isTrusted ? this.#percent : Math.max(this.#percent, PROBATION_PERCENT)
+    const percent = candidate.isTrusted ? this.#percent : Math.max(this.#percent, PROBATION_PERCENT)
     if (this.#random() * 100 >= percent) return null
-    const canary = this.for(waiter)
-    return canary === null ? null : { ...canary, costHint: head.priority }
+    const canary = this.for(candidate)
+    return canary === null ? null : { ...canary, costHint: task.priority }
   }
 
-  for({ worker, isTrusted }: Candidate): Gift | null {
-    const usable = [...this.#waiting].filter(({ laneId, usedBy }) => {
-      const requirements = this.#requirements.get(laneId)
+  for({ worker, isTrusted }: Candidate): Assignable | null {
+    const usable = [...this.#waiting].filter(({ classId, usedBy }) => {
+      const requirements = this.#requirements.get(classId)
       return requirements !== undefined && !usedBy.has(worker.workerId) && isEligible(requirements, worker)
     })
     const canary = usable[Math.floor(this.#random() * usable.length)]

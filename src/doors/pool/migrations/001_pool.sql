@@ -1,52 +1,56 @@
--- The pool. Whether a job is held, and by which attempt, is the ledger's to say: nothing here repeats it. These tables know
--- who the workers are, what waits for which of them, who was given what, and what they handed in.
+-- The pool. Whether a job is held, and by which attempt, is decided by the ledger and not repeated here. These tables hold the
+-- workers, the tasks that wait for them, what each was assigned, and what it submitted.
 
 create table pool_workers (
   worker_id       bigint generated always as identity primary key,
-  name            text not null unique,
+  name            text not null constraint pool_workers_name unique,
   owner_id        bigint not null,
   region          text,
-  -- json, not jsonb: it comes back as it was sent.
+  -- json, not jsonb: it is returned as it was sent.
   specs           json,
-  -- As it was given; judged when something is signed with it.
+  -- As it was registered. It is checked when a result is submitted.
   public_key      text,
   registered_at   timestamptz not null default clock_timestamp(),
   last_seen_at    timestamptz,
-  -- What it was given last and has not handed in.
+  -- What it was assigned last and has not submitted.
   assignment_id   bigint,
   banned_at       timestamptz,
   ban_reason      text,
   completed       integer not null default 0,
   failed          integer not null default 0,
-  -- Leases that it let run out.
+  -- Leases that it let expire.
   lost            integer not null default 0,
   canaries_passed integer not null default 0,
   canaries_wrong  integer not null default 0,
   agreed          integer not null default 0,
   disagreed       integer not null default 0,
+  -- Canaries passed since others last disagreed with it.
+  proven          integer not null default 0,
 
-  check ((banned_at is null) = (ban_reason is null)),
-  -- Whoever gives a banned worker something is refused by this.
-  check (banned_at is null or assignment_id is null)
+  constraint pool_workers_ban_has_reason check ((banned_at is null) = (ban_reason is null)),
+  constraint pool_workers_banned_hold_nothing check (banned_at is null or assignment_id is null)
 ) with (fillfactor = 70);
 create index pool_workers_owner on pool_workers (owner_id, worker_id);
 
--- Jobs of one client with the same requirements. A lane never changes, so that a process may remember it.
-create table pool_lanes (
-  lane_id   bigint generated always as identity primary key,
-  -- Null: canaries, which belong to nobody.
+-- All jobs of one client with the same requirements. A class never changes, so that a process may cache it; one that nothing
+-- uses is deleted.
+create table pool_requirement_classes (
+  class_id   bigint generated always as identity primary key,
+  -- Null: canaries.
   client_id bigint,
   region    text,
   specs     json,
-  -- SHA-256 of all that.
-  key       text not null unique
+  -- SHA-256 of client, region and specs.
+  key       text not null constraint pool_requirement_classes_key unique,
+  -- A process that uses a cached id refreshes this first.
+  used_at   timestamptz not null default clock_timestamp()
 );
-create index pool_lanes_client on pool_lanes (client_id);
+create index pool_requirement_classes_client on pool_requirement_classes (client_id);
 
--- One row for every ledger job of kind `pool` that has not ended: what a worker can be given.
+-- One row for every ledger job of kind `pool` that has not ended: what a worker can be assigned.
 create table pool_tasks (
   job_id       uuid primary key,
-  lane_id      bigint not null,
+  class_id      bigint not null,
   priority     integer not null,
   accepted_at  timestamptz not null,
   -- The replicated job that this one is a replica of, and how many must agree.
@@ -56,19 +60,19 @@ create table pool_tasks (
   callback_url text,
   requires_hash boolean not null,
   deadline_at  timestamptz,
-  -- Null: it waits. Otherwise who was given it; the unique index lets a worker have one at a time.
+  -- Null: it waits. The unique index lets a worker hold one at a time.
   worker_id    bigint,
   held_at      timestamptz,
-  check ((worker_id is null) = (held_at is null)),
-  check ((quorum_id is null) = (quorum is null))
+  constraint pool_tasks_held_since check ((worker_id is null) = (held_at is null)),
+  constraint pool_tasks_replica check ((quorum_id is null) = (quorum is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
-create index pool_tasks_waiting on pool_tasks (lane_id, priority desc, accepted_at, job_id) where worker_id is null;
+create index pool_tasks_waiting on pool_tasks (class_id, priority desc, accepted_at, job_id) where worker_id is null;
 create unique index pool_tasks_held on pool_tasks (worker_id) where worker_id is not null;
 create index pool_tasks_quorum on pool_tasks (quorum_id) where quorum_id is not null;
 create index pool_tasks_canary on pool_tasks (canary_id) where canary_id is not null;
 create index pool_tasks_deadline on pool_tasks (deadline_at) where deadline_at is not null;
 
--- An attempt that a worker was given. It is written with the ledger's acquire and never changes.
+-- An attempt that a worker was assigned. Written with the ledger's acquire, never changed.
 create table pool_assignments (
   assignment_id bigint generated by default as identity primary key,
   worker_id     bigint not null,
@@ -77,21 +81,21 @@ create table pool_assignments (
   nonce         text not null,
   cost_hint     integer not null,
   assigned_at   timestamptz not null default clock_timestamp(),
-  unique (job_id, attempt_id)
+  constraint pool_assignments_attempt unique (job_id, attempt_id)
 );
 
--- Written with the ledger's finalize: one for an assignment, one for a ledger job.
+-- Written with the ledger's finalize: one per assignment, one per ledger job.
 create table pool_results (
   assignment_id bigint primary key,
-  job_id        uuid not null unique,
+  job_id        uuid not null constraint pool_results_job unique,
   quorum_id     uuid,
   worker_id     bigint not null,
   status        text not null check (status in ('completed', 'failed')),
   output        json,
-  -- As the worker signed it, and as it is.
+  -- As the worker signed it, and as the server computed it.
   output_hash   text,
   computed_hash text,
-  -- What it counts for among replicas. Null: for nothing.
+  -- Its vote among replicas. Null: none.
   vote          text,
   error_message text,
   artifact_uri  text,
@@ -100,67 +104,70 @@ create table pool_results (
   public_key    text not null,
   verdict       text check (verdict in ('agreed', 'disagreed', 'passed', 'wrong')),
   finished_at   timestamptz not null,
-  check ((status = 'failed') = (error_message is not null))
+  constraint pool_results_failed_has_error check ((status = 'failed') = (error_message is not null))
 );
 create index pool_results_quorum on pool_results (quorum_id) where quorum_id is not null;
 create index pool_results_undecided on pool_results (worker_id) where quorum_id is not null and verdict is null;
 
--- A job that several workers do: a ledger job of kind `pool_quorum`, which its replicas decide.
+-- A job that several workers run: a ledger job of kind `pool_quorum`, decided by its replicas.
 create table pool_quorums (
   job_id       uuid primary key,
-  lane_id      bigint not null,
+  class_id      bigint not null,
   quorum       smallint not null,
   replicas     smallint not null,
   replicas_max smallint not null,
   issued       smallint not null default 0,
   accepted_at  timestamptz not null default clock_timestamp(),
   deadline_at  timestamptz not null,
-  -- What the agreed result was voted with.
+  -- The vote of the agreed result.
   vote         text,
-  -- Something happened that may decide it, so many times; and how much of that has been looked at.
+  -- Set with the end of the job: no replica is issued afterwards.
+  ended_at     timestamptz,
+  -- Counts events that may decide it; `settled` is the count that has been settled.
   touches      integer not null default 1,
   settled      integer not null default 0,
-  check (quorum >= 1 and quorum <= replicas and replicas <= replicas_max and issued <= replicas_max)
+  constraint pool_quorums_sizes check (quorum >= 1 and quorum <= replicas and replicas <= replicas_max and issued <= replicas_max)
 );
 create index pool_quorums_unsettled on pool_quorums (job_id) where touches > settled;
+create index pool_quorums_open_class on pool_quorums (class_id) where ended_at is null;
 
--- Which owner has which replica: never two of the same job.
+-- Which owner runs which replica: never two of the same job.
 create table pool_parts (
   job_id     uuid primary key,
   quorum_id  uuid not null,
   owner_id   bigint not null,
   is_trusted boolean not null,
-  unique (quorum_id, owner_id)
+  constraint pool_parts_one_per_owner unique (quorum_id, owner_id)
 );
 
--- Jobs whose answer is known. A worker gets each at most once.
+-- Jobs with a known output. A worker gets each at most once.
 create table pool_canaries (
   canary_id     bigint generated always as identity primary key,
-  lane_id       bigint not null,
+  class_id       bigint not null,
   payload       json not null,
   expected_hash text not null,
   created_by    bigint not null,
   created_at    timestamptz not null default clock_timestamp(),
   retired_at    timestamptz
 );
-create index pool_canaries_live on pool_canaries (lane_id) where retired_at is null;
+create index pool_canaries_live on pool_canaries (class_id) where retired_at is null;
 create table pool_canary_uses (
   canary_id bigint not null,
   worker_id bigint not null,
   primary key (worker_id, canary_id)
 );
 
--- One for every result, each with the hash of the one before. Appended under a lock, never changed.
+-- One per result, each with the hash of the one before. Appended under a lock, never changed.
 create table pool_receipts (
   number        bigint primary key,
-  assignment_id bigint not null unique,
+  assignment_id bigint not null constraint pool_receipts_assignment unique,
   -- The canonical JSON that is hashed and signed.
   body          text not null,
-  hash          text not null unique,
+  hash          text not null constraint pool_receipts_hash unique,
   signature     text not null
 );
 
--- Made by the first start; the private halves leave the database for a server's memory and nothing else.
+-- Made by the first start. Private keys leave the database only for a server's memory.
 create table pool_server_keys (
   name       text primary key,
   public_key text not null,

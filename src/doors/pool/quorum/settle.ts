@@ -1,7 +1,7 @@
-// A replicated job is a ledger job whose hands are other ledger jobs: its replicas, each done by a worker of another owner.
-// Whatever happens to a replica touches the quorum in the same transaction; to settle it is to look at all of them and do
-// what follows: make the replicas that are missing, or end the job with what enough of them agree on. It is done right after
-// the touch, and by a loop for whoever died in between. Doing it twice changes nothing: the ledger ends a job once.
+// A replicated job is a ledger job that other ledger jobs decide: its replicas, each run by a worker of another owner. Whatever
+// happens to a replica touches the quorum in the same transaction. Settling a quorum reads all its replicas and issues the
+// missing ones, or ends the job with the result that enough of them agree on. It runs right after the touch; a loop does it
+// when the process died in between. Settling twice changes nothing: the ledger ends a job once.
 import type { Logger } from 'pino'
 import { batched } from '../../../core/db/batch.ts'
 import type { Database } from '../../../core/db/database.ts'
@@ -10,17 +10,17 @@ import type { Ledger } from '../../../core/ledger/ledger.ts'
 import type { Loop } from '../../../core/loop.ts'
 import { newJobId } from '../../../core/random.ts'
 import { callbackBody, type Callbacks, type JobEnd } from '../clients/callbacks.ts'
-import { payloadOf, POOL_KIND, type PoolPayload } from '../tasks/payload.ts'
+import { clientPayloadOf, POOL_KIND, type ClientPayload, type ReplicaPayload } from '../tasks/payload.ts'
 import {
   claimIssues,
-  decideEffect,
+  endQuorum,
   findUnsettled,
   judgeEffect,
-  openQuorumStore,
+  openQuorumRows,
   readEnd,
+  type QuorumRows,
   type QuorumState,
-  type QuorumStore,
-} from './quorum-store.ts'
+} from './quorum-rows.ts'
 import { decide, type Decision } from './tally.ts'
 import { insertTasks, removeTask } from '../tasks/task-rows.ts'
 
@@ -30,7 +30,7 @@ const SETTLE_EVERY_MS = 1000
 const SETTLE_MAX = 200
 
 export interface Quorums {
-  /** Now, in this process. It never rejects: if it fails, the loop does it. */
+  /** Settles in this process. It never rejects: if it fails, the loop does it. */
   settle(quorumId: string): Promise<void>
   loop: Loop
   close(): Promise<void>
@@ -41,20 +41,20 @@ export interface QuorumDeps {
   ledger: Ledger
   callbacks: Callbacks
   log: Logger
-  /** Replicas can be given out. */
+  /** Replicas wait for workers. */
   onIssued(): void
 }
 
 interface Settling extends QuorumDeps {
-  store: QuorumStore
+  rows: QuorumRows
   issue(issue: Issue): Promise<true>
 }
 
-export function openQuorums(given: QuorumDeps): Quorums {
-  const issue = batched<Issue, true>({ keyOf: ({ job }) => job.jobId, run: (issues) => issueAll(given, issues) })
-  const deps: Settling = { ...given, store: openQuorumStore(given.database), issue }
+export function openQuorums(own: QuorumDeps): Quorums {
+  const issue = batched<Issue, true>({ keyOf: ({ job }) => job.jobId, run: (issues) => issueAll(own, issues) })
+  const deps: Settling = { ...own, rows: openQuorumRows(own.database), issue }
   const running = new Map<string, Promise<void>>()
-  /** One at a time for each: what is touched meanwhile is looked at afterwards. */
+  /** One at a time per quorum: a touch that comes meanwhile is settled afterwards. */
   const settleNow = async (quorumId: string): Promise<void> => {
     const before = running.get(quorumId)
     const mine = (before ?? Promise.resolve()).then(() => settleOnce(deps, quorumId))
@@ -71,11 +71,11 @@ export function openQuorums(given: QuorumDeps): Quorums {
       try {
         await settleNow(quorumId)
       } catch (error) {
-        deps.log.error({ err: error, job_id: quorumId }, 'a replicated job could not be settled')
+        deps.log.error({ err: error, job_id: quorumId }, 'settling a replicated job failed')
       }
     },
     loop: {
-      name: 'settle replicated jobs',
+      name: 'settle-replicated-jobs',
       everyMs: SETTLE_EVERY_MS,
       async runOnce() {
         const found = await findUnsettled(deps.database, SETTLE_MAX)
@@ -88,39 +88,40 @@ export function openQuorums(given: QuorumDeps): Quorums {
 }
 
 async function settleOnce(deps: Settling, quorumId: string): Promise<void> {
-  const { store, ledger } = deps
-  const [state, job] = await Promise.all([store.read(quorumId), ledger.get(quorumId)])
-  const payload = job === null ? null : payloadOf(job)
+  const { rows, ledger } = deps
+  const [state, job] = await Promise.all([rows.read(quorumId), ledger.get(quorumId)])
+  const payload = job === null ? null : clientPayloadOf(job)
   if (state === null || job === null || payload === null) return
-  if (job.state === 'done' || job.state === 'dead') return tidyUp(deps, quorumId, state)
+  if (state.hasEnded) return cleanUp(deps, quorumId, state)
 
   const { quorum, replicas, replicasMax, issued, votes, outstanding } = state
   const decision = decide({ votes, quorum, replicas, replicasMax, issued, outstanding: outstanding.length })
   switch (decision.what) {
     case 'wait':
-      return store.markSettled(quorumId, state.touches)
+      return rows.markSettled(quorumId, state.touches)
     case 'issue':
-      return void (await deps.issue({ job, payload, state, count: decision.count }))
+      return void (await deps.issue({ job, requiresHash: payload.requires_hash, state, count: decision.count }))
     case 'agreed':
     case 'split': {
       const hasEnded = await end(deps, job, payload, state, decision)
-      if (hasEnded) await tidyUp(deps, quorumId, state)
+      const ended = hasEnded ? await rows.read(quorumId) : null
+      if (ended !== null) await cleanUp(deps, quorumId, ended)
     }
   }
 }
 
 interface Issue {
   job: Job
-  payload: PoolPayload
   state: QuorumState
+  requiresHash: boolean
   count: number
 }
 
 /** Replicas of many jobs in one transaction. */
 async function issueAll({ database, ledger, onIssued }: QuorumDeps, issues: readonly Issue[]): Promise<true[]> {
   await database.hot.transaction(async (tx) => {
-    const asked = issues.map(({ job, state, count }) => ({ quorumId: job.jobId, state, count }))
-    const claimed = await claimIssues(tx, asked)
+    const wanted = issues.map(({ job, state, count }) => ({ quorumId: job.jobId, state, count }))
+    const claimed = await claimIssues(tx, wanted)
     const replicas = issues.filter(({ job }) => claimed.has(job.jobId)).flatMap(replicasOf)
     await ledger.submitIn(
       tx,
@@ -135,25 +136,25 @@ async function issueAll({ database, ledger, onIssued }: QuorumDeps, issues: read
   return issues.map(() => true)
 }
 
-function replicasOf({ job, payload, state, count }: Issue) {
+function replicasOf({ job, requiresHash, state, count }: Issue) {
   const { jobId: quorumId, priority, accountId, traceId } = job
-  const { laneId, quorum, acceptedAt, deadlineAt } = state
-  const replica = { ...payload, callback_url: null, quorum_id: quorumId }
+  const { classId, quorum, acceptedAt, deadlineAt } = state
+  const payload: ReplicaPayload = { quorum_id: quorumId }
   const replicaOf = { quorumId, quorum, acceptedAt, deadlineAt }
   return Array.from({ length: count }, () => {
     const jobId = newJobId()
     return {
-      submission: { jobId, kind: POOL_KIND, payload: replica, priority, accountId, traceId },
-      task: { jobId, laneId, priority, requiresHash: payload.requires_hash, replicaOf },
+      submission: { jobId, kind: POOL_KIND, payload, priority, accountId, traceId },
+      task: { jobId, classId, priority, requiresHash, replicaOf },
     }
   })
 }
 
-/** False: somebody else is at it. If they die, the lease of this one's attempt runs out, and the loop comes back. */
+/** False: another process is ending it. If that one dies, its lease expires and the loop settles again. */
 async function end(
   { database, ledger, callbacks }: QuorumDeps,
   { jobId, accountId }: Job,
-  payload: PoolPayload,
+  payload: ClientPayload,
   state: QuorumState,
   decision: Decision & { what: 'agreed' | 'split' },
 ): Promise<boolean> {
@@ -168,7 +169,7 @@ async function end(
     error_message: ended.errorMessage,
     results: state.votes.length,
   }
-  const decided = decision.what === 'agreed' ? decidedEffects(jobId, decision) : []
+  const decided = decision.what === 'agreed' ? decidedEffects(jobId, decision) : [endQuorum(jobId, null)]
   const { callback_url: url } = payload
   const callback =
     url === null || accountId === null
@@ -180,7 +181,7 @@ async function end(
 }
 
 const decidedEffects = (jobId: string, { vote, failed }: Decision & { what: 'agreed' }) => [
-  decideEffect(jobId, vote),
+  endQuorum(jobId, vote),
   ...(failed ? [] : [judgeEffect(jobId, vote)]),
 ]
 
@@ -195,14 +196,14 @@ const splitEnd = (decision: Decision): JobEnd => ({
   finishedAt: null,
 })
 
-/** The job has ended: nobody needs the replicas that have not, and results that came late are judged like the others. */
-async function tidyUp({ store, ledger }: Settling, quorumId: string, state: QuorumState): Promise<void> {
+/** The job has ended: open replicas are cancelled, and results that came late are judged like the others. */
+async function cleanUp({ rows, ledger }: Settling, quorumId: string, state: QuorumState): Promise<void> {
   await Promise.all(
     state.outstanding.map((jobId) =>
-      ledger.cancel({ jobId, reason: 'not needed any more', effects: [removeTask(jobId)] }),
+      ledger.cancel({ jobId, reason: 'the replicated job has ended', effects: [removeTask(jobId)] }),
     ),
   )
-  const { vote } = (await store.read(quorumId)) ?? state
-  if (vote !== null && vote.startsWith('output ')) await store.judgeLate(quorumId, vote)
-  await store.markSettled(quorumId, state.touches)
+  const { vote } = state
+  if (vote !== null && vote.startsWith('output ')) await rows.judgeLate(quorumId, vote)
+  await rows.markSettled(quorumId, state.touches)
 }

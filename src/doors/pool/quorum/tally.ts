@@ -1,16 +1,16 @@
-// What the replicas of a job say together. Pure.
+// What the results of a job's replicas decide. Pure.
 
-/** What all failures vote for: they agree that it cannot be done. */
+/** The vote of every `failed` result: failures agree with each other. */
 export const FAILED_VOTE = 'failed'
 
 export interface Vote {
-  /** Null: it counts for nothing. */
+  /** Null: the result has no vote. */
   vote: string | null
-  /** The word of a banned worker counts for nothing either. */
+  /** False: its worker is banned. */
   counts: boolean
 }
 
-export interface Count {
+export interface Tally {
   votes: readonly Vote[]
   quorum: number
   replicas: number
@@ -23,13 +23,13 @@ export interface Count {
 
 export type Decision =
   | { what: 'agreed'; vote: string; failed: boolean }
-  /** So many more replicas are needed. */
+  /** `count` more replicas are needed. */
   | { what: 'issue'; count: number }
   | { what: 'wait' }
-  /** No further replica may be made, and those that were do not agree. */
+  /** No further replica may be issued, and the results do not agree. */
   | { what: 'split'; results: number; most: number }
 
-export function decide({ votes, quorum, replicas, replicasMax, issued, outstanding }: Count): Decision {
+export function decide({ votes, quorum, replicas, replicasMax, issued, outstanding }: Tally): Decision {
   const counts = new Map<string, number>()
   for (const { vote, counts: isCounted } of votes) {
     if (vote === null || !isCounted) continue

@@ -1,23 +1,24 @@
-// A receipt for every accepted result, exactly once: a row of the outbox, written with the result, is due for one. One
-// appender at a time gives them their numbers, so that each can carry the hash of the one before it; no result waits for
-// that. A delivery that is repeated appends nothing: an assignment has one receipt.
+// Every accepted result gets one receipt. The result commits with an outbox row; delivering that row appends the receipt. One
+// appender at a time numbers them, so that each carries the hash of the one before it; no result waits for that. A repeated
+// delivery appends nothing: an assignment has one receipt.
 import { canonicalJson } from '@reeve/sdk'
 import { FIRST_PREVIOUS, sha256Hex, signText, type PrivateKey, type ReceiptBody } from '@reeve/sdk/pool'
+import { Type } from 'typebox'
+import { Parse } from 'typebox/value'
 import type { Database, Tx } from '../../../core/db/database.ts'
 import type { Delivery, OutboxRow } from '../../../core/outbox/delivery.ts'
-import { moment } from '../moment.ts'
-import { isObject } from '../../../core/is-object.ts'
+import { timestampText } from '../wire.ts'
 
 export const RECEIPT_TOPIC = 'pool_receipt'
 
-// Any number that nothing else uses.
+// An advisory lock that nothing else uses.
 const CHAIN_LOCK = 7_305_811
 const LOCK = `select pg_advisory_xact_lock(${CHAIN_LOCK})`
 const LAST = `select number, hash from pool_receipts order by number desc limit 1`
 
 const DUE = `
   select r.assignment_id, coalesce(r.quorum_id, r.job_id) as job_id, a.attempt_id, r.worker_id, r.status,
-         r.computed_hash, r.output_hash, a.nonce, r.signature, r.public_key, ${moment('r.finished_at')} as finished_at
+         r.computed_hash, r.output_hash, a.nonce, r.signature, r.public_key, ${timestampText('r.finished_at')} as finished_at
     from pool_results r join pool_assignments a on a.assignment_id = r.assignment_id
    where r.assignment_id = any($1::bigint[])
      and not exists (select from pool_receipts p where p.assignment_id = r.assignment_id)
@@ -30,10 +31,10 @@ const INSERT = `
 
 const ROWS_MAX = 100 // a signature takes about a tenth of a millisecond, and others wait for the lock
 const CLAIM_MS = 5000
-const GATHER_MS = 50 // a batch costs the same whether it holds one or a hundred
+const GATHER_MS = 50 // a batch costs about the same for one receipt as for a hundred
 const RETRY = { baseMs: 100, maxMs: 10_000 }
 
-interface DueRow {
+interface DueReceiptRow {
   assignment_id: string
   job_id: string
   attempt_id: number
@@ -63,7 +64,7 @@ export const receiptDelivery = ({ database, key }: { database: Database; key: Pr
 
 async function append(tx: Tx, key: PrivateKey, assignmentIds: readonly number[]): Promise<void> {
   await tx.query(LOCK)
-  const due = await tx.query<DueRow>(DUE, [assignmentIds])
+  const due = await tx.query<DueReceiptRow>(DUE, [assignmentIds])
   const [last] = await tx.query<{ number: string; hash: string }>(LAST)
   let [number, previous] = [Number(last?.number ?? 0), last?.hash ?? FIRST_PREVIOUS]
   const receipts = due.map((row) => {
@@ -75,7 +76,7 @@ async function append(tx: Tx, key: PrivateKey, assignmentIds: readonly number[])
   await tx.query(INSERT, [JSON.stringify(receipts)])
 }
 
-const bodyOf = (row: DueRow, place: Pick<ReceiptBody, 'number' | 'previous' | 'key_id'>): ReceiptBody => ({
+const bodyOf = (row: DueReceiptRow, place: Pick<ReceiptBody, 'number' | 'previous' | 'key_id'>): ReceiptBody => ({
   version: 1,
   ...place,
   job_id: row.job_id,
@@ -88,6 +89,6 @@ const bodyOf = (row: DueRow, place: Pick<ReceiptBody, 'number' | 'previous' | 'k
   signed: { nonce: row.nonce, output_hash: row.output_hash, public_key: row.public_key, signature: row.signature },
 })
 
-function assignmentOf({ payload }: OutboxRow): number {
-  return isObject(payload) ? Number(payload['assignment_id']) : 0
-}
+const DuePayload = Type.Object({ assignment_id: Type.Integer() })
+
+const assignmentOf = ({ payload }: OutboxRow): number => Parse(DuePayload, payload).assignment_id

@@ -1,16 +1,16 @@
-// Receipts: the server's key for everyone, a job's receipts for its client, a worker's for its owner, all for admins.
+// Reading receipts: the server's key for everyone, a job's receipts for its client, a worker's for its owner, all for admins.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Deps } from '../../../core/door.ts'
+import type { Database } from '../../../core/db/database.ts'
 import { refusals } from '../../../core/http/errors/detail.ts'
-import { SECURED } from '../../../core/http/routes/docs.ts'
 import { accountOf, requireRole } from '../../../core/http/auth/guard.ts'
-import { parseJobId } from '../../../core/ledger/job.ts'
-import type { Coordinator } from '../pool.ts'
-import { problem } from '../errors.ts'
-import { findClientJob } from '../clients/job-view.ts'
-import { Raw, sendJson } from '../raw.ts'
-import { Id, JsonObject } from '../schemas.ts'
+import type { Identity } from '../../../core/identity/identity.ts'
+import type { Ledger } from '../../../core/ledger/ledger.ts'
+import { poolError } from '../errors.ts'
+import { JobPath, ownJob } from '../clients/job-view.ts'
+import { documented, Id, JsonObject, RawJson, sendJson } from '../wire.ts'
+import type { WorkerStore } from '../workers/worker-store.ts'
+import type { ServerKeys } from './server-keys.ts'
 
 const PAGE = `
   select body, hash, signature from pool_receipts where number > $1 order by number limit $2`
@@ -26,7 +26,6 @@ const OF_WORKER = `
    where r.worker_id = $1 and p.number > $2 order by p.number limit $3`
 
 const LIMIT_DEFAULT = 100
-const documented = { tags: ['pool'], security: SECURED }
 
 const Key = Type.Object({ algorithm: Type.Literal('Ed25519'), key_id: Type.String(), public_key: Type.String() })
 const Receipts = Type.Object({
@@ -46,17 +45,25 @@ interface ReceiptRow {
 }
 
 const shown = (rows: readonly ReceiptRow[]) => ({
-  receipts: rows.map(({ body, hash, signature }) => ({ receipt: new Raw(body), hash, signature })),
+  receipts: rows.map(({ body, hash, signature }) => ({ receipt: new RawJson(body), hash, signature })),
 })
 
+export interface ReceiptRouteDeps {
+  identity: Identity
+  database: Database
+  ledger: Ledger
+  keys: ServerKeys
+  workers: WorkerStore
+}
+
 export const receiptRoutes =
-  ({ identity, database, ledger, coordinator }: Deps & { coordinator: Coordinator }): FastifyPluginAsyncTypebox =>
+  ({ identity, database, ledger, keys, workers }: ReceiptRouteDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.get(
       '/v1/receipts/key',
       { schema: { tags: ['pool'], summary: 'The key that receipts are signed with.', response: { 200: Key } } },
       async () => {
-        const { x } = coordinator.keys.receipts
+        const { x } = keys.receipts
         return { algorithm: 'Ed25519' as const, key_id: x, public_key: x }
       },
     )
@@ -68,14 +75,13 @@ export const receiptRoutes =
         schema: {
           ...documented,
           summary: 'The receipts of a job of mine: one for each result that was accepted for it.',
-          params: Type.Object({ id: Type.String({ maxLength: 512 }) }),
+          params: JobPath,
           response: { 200: Receipts, ...refusals(401, 403, 404) },
         },
       },
       async (request, reply) => {
-        const found = await findClientJob(ledger, parseJobId(request.params.id), accountOf(request).accountId)
-        if (found === null) throw problem('job_not_found')
-        return sendJson(reply, shown(await database.query<ReceiptRow>(OF_JOB, [found.job.jobId])))
+        const { job } = await ownJob(ledger, request)
+        return sendJson(reply, shown(await database.query<ReceiptRow>(OF_JOB, [job.jobId])))
       },
     )
 
@@ -93,8 +99,7 @@ export const receiptRoutes =
       },
       async (request, reply) => {
         const { id } = request.params
-        if ((await coordinator.workers.find(id, accountOf(request).accountId)) === null)
-          throw problem('worker_not_found')
+        if ((await workers.find(id, accountOf(request).accountId)) === null) throw poolError('worker_not_found')
         const { after = 0, limit = LIMIT_DEFAULT } = request.query
         return sendJson(reply, shown(await database.query<ReceiptRow>(OF_WORKER, [id, after, limit])))
       },

@@ -1,4 +1,4 @@
-// What this deployment signs with: made by whichever process starts first, kept in the database, and the same for all.
+// The keys that this deployment signs with. The first process to start makes them; the database keeps them for all.
 import { generateKey, parsePrivateKey, type PrivateKey } from '@reeve/sdk/pool'
 import type { Database } from '../../../core/db/database.ts'
 import { newSecret } from '../../../core/random.ts'
@@ -21,7 +21,7 @@ export async function openServerKeys(database: Database): Promise<ServerKeys> {
   return { receipts: parsePrivateKey(JSON.parse(receipts)), callbacks }
 }
 
-/** The one that is there: this one, or another process's. */
+/** The stored key: this one, or the one that another process stored first. */
 async function keep(database: Database, key: { name: string; publicKey: string; secret: string }): Promise<string> {
   await database.query(INSERT, [key.name, key.publicKey, key.secret])
   const [row] = await database.query<{ secret: string }>(SELECT, [key.name])

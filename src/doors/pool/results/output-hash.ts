@@ -1,5 +1,5 @@
-// The hash of an output, as it should have been signed. Making megabytes of JSON canonical takes a good part of a second:
-// such a text is handed to a thread, and others are served meanwhile.
+// The hash of an output. Megabytes of JSON take a good part of a second to canonicalize, so a long text is hashed in a
+// thread of its own.
 import { once } from 'node:events'
 import { Semaphore } from '../../../core/semaphore.ts'
 import { besideAs, startThread } from '../../../core/start-thread.ts'

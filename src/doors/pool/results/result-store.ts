@@ -1,29 +1,29 @@
-// What is read before a result is judged, and what is written when it was accepted.
+// The two statements of a submit: what is read before a result is checked, and what is written when it is accepted.
 import { batched } from '../../../core/db/batch.ts'
 import type { Database } from '../../../core/db/database.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
-import { moment } from '../moment.ts'
+import { timestampText } from '../wire.ts'
 
-// The task's row is there as long as the job has not ended.
+// The task exists until the job has ended.
 const READ = `
-  select asked.n, w.worker_id, w.public_key, a.assignment_id, a.job_id, a.attempt_id, a.nonce,
-         r.assignment_id is not null as is_submitted, ${moment('clock_timestamp()')} as now,
+  select input.n, w.worker_id, w.public_key, a.assignment_id, a.job_id, a.attempt_id, a.nonce,
+         r.assignment_id is not null as is_submitted, ${timestampText('clock_timestamp()')} as now,
          t.quorum_id, t.canary_id, t.callback_url, coalesce(t.requires_hash, false) as requires_hash, l.client_id,
          c.expected_hash
-    from json_to_recordset($1) as asked (n integer, worker_id bigint, owner_id bigint, assignment_id bigint)
-    join pool_workers w on w.worker_id = asked.worker_id and w.owner_id = asked.owner_id
-    left join pool_assignments a on a.assignment_id = asked.assignment_id and a.worker_id = asked.worker_id
+    from json_to_recordset($1) as input (n integer, worker_id bigint, owner_id bigint, assignment_id bigint)
+    join pool_workers w on w.worker_id = input.worker_id and w.owner_id = input.owner_id
+    left join pool_assignments a on a.assignment_id = input.assignment_id and a.worker_id = input.worker_id
     left join pool_results r on r.assignment_id = a.assignment_id
     left join pool_tasks t on t.job_id = a.job_id
-    left join pool_lanes l on l.lane_id = t.lane_id
+    left join pool_requirement_classes l on l.class_id = t.class_id
     left join pool_canaries c on c.canary_id = t.canary_id`
 
-/** What the owner is told: not which of them. */
+/** Shown to the owner. It does not say which job was a canary. */
 const BAN_REASON = 'wrong results'
 
 const IS_SUBMITTED = `select from pool_results where assignment_id = $1`
 
-// One statement for all that a result changes beside the ledger. Results of replicas and callbacks have effects of their own.
+// Everything that a result changes beside the ledger. The touch of a quorum and a callback are effects of their own.
 const RECORD = `
   with given as materialized (
     select * from json_to_recordset($1) as r (assignment_id bigint, job_id uuid, quorum_id uuid, worker_id bigint, status text,
@@ -57,7 +57,7 @@ const RECORD = `
     from locked join given on given.worker_id = locked.worker_id
    where w.worker_id = locked.worker_id`
 
-export interface Asked {
+export interface ResultKey {
   workerId: number
   ownerId: number
   assignmentId: number
@@ -67,24 +67,26 @@ export interface Submittable {
   publicKey: string | null
   /** The database's clock. */
   now: string
-  /** Null: no such assignment, or another worker's. */
-  assignment: {
-    jobId: string
-    attemptId: number
-    nonce: string
-    isSubmitted: boolean
-    quorumId: string | null
-    callbackUrl: string | null
-    clientId: number | null
-    requiresHash: boolean
-    /** Of a canary. */
-    expectedHash: string | null
-  } | null
+  /** Null: unknown, or another worker's. */
+  assignment: OpenAssignment | null
 }
 
-export type Verdict = 'passed' | 'wrong'
+export interface OpenAssignment {
+  jobId: string
+  attemptId: number
+  nonce: string
+  isSubmitted: boolean
+  quorumId: string | null
+  callbackUrl: string | null
+  clientId: number | null
+  requiresHash: boolean
+  /** Of a canary. */
+  expectedHash: string | null
+}
 
-export interface Recorded {
+export type CanaryVerdict = 'passed' | 'wrong'
+
+export interface RecordedResult {
   assignmentId: number
   jobId: string
   quorumId: string | null
@@ -100,39 +102,39 @@ export interface Recorded {
   metrics: string | null
   signature: string
   publicKey: string
-  verdict: Verdict | null
+  verdict: CanaryVerdict | null
   finishedAt: string
 }
 
 export interface ResultStore {
-  /** Null: no such worker, or another owner's. */
-  read(asked: Asked): Promise<Submittable | null>
+  /** Null: unknown worker, or another owner's. */
+  read(key: ResultKey): Promise<Submittable | null>
   isSubmitted(assignmentId: number): Promise<boolean>
-  record(result: Recorded): Effect
+  record(result: RecordedResult): Effect
 }
 
 export function openResultStore({ database, banAfter }: { database: Database; banAfter: number }): ResultStore {
-  const read = batched<Asked, { found: Submittable | null }>({
-    async run(asked) {
-      const rows = await database.hot.query<ReadRow>(READ, [
+  const read = batched<ResultKey, { found: Submittable | null }>({
+    async run(keys) {
+      const rows = await database.hot.query<SubmittableRow>(READ, [
         JSON.stringify(
-          asked.map(({ workerId, ownerId, assignmentId }, n) => {
+          keys.map(({ workerId, ownerId, assignmentId }, n) => {
             return { n, worker_id: workerId, owner_id: ownerId, assignment_id: assignmentId }
           }),
         ),
       ])
       const rowOf = new Map(rows.map((row) => [row.n, row]))
-      return asked.map((_, n) => ({ found: foundIn(rowOf.get(n)) }))
+      return keys.map((_, n) => ({ found: foundIn(rowOf.get(n)) }))
     },
   })
   return {
-    read: async (asked) => (await read(asked)).found,
+    read: async (key) => (await read(key)).found,
     isSubmitted: async (assignmentId) => (await database.query(IS_SUBMITTED, [assignmentId])).length > 0,
-    record: (result) => ({ sql: RECORD, row: { ...rowOf(result), ban_after: banAfter } }),
+    record: (result) => ({ sql: RECORD, row: { ...resultRow(result), ban_after: banAfter } }),
   }
 }
 
-interface ReadRow {
+interface SubmittableRow {
   n: number
   public_key: string | null
   assignment_id: string | null
@@ -148,7 +150,7 @@ interface ReadRow {
   expected_hash: string | null
 }
 
-function foundIn(row: ReadRow | undefined): Submittable | null {
+function foundIn(row: SubmittableRow | undefined): Submittable | null {
   if (row === undefined) return null
   const { public_key: publicKey, now, job_id: jobId, attempt_id: attemptId, nonce } = row
   if (jobId === null || attemptId === null || nonce === null) return { publicKey, now, assignment: null }
@@ -169,7 +171,7 @@ function foundIn(row: ReadRow | undefined): Submittable | null {
   }
 }
 
-const rowOf = (result: Recorded) => ({
+const resultRow = (result: RecordedResult) => ({
   assignment_id: result.assignmentId,
   job_id: result.jobId,
   quorum_id: result.quorumId,

@@ -1,24 +1,32 @@
-// A worker hands in what it made of an assignment. The order of the checks is the contract's; the last word is the ledger's.
-import { isSignedBy, decodeBase64url, PUBLIC_KEY_BYTES, SIGNATURE_BYTES, signedText } from '@reeve/sdk/pool'
-import { isConflict } from '../../../core/db/database.ts'
-import type { Effect } from '../../../core/ledger/effects.ts'
-import type { Held } from '../../../core/ledger/job.ts'
-import type { Ledger } from '../../../core/ledger/ledger.ts'
-import type { Outbox } from '../../../core/outbox/outbox.ts'
-import { refused, type Refused } from '../../../core/outcome.ts'
-import { callbackBody, type Callbacks, type JobEnd } from '../clients/callbacks.ts'
-import { HELD_REFUSALS, type PoolCode } from '../errors.ts'
-import { hashOutput } from './output-hash.ts'
-import { leaseOwner } from '../workers/presence.ts'
-import { RECEIPT_TOPIC } from '../receipts/receipt-chain.ts'
-import { touchVotesOf } from '../quorum/quorum-store.ts'
-import type { Recorded, ResultStore, Submittable, Verdict } from './result-store.ts'
-import { FAILED_VOTE } from '../quorum/tally.ts'
-import { touchQuorum } from '../tasks/task-rows.ts'
+// POST /jobs/submit: the signed result of an assignment. The checks run in the order of docs/pool.md, section 5; the ledger
+// decides last.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { memberTexts } from '@reeve/sdk'
+import { decodeBase64url, isSignedBy, PUBLIC_KEY_BYTES, SIGNATURE_BYTES, signedText } from '@reeve/sdk/pool'
+import type { FastifyRequest } from 'fastify'
+import { Type, type Static } from 'typebox'
+import { refusals } from '../../../core/http/errors/detail.ts'
+import { accountOf } from '../../../core/http/auth/guard.ts'
+import { refused } from '../../../core/outcome.ts'
+import { invalidField, poolError, type PoolCode } from '../errors.ts'
+import type { PoolMetrics } from '../metrics.ts'
+import { documented, Id, JsonObject, orNull } from '../wire.ts'
+import { acceptResult, type AcceptDeps, type SubmitResultAnswer } from './accept-result.ts'
 
-const EMPTY_VOTE = 'empty'
+const ResultBody = Type.Object({
+  worker_id: Id,
+  assignment_id: Id,
+  nonce: Type.String({ minLength: 1, maxLength: 128 }),
+  signature: Type.String(),
+  output: Type.Optional(orNull(JsonObject)),
+  error_message: Type.Optional(orNull(Type.String())),
+  artifact_uri: Type.Optional(orNull(Type.String())),
+  output_hash: Type.Optional(orNull(Type.String({ maxLength: 128 }))),
+  metrics_json: Type.Optional(orNull(JsonObject)),
+})
+const ResultReply = Type.Object({ assignment_id: Type.Integer(), status: Type.String(), finished_at: Type.String() })
 
-export interface Submission {
+export interface SubmittedResult {
   workerId: number
   ownerId: number
   assignmentId: number
@@ -32,138 +40,77 @@ export interface Submission {
   outputHash: string | null
 }
 
-export interface Accepted {
-  ok: true
-  status: 'completed' | 'failed'
-  finishedAt: string
-}
+export type SubmitResult = (result: SubmittedResult) => Promise<SubmitResultAnswer>
 
-/** `not_canonical`: its message says what is wrong with the output. */
-export type SubmitAnswer = Accepted | Refused<PoolCode> | (Refused<'not_canonical'> & { message: string })
-
-export interface SubmitDeps {
-  ledger: Ledger
-  outbox: Pick<Outbox, 'add'>
-  leaseMs: number
-  results: ResultStore
-  callbacks: Callbacks
-  /** A replica's result is in: its quorum may be decided. */
-  settle(quorumId: string): Promise<void>
-}
-
-export const openSubmit =
-  (deps: SubmitDeps) =>
-  async (submission: Submission): Promise<SubmitAnswer> => {
-    const found = await deps.results.read(submission)
+export const openSubmitResult =
+  (deps: AcceptDeps): SubmitResult =>
+  async (result) => {
+    const found = await deps.results.read(result)
     if (found === null) return refused('worker_not_found')
-    const signedBy = checkSignature(found.publicKey, submission)
-    if (typeof signedBy !== 'object') return refused(signedBy)
-    const { assignment } = found
+    const signature = checkSignature(found.publicKey, result)
+    if (!signature.ok) return signature
+    const { assignment, now } = found
     if (assignment === null) return refused('assignment_not_found')
-    if (assignment.nonce !== submission.nonce) return refused('nonce_wrong')
+    if (assignment.nonce !== result.nonce) return refused('nonce_wrong')
     if (assignment.isSubmitted) return refused('already_submitted')
-    return accept(deps, submission, { ...found, assignment }, signedBy.publicKey)
+    return acceptResult(deps, result, { assignment, now, publicKey: signature.publicKey })
   }
 
-type Found = Submittable & { assignment: NonNullable<Submittable['assignment']> }
-
-function checkSignature(publicKey: string | null, submission: Submission): PoolCode | { publicKey: string } {
-  if (publicKey === null) return 'key_not_configured'
+function checkSignature(publicKey: string | null, result: SubmittedResult) {
+  const refuse = (code: PoolCode) => refused(code)
+  if (publicKey === null) return refuse('key_not_configured')
   const key = decodeBase64url(publicKey)
-  if (key === null) return 'key_encoding'
-  if (key.length !== PUBLIC_KEY_BYTES) return 'key_length'
-  const signature = decodeBase64url(submission.signature)
-  if (signature === null) return 'signature_encoding'
-  if (signature.length !== SIGNATURE_BYTES) return 'signature_length'
-  const { assignmentId: assignment_id, nonce, outputHash: output_hash } = submission
-  return isSignedBy(key, signature, signedText({ assignment_id, nonce, output_hash }))
-    ? { publicKey }
-    : 'signature_wrong'
+  if (key === null) return refuse('key_encoding')
+  if (key.length !== PUBLIC_KEY_BYTES) return refuse('key_length')
+  const signature = decodeBase64url(result.signature)
+  if (signature === null) return refuse('signature_encoding')
+  if (signature.length !== SIGNATURE_BYTES) return refuse('signature_length')
+  const { assignmentId: assignment_id, nonce, outputHash: output_hash } = result
+  const isSigned = isSignedBy(key, signature, signedText({ assignment_id, nonce, output_hash }))
+  return isSigned ? { ok: true as const, publicKey } : refuse('signature_wrong')
 }
 
-async function accept(
-  deps: SubmitDeps,
-  submission: Submission,
-  { assignment, now }: Found,
-  publicKey: string,
-): Promise<SubmitAnswer> {
-  const { output, outputHash, errorMessage } = submission
-  const hashed = output === null ? null : await hashOutput(output)
-  if (hashed !== null && !hashed.ok) return { ok: false, code: 'not_canonical', message: hashed.message }
-  const computedHash = hashed?.hash ?? null
-  const status = errorMessage === null ? 'completed' : 'failed'
-  const vote = voteOf(submission, computedHash)
-  const result: Recorded = {
-    ...submission,
-    jobId: assignment.jobId,
-    quorumId: assignment.quorumId,
-    status,
-    computedHash,
-    vote,
-    publicKey,
-    verdict: verdictOf(assignment.expectedHash, { status, vote }),
-    finishedAt: now,
-  }
-  const held = { jobId: assignment.jobId, attemptId: assignment.attemptId, owner: leaseOwner(submission.workerId) }
-  const isWrongHash = computedHash !== null && outputHash !== computedHash
-  if (assignment.requiresHash && isWrongHash) {
-    const answer = await deps.ledger.renew({ ...held, leaseMs: deps.leaseMs }) // whether it could be handed in at all
-    return refused(answer.ok ? 'output_hash_wrong' : HELD_REFUSALS[answer.code])
-  }
-  const refusal = await finalize(deps, held, result, assignment)
-  if (refusal !== null) return refused(refusal)
-  if (assignment.quorumId !== null) await deps.settle(assignment.quorumId)
-  return { ok: true, status, finishedAt: now }
+export interface SubmitResultRouteDeps {
+  submitResult: SubmitResult
+  metrics: PoolMetrics
 }
 
-async function finalize(
-  { ledger, outbox, results, callbacks }: SubmitDeps,
-  held: Held,
-  result: Recorded,
-  assignment: Found['assignment'],
-): Promise<PoolCode | null> {
-  const { status, assignmentId, workerId, outputHash } = result
-  const summary = { status, assignment_id: assignmentId, worker_id: workerId, output_hash: outputHash }
-  const receipt = outbox.add(RECEIPT_TOPIC, { payload: { assignment_id: assignmentId } })
-  const effects = [results.record(result), receipt, ...furtherEffects(callbacks, result, assignment)]
-  try {
-    const answer = await ledger.finalize({ ...held, result: summary, effects })
-    if (answer.ok) return null
-    return (await results.isSubmitted(assignmentId)) ? 'already_submitted' : HELD_REFUSALS[answer.code]
-  } catch (error) {
-    if (isConflict(error)) return 'concurrent'
-    throw error
+export const submitResultRoute =
+  ({ submitResult, metrics }: SubmitResultRouteDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const schema = {
+      ...documented,
+      summary: 'The signed result of an assignment.',
+      body: ResultBody,
+      response: { 200: ResultReply, ...refusals(400, 401, 403, 404, 409, 422) },
+    }
+    app.post('/jobs/submit', { schema }, async (request) => {
+      const answer = await submitResult(resultFrom(request))
+      metrics.submits.inc({ outcome: answer.ok ? answer.status : answer.code })
+      if (answer.ok) {
+        const { status, finishedAt } = answer
+        return { assignment_id: request.body.assignment_id, status, finished_at: finishedAt }
+      }
+      throw answer.code === 'not_canonical' ? invalidField(['output'], answer.message) : poolError(answer.code)
+    })
+  }
+
+function resultFrom(request: FastifyRequest<{ Body: Static<typeof ResultBody> }>): SubmittedResult {
+  const { body } = request
+  const hasJson = isGiven(body.output) || isGiven(body.metrics_json)
+  const texts = hasJson ? memberTexts(String(request.rawBody)) : new Map<string, string>()
+  return {
+    workerId: body.worker_id,
+    ownerId: accountOf(request).accountId,
+    assignmentId: body.assignment_id,
+    nonce: body.nonce,
+    signature: body.signature,
+    output: isGiven(body.output) ? (texts.get('output') ?? null) : null,
+    metrics: isGiven(body.metrics_json) ? (texts.get('metrics_json') ?? null) : null,
+    errorMessage: body.error_message ?? null,
+    artifactUri: body.artifact_uri ?? null,
+    outputHash: body.output_hash ?? null,
   }
 }
 
-function furtherEffects(callbacks: Callbacks, result: Recorded, assignment: Found['assignment']): Effect[] {
-  const { quorumId, clientId, callbackUrl: url } = assignment
-  if (quorumId !== null) return [touchQuorum(quorumId)]
-  if (result.verdict === 'wrong') return [touchVotesOf(result.workerId)]
-  if (url === null || clientId === null) return []
-  const { jobId } = result
-  return [callbacks.queue({ jobId, clientId, url, body: callbackBody(jobId, endOf(result)) })]
-}
-
-const endOf = (result: Recorded): JobEnd => ({
-  status: result.status,
-  output: result.output,
-  outputHash: result.outputHash,
-  errorMessage: result.errorMessage,
-  artifactUri: result.artifactUri,
-  metrics: result.metrics,
-  finishedAt: result.finishedAt,
-})
-
-/** A result whose hash is not that of its output counts for nothing: what was signed is not what was sent. */
-function voteOf({ errorMessage, outputHash }: Submission, computedHash: string | null): string | null {
-  if (errorMessage !== null) return FAILED_VOTE
-  if (computedHash === null) return outputHash === null ? EMPTY_VOTE : `claimed ${outputHash}`
-  return outputHash === null || outputHash === computedHash ? `output ${computedHash}` : null
-}
-
-/** To say that it cannot be done is no lie. */
-function verdictOf(expectedHash: string | null, result: Pick<Recorded, 'status' | 'vote'>): Verdict | null {
-  if (expectedHash === null || result.status === 'failed') return null
-  return result.vote === `output ${expectedHash}` ? 'passed' : 'wrong'
-}
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null

@@ -1,27 +1,28 @@
-// What becomes of a pool job that ends without a result, and of one that is tried again.
+// The two kinds of pool jobs: what commits with the death of a job, and with its replay.
+import type { Kind } from '../../../core/executor/kind.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import type { Job } from '../../../core/ledger/job.ts'
-import type { Kind } from '../../../core/executor/kind.ts'
 import { ATTEMPTS_EXHAUSTED } from '../../../core/upkeep.ts'
 import { callbackBody, type Callbacks } from '../clients/callbacks.ts'
-import { payloadOf, POOL_KIND, QUORUM_KIND, type PoolPayload } from './payload.ts'
-import { addQuorum } from '../quorum/quorum-store.ts'
-import { addTask, removeTask, touchQuorum } from './task-rows.ts'
+import { addQuorum, endQuorum, touchQuorum } from '../quorum/quorum-rows.ts'
+import { clientPayloadOf, POOL_KIND, QUORUM_KIND, replicaPayloadOf, type ClientPayload } from './payload.ts'
+import { ensureClass } from './requirement-classes.ts'
+import { addTask, removeTask, type ClassRef, type NewTask } from './task-rows.ts'
 
 export const TIMED_OUT = 'timed out'
 export const CANCELLED = 'cancelled by the client'
 
-/** What a client is told of a job that died. */
+/** The status that a client sees of a dead job. */
 export function statusOfDeath(reason: string | null): 'timed_out' | 'failed' | 'cancelled' {
   if (reason === TIMED_OUT) return 'timed_out'
   return reason === ATTEMPTS_EXHAUSTED ? 'failed' : 'cancelled'
 }
 
-type Dead = Pick<Job, 'jobId' | 'payload' | 'accountId'>
+type DyingJob = Pick<Job, 'jobId' | 'payload' | 'accountId'>
 
 export function poolKinds({ callbacks, extraReplicas }: { callbacks: Callbacks; extraReplicas: number }): Kind[] {
-  const callback = ({ jobId, accountId }: Dead, payload: PoolPayload, reason: string): Effect[] => {
-    if (payload.callback_url === null || accountId === null) return []
+  const callback = ({ jobId, accountId }: DyingJob, payload: ClientPayload | null, reason: string): Effect[] => {
+    if (payload === null || payload.callback_url === null || accountId === null) return []
     const nothing = { output: null, outputHash: null, artifactUri: null, metrics: null, finishedAt: null }
     const body = callbackBody(jobId, { ...nothing, status: statusOfDeath(reason), errorMessage: reason })
     return [callbacks.queue({ jobId, clientId: accountId, url: payload.callback_url, body })]
@@ -30,34 +31,34 @@ export function poolKinds({ callbacks, extraReplicas }: { callbacks: Callbacks; 
     {
       name: POOL_KIND,
       effectsOfDeath(job, reason) {
-        const payload = payloadOf(job)
-        if (payload === null) return [removeTask(job.jobId)]
-        if (payload.quorum_id !== undefined) return [removeTask(job.jobId), touchQuorum(payload.quorum_id)]
-        return [removeTask(job.jobId), ...callback(job, payload, reason)]
+        const replica = replicaPayloadOf(job)
+        if (replica !== null) return [removeTask(job.jobId), touchQuorum(replica.quorum_id)]
+        return [removeTask(job.jobId), ...callback(job, clientPayloadOf(job), reason)]
       },
       effectsOfReplay(old, jobId) {
-        const payload = payloadOf(old)
-        return payload === null ? [] : [addTask(taskOf(jobId, old.priority, payload))]
+        const payload = clientPayloadOf(old)
+        if (payload === null) return []
+        const { key, effect } = ensureClass(old.accountId, payload)
+        return [effect, addTask(taskOf(jobId, old.priority, payload, { classKey: key }))]
       },
     },
     {
       name: QUORUM_KIND,
-      effectsOfDeath(job, reason) {
-        const payload = payloadOf(job)
-        return payload === null ? [] : [touchQuorum(job.jobId), ...callback(job, payload, reason)]
-      },
+      effectsOfDeath: (job, reason) => [endQuorum(job.jobId, null), ...callback(job, clientPayloadOf(job), reason)],
       effectsOfReplay(old, jobId) {
-        const payload = payloadOf(old)
-        return payload === null ? [] : [addQuorum(jobId, payload, extraReplicas)]
+        const payload = clientPayloadOf(old)
+        if (payload === null) return []
+        const { key, effect } = ensureClass(old.accountId, payload)
+        return [effect, addQuorum(jobId, payload, { classKey: key }, extraReplicas)]
       },
     },
   ]
 }
 
 /** The task of a plain job. */
-export const taskOf = (jobId: string, priority: number, payload: PoolPayload) => ({
+export const taskOf = (jobId: string, priority: number, payload: ClientPayload, ref: ClassRef): NewTask => ({
+  ...ref,
   jobId,
-  laneId: payload.lane_id,
   priority,
   callbackUrl: payload.callback_url,
   requiresHash: payload.requires_hash,

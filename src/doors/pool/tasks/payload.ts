@@ -1,49 +1,56 @@
-// What the ledger keeps of a pool job: all that it takes to do it again. `job` is the client's payload as JSON text: it is
-// handed to the worker as it came.
+// What the ledger stores as the payload of a pool job: all that is needed to run it again. A client's payload is stored once,
+// with the client's own job; a replica and a canary name the row that holds it.
+import { Type, type Static } from 'typebox'
+import { Check } from 'typebox/value'
+import type { Database } from '../../../core/db/database.ts'
 import type { Job } from '../../../core/ledger/job.ts'
-import { isObject } from '../../../core/is-object.ts'
-import type { Requirements, Specs } from './requirements.ts'
+import type { Ledger } from '../../../core/ledger/ledger.ts'
+import { JsonObject, orNull } from '../wire.ts'
 
-/** Done by one worker: a client's plain job, a replica, a canary. */
+/** Run by one worker: a client's plain job, a replica, a canary. */
 export const POOL_KIND = 'pool'
-/** Done by its replicas: a client's replicated job. */
+/** Decided by its replicas: a client's replicated job. */
 export const QUORUM_KIND = 'pool_quorum'
 
-export interface PoolPayload {
-  job: string
-  lane_id: number
-  region: string | null
-  specs: Specs | null
-  replicas: number
-  quorum: number
-  callback_url: string | null
-  requires_hash: boolean
-  timeout_seconds: number
-  /** Of a replica: the job that it is one of. */
-  quorum_id?: string
-  canary_id?: number
-}
+const ClientPayload = Type.Object({
+  /** The client's payload as JSON text: the worker receives it unchanged. */
+  job: Type.String(),
+  region: orNull(Type.String()),
+  specs: orNull(JsonObject),
+  replicas: Type.Integer(),
+  quorum: Type.Integer(),
+  callback_url: orNull(Type.String()),
+  requires_hash: Type.Boolean(),
+  timeout_seconds: Type.Integer(),
+})
+const ReplicaPayload = Type.Object({ quorum_id: Type.String() })
+const CanaryPayload = Type.Object({ canary_id: Type.Integer() })
 
-export const requirementsOf = ({ region, specs }: PoolPayload): Requirements => ({ region, specs })
+const CANARY_JOB = `select payload::text as job from pool_canaries where canary_id = $1`
 
-/** Null: not submitted through this door, but by somebody who may submit any job. */
-export function payloadOf({ payload }: Pick<Job, 'payload'>): PoolPayload | null {
-  if (!isObject(payload)) return null
-  const { job, lane_id: laneId, replicas, quorum, timeout_seconds: timeoutSec } = payload
-  const { region, specs, callback_url: url, quorum_id: quorumId, canary_id: canaryId } = payload
-  if (typeof job !== 'string' || typeof laneId !== 'number' || typeof timeoutSec !== 'number') return null
-  if (typeof replicas !== 'number' || typeof quorum !== 'number') return null
-  return {
-    job,
-    lane_id: laneId,
-    region: typeof region === 'string' ? region : null,
-    specs: isObject(specs) ? specs : null,
-    replicas,
-    quorum,
-    callback_url: typeof url === 'string' ? url : null,
-    requires_hash: payload['requires_hash'] === true,
-    timeout_seconds: timeoutSec,
-    ...(typeof quorumId === 'string' ? { quorum_id: quorumId } : {}),
-    ...(typeof canaryId === 'number' ? { canary_id: canaryId } : {}),
+export type ClientPayload = Static<typeof ClientPayload>
+export type ReplicaPayload = Static<typeof ReplicaPayload>
+export type CanaryPayload = Static<typeof CanaryPayload>
+
+type Stored = Pick<Job, 'payload'>
+
+/** Null: a replica, a canary, or a job that was not submitted through this door. */
+export const clientPayloadOf = ({ payload }: Stored): ClientPayload | null =>
+  Check(ClientPayload, payload) ? payload : null
+
+export const replicaPayloadOf = ({ payload }: Stored): ReplicaPayload | null =>
+  Check(ReplicaPayload, payload) ? payload : null
+
+/** The text that the worker of a job receives. `null` (JSON): the job was not submitted through this door. */
+export async function jobTextOf(from: { ledger: Ledger; database: Database }, stored: Stored): Promise<string> {
+  const { payload } = stored
+  if (Check(ReplicaPayload, payload)) {
+    const replicated = await from.ledger.get(payload.quorum_id)
+    return (replicated === null ? null : clientPayloadOf(replicated))?.job ?? 'null'
   }
+  if (Check(CanaryPayload, payload)) {
+    const [row] = await from.database.hot.query<{ job: string }>(CANARY_JOB, [payload.canary_id])
+    return row?.job ?? 'null'
+  }
+  return clientPayloadOf(stored)?.job ?? 'null'
 }

@@ -1,4 +1,4 @@
-// What a job asks of the worker that does it: a region, and specs. One rule for all that compare the two.
+// What a job requires of the worker that runs it: a region, and specs. Matching and `why` compare by the same rule.
 import { isObject } from '../../../core/is-object.ts'
 
 export type Specs = Readonly<Record<string, unknown>>
@@ -8,24 +8,24 @@ export interface Requirements {
   specs: Specs | null
 }
 
-/** What a worker says of itself. */
-export interface Profile {
+/** What a worker declares about itself. */
+export interface WorkerProfile {
   region: string | null
   specs: Specs | null
 }
 
-export const isInRegion = ({ region }: Requirements, profile: Profile): boolean =>
+export const isInRegion = ({ region }: Requirements, profile: WorkerProfile): boolean =>
   region === null || region === profile.region
 
-export const hasSpecs = ({ specs }: Requirements, profile: Profile): boolean =>
+export const hasSpecs = ({ specs }: Requirements, profile: WorkerProfile): boolean =>
   specs === null || satisfies(specs, profile.specs ?? {})
 
-export const isEligible = (required: Requirements, profile: Profile): boolean =>
+export const isEligible = (required: Requirements, profile: WorkerProfile): boolean =>
   isInRegion(required, profile) && hasSpecs(required, profile)
 
 /**
- * A number: at least as much. A text, true, false or null: the same. An object: the same rule for each of its members. Where
- * the worker has a list, one of it will do. A list: each of its items in the worker's list.
+ * A number: at least as large. A string, boolean or null: equal. An object: this rule for each of its members. Where the
+ * worker declares a list, one matching item is enough. A list: each of its items is in the worker's list.
  */
 function satisfies(required: unknown, offered: unknown): boolean {
   if (Array.isArray(required)) return Array.isArray(offered) && required.every((item) => satisfies(item, offered))

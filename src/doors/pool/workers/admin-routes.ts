@@ -1,18 +1,18 @@
-// For admins: the standing of workers, bans, and how much is under way. /admin/pool/workers*, /admin/pool/status.
+// For admins: the standing of workers, bans, and counts of tasks and workers. /admin/pool/workers*, /admin/pool/status.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Deps } from '../../../core/door.ts'
+import type { Database } from '../../../core/db/database.ts'
 import { refusals } from '../../../core/http/errors/detail.ts'
-import { SECURED } from '../../../core/http/routes/docs.ts'
-import { accountOf, requireRole } from '../../../core/http/auth/guard.ts'
-import type { Coordinator } from '../pool.ts'
-import { problem } from '../errors.ts'
+import { accountOf } from '../../../core/http/auth/guard.ts'
+import type { CanaryStock } from '../canaries/canary-stock.ts'
+import type { Matchmaker } from '../matching/matchmaker.ts'
+import type { Bans } from './bans.ts'
+import { poolError } from '../errors.ts'
 import { countTasks, countWorkers } from '../metrics.ts'
-import { Id, orNull } from '../schemas.ts'
+import { documented, Id, orNull } from '../wire.ts'
 import { adminsView, auditOf, findStanding, listStandings, standingOf, type StandingRow } from './standing.ts'
 
 const LIMIT_DEFAULT = 100
-const documented = { tags: ['pool'], security: SECURED }
 
 const Moment = orNull(Type.String())
 const WorkerStanding = Type.Object({
@@ -23,7 +23,7 @@ const WorkerStanding = Type.Object({
   reputation: Type.Number(),
   completed: Type.Integer(),
   failed: Type.Integer(),
-  lost: Type.Integer({ description: 'Leases that it let run out.' }),
+  lost: Type.Integer({ description: 'Leases that it let expire.' }),
   canaries_passed: Type.Integer(),
   canaries_wrong: Type.Integer(),
   agreed: Type.Integer(),
@@ -53,27 +53,32 @@ const Audit = Type.Array(
 const Counted = Type.Array(Type.Object({ state: Type.String(), count: Type.Integer() }))
 const Status = Type.Object({ workers: Counted, tasks: Counted, polls_waiting: Type.Integer() })
 
-export interface AdminDeps extends Deps {
-  coordinator: Coordinator
+export interface WorkerAdminDeps {
+  database: Database
+  canaries: CanaryStock
+  matchmaker: Matchmaker
+  leaseSec: number
   probationCanaries: number
 }
 
-export const adminRoutes =
-  (deps: AdminDeps): FastifyPluginAsyncTypebox =>
+export const workerAdminRoutes =
+  ({ database, canaries, matchmaker, leaseSec, probationCanaries }: WorkerAdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { database, coordinator, probationCanaries } = deps
-    app.addHook('onRequest', requireRole(deps.identity, 'ADMIN'))
-    const shown = (row: StandingRow) => adminsView(row, standingOf(row, coordinator.canaries, probationCanaries))
+    const shown = (row: StandingRow) => adminsView(row, standingOf(row, canaries, probationCanaries))
 
     app.get(
       '/admin/pool/status',
       {
-        schema: { ...documented, summary: 'How much is under way.', response: { 200: Status, ...refusals(401, 403) } },
+        schema: {
+          ...documented,
+          summary: 'Counts of workers, tasks and waiting polls.',
+          response: { 200: Status, ...refusals(401, 403) },
+        },
       },
       async () => ({
-        workers: await countWorkers(database, coordinator.leaseSec),
+        workers: await countWorkers(database, leaseSec),
         tasks: await countTasks(database),
-        polls_waiting: coordinator.matchmaker.size(),
+        polls_waiting: matchmaker.size(),
       }),
     )
 
@@ -89,7 +94,7 @@ export const adminRoutes =
       },
       async (request) => {
         const { after = 0, limit = LIMIT_DEFAULT, banned = null } = request.query
-        await coordinator.canaries.ready()
+        await canaries.ready()
         return { workers: (await listStandings(database, { after, limit, banned })).map(shown) }
       },
     )
@@ -99,23 +104,22 @@ export const adminRoutes =
       {
         schema: {
           ...documented,
-          summary: 'One worker with its standing and what was done about it.',
+          summary: 'One worker with its standing and its audit trail.',
           params: WorkerPath,
           response: { 200: Type.Object({ ...WorkerStanding.properties, audit: Audit }), ...refusals(401, 403, 404) },
         },
       },
       async (request) => {
-        await coordinator.canaries.ready()
+        await canaries.ready()
         const row = await findStanding(database, request.params.id, null)
-        if (row === null) throw problem('worker_not_found')
+        if (row === null) throw poolError('worker_not_found')
         return { ...shown(row), audit: await auditOf(database, request.params.id) }
       },
     )
-    await app.register(banRoutes(deps))
   }
 
-const banRoutes =
-  ({ coordinator }: AdminDeps): FastifyPluginAsyncTypebox =>
+export const banRoutes =
+  (bans: Bans): FastifyPluginAsyncTypebox =>
   async (app) => {
     const Changed = Type.Object({ worker_id: Type.Integer(), status: Type.String() })
     app.post(
@@ -123,7 +127,7 @@ const banRoutes =
       {
         schema: {
           ...documented,
-          summary: 'Ban a worker: what it holds goes to others, and its word counts no more.',
+          summary: 'Ban a worker: its assignment goes to another, and its votes no longer count.',
           params: WorkerPath,
           body: Reason,
           response: { 200: Changed, ...refusals(401, 403, 404, 422) },
@@ -131,11 +135,11 @@ const banRoutes =
       },
       async (request) => {
         const { id } = request.params
-        const answer = await coordinator.bans.ban(id, {
+        const answer = await bans.ban(id, {
           actorId: accountOf(request).accountId,
           reason: request.body.reason,
         })
-        if (!answer.ok) throw problem(answer.code)
+        if (!answer.ok) throw poolError(answer.code)
         return { worker_id: id, status: 'banned' }
       },
     )
@@ -145,7 +149,7 @@ const banRoutes =
       {
         schema: {
           ...documented,
-          summary: 'Let a banned worker begin anew, on probation.',
+          summary: 'Lift a ban. The worker starts over on probation.',
           params: WorkerPath,
           body: OptionalReason,
           response: { 200: Changed, ...refusals(401, 403, 404, 409, 422) },
@@ -154,8 +158,8 @@ const banRoutes =
       async (request) => {
         const { id } = request.params
         const reason = request.body?.reason ?? null
-        const answer = await coordinator.bans.unban(id, { actorId: accountOf(request).accountId, reason })
-        if (!answer.ok) throw problem(answer.code)
+        const answer = await bans.unban(id, { actorId: accountOf(request).accountId, reason })
+        if (!answer.ok) throw poolError(answer.code)
         return { worker_id: id, status: 'offline' }
       },
     )

@@ -1,9 +1,9 @@
-// Banning a worker takes away what it holds, and its word in every quorum that is not decided yet.
+// A ban takes the worker's assignment away, and its vote in every undecided quorum.
 import type { Database } from '../../../core/db/database.ts'
 import { ok, refused, type Ok, type Refused } from '../../../core/outcome.ts'
 import type { Assignments } from '../matching/assignments.ts'
 import { leaseOwner } from './presence.ts'
-import { touchVotesOf } from '../quorum/quorum-store.ts'
+import { touchVotesOf } from '../quorum/quorum-rows.ts'
 
 const LOCK = `
   select w.banned_at is not null as banned, a.assignment_id, a.job_id, a.attempt_id
@@ -14,7 +14,7 @@ const BAN = `
   update pool_workers set banned_at = clock_timestamp(), ban_reason = $2, assignment_id = null
    where worker_id = $1 and banned_at is null`
 
-// What it proved before the ban proves nothing after it.
+// The record before the ban does not count after it.
 const UNBAN = `
   update pool_workers
      set banned_at = null, ban_reason = null, canaries_passed = 0, canaries_wrong = 0, agreed = 0, disagreed = 0,
@@ -37,7 +37,7 @@ export interface BanDeps {
   onFreed(): void
 }
 
-interface Locked {
+interface LockedWorker {
   banned: boolean
   assignment_id: string | null
   job_id: string | null
@@ -48,7 +48,7 @@ export function openBans({ database, assignments, onFreed }: BanDeps): Bans {
   return {
     async ban(workerId, { actorId, reason }) {
       const held = await database.transaction(async (tx) => {
-        const [worker] = await tx.query<Locked>(LOCK, [workerId])
+        const [worker] = await tx.query<LockedWorker>(LOCK, [workerId])
         if (worker === undefined || worker.banned) return worker ?? null
         await tx.query(BAN, [workerId, reason])
         await tx.query(AUDIT, [workerId, 'ban', reason, actorId])
@@ -59,14 +59,14 @@ export function openBans({ database, assignments, onFreed }: BanDeps): Bans {
       if (held === null) return refused('worker_not_found')
       const { assignment_id: assignmentId, job_id: jobId, attempt_id: attemptId } = held
       if (assignmentId !== null && jobId !== null && attemptId !== null) {
-        await assignments.giveBack(workerId, { jobId, attemptId, owner: leaseOwner(workerId) }, Number(assignmentId))
+        await assignments.release(workerId, { jobId, attemptId, owner: leaseOwner(workerId) }, Number(assignmentId))
         onFreed()
       }
       return ok
     },
     async unban(workerId, { actorId, reason }) {
       return database.transaction(async (tx) => {
-        const [worker] = await tx.query<Locked>(LOCK, [workerId])
+        const [worker] = await tx.query<LockedWorker>(LOCK, [workerId])
         if (worker === undefined) return refused('worker_not_found')
         if (!worker.banned) return refused('not_banned')
         await tx.query(UNBAN, [workerId])

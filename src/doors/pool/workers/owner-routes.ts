@@ -1,16 +1,14 @@
-// Worker Owner API: POST /workers/register, GET /workers, PUT /workers/{id}/key, GET /workers/{id}/reputation.
+// For owners of workers: POST /workers/register, GET /workers, PUT /workers/{id}/key, GET /workers/{id}/reputation.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { memberTexts } from '@reeve/sdk'
 import { Type } from 'typebox'
 import type { Database } from '../../../core/db/database.ts'
 import { refusals } from '../../../core/http/errors/detail.ts'
-import { SECURED } from '../../../core/http/routes/docs.ts'
-import { accountOf, requireRole } from '../../../core/http/auth/guard.ts'
-import type { Identity } from '../../../core/identity/identity.ts'
-import type { Coordinator } from '../pool.ts'
-import { problem } from '../errors.ts'
-import { sendJson } from '../raw.ts'
-import { Id, JsonObject, orNull } from '../schemas.ts'
+import { accountOf } from '../../../core/http/auth/guard.ts'
+import type { CanaryStock } from '../canaries/canary-stock.ts'
+import { poolError } from '../errors.ts'
+import { documented, Id, JsonObject, orNull, sendJson } from '../wire.ts'
+import type { WorkerStore } from './worker-store.ts'
 import { findStanding, ownersView, standingOf } from './standing.ts'
 
 const REGION_CHARS_MAX = 64
@@ -35,21 +33,9 @@ const Worker = Type.Object({
 })
 const WorkerPath = Type.Object({ id: Id })
 
-export interface WorkerDeps {
-  identity: Identity
-  database: Database
-  coordinator: Coordinator
-  probationCanaries: number
-}
-
-export const workerRoutes =
-  (deps: WorkerDeps): FastifyPluginAsyncTypebox =>
+export const ownerRoutes =
+  (workers: WorkerStore): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { identity, coordinator } = deps
-    const { workers } = coordinator
-    app.addHook('onRequest', requireRole(identity, 'WORKER_OWNER'))
-    const documented = { tags: ['pool'], security: SECURED }
-
     app.post(
       '/workers/register',
       {
@@ -65,7 +51,7 @@ export const workerRoutes =
         const text = specs === null ? null : (memberTexts(String(request.rawBody)).get('specs_json') ?? null)
         const { accountId: ownerId } = accountOf(request)
         const answer = await workers.register({ name, ownerId, region, specs: text, publicKey })
-        if (!answer.ok) throw problem(answer.code)
+        if (!answer.ok) throw poolError(answer.code)
         return sendJson(reply.code(201), answer.worker)
       },
     )
@@ -96,11 +82,10 @@ export const workerRoutes =
       async (request, reply) => {
         const { accountId } = accountOf(request)
         const worker = await workers.setKey(request.params.id, accountId, request.body.public_key)
-        if (worker === null) throw problem('worker_not_found')
+        if (worker === null) throw poolError('worker_not_found')
         return sendJson(reply, worker)
       },
     )
-    await app.register(reputationRoute(deps))
   }
 
 const Reputation = Type.Object({
@@ -109,30 +94,35 @@ const Reputation = Type.Object({
   reputation: Type.Number({ description: 'From 0 to 1, to a tenth.' }),
   completed: Type.Integer(),
   failed: Type.Integer(),
-  lost: Type.Integer({ description: 'Leases that it let run out.' }),
+  lost: Type.Integer({ description: 'Leases that it let expire.' }),
   banned_at: orNull(Type.String()),
   ban_reason: orNull(Type.String()),
 })
 
-const reputationRoute =
-  ({ database, coordinator, probationCanaries }: WorkerDeps): FastifyPluginAsyncTypebox =>
+export interface ReputationDeps {
+  database: Database
+  canaries: CanaryStock
+  probationCanaries: number
+}
+
+export const reputationRoute =
+  ({ database, canaries, probationCanaries }: ReputationDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.get(
       '/workers/:id/reputation',
       {
         schema: {
-          tags: ['pool'],
-          security: SECURED,
-          summary: 'What the server thinks of a worker of mine.',
+          ...documented,
+          summary: 'The standing of a worker of mine.',
           params: WorkerPath,
           response: { 200: Reputation, ...refusals(401, 403, 404) },
         },
       },
       async (request) => {
-        await coordinator.canaries.ready()
+        await canaries.ready()
         const row = await findStanding(database, request.params.id, accountOf(request).accountId)
-        if (row === null) throw problem('worker_not_found')
-        return ownersView(row, standingOf(row, coordinator.canaries, probationCanaries))
+        if (row === null) throw poolError('worker_not_found')
+        return ownersView(row, standingOf(row, canaries, probationCanaries))
       },
     )
   }

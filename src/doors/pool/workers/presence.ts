@@ -1,26 +1,26 @@
-// A sign of life: a heartbeat, or a poll. It says who the worker is, and what it was given last. A worker that waits in a
-// long poll is alive as long as its connection stands: all of those are touched together, now and then.
+// A heartbeat or a poll marks a worker as seen, and reads who it is and what it was assigned last. A worker that waits in a
+// long poll is online while its connection stands: all of those are marked together, three times a lease.
 import { batched } from '../../../core/db/batch.ts'
 import type { Database } from '../../../core/db/database.ts'
-import { moment } from '../moment.ts'
-import type { TrackRecord } from './reputation.ts'
 import { isObject } from '../../../core/is-object.ts'
-import type { Profile } from '../tasks/requirements.ts'
+import { timestampText } from '../wire.ts'
+import type { TrackRecord } from './reputation.ts'
+import type { WorkerProfile } from '../tasks/requirements.ts'
 
-// Rows are locked in the order of their ids, here and wherever several workers change in one statement: two such statements
-// must not wait for each other.
+// Rows are locked in the order of their ids, here and wherever several workers change in one statement, so that two such
+// statements cannot deadlock.
 const TOUCH = `
   with locked as materialized (
-    select w.worker_id from json_to_recordset($1) as asked (worker_id bigint, owner_id bigint)
-      join pool_workers w on w.worker_id = asked.worker_id and w.owner_id = asked.owner_id
+    select w.worker_id from json_to_recordset($1) as input (worker_id bigint, owner_id bigint)
+      join pool_workers w on w.worker_id = input.worker_id and w.owner_id = input.owner_id
      order by w.worker_id for no key update of w
   ), touched as (
     update pool_workers w set last_seen_at = clock_timestamp() from locked where w.worker_id = locked.worker_id
     returning w.*
   )
   select t.worker_id, t.owner_id, t.region, t.specs, t.banned_at is not null as banned, t.canaries_passed, t.canaries_wrong,
-         t.agreed, t.disagreed, t.proven, ${moment('t.last_seen_at')} as seen_at,
-         ${moment(`t.last_seen_at + $2 * interval '1 second'`)} as lease_until,
+         t.agreed, t.disagreed, t.proven, ${timestampText('t.last_seen_at')} as seen_at,
+         ${timestampText(`t.last_seen_at + $2 * interval '1 second'`)} as lease_until,
          a.assignment_id, a.job_id, a.attempt_id, a.nonce, a.cost_hint,
          a.assigned_at < t.last_seen_at - $3 * interval '1 second' as held_too_long
     from touched t left join pool_assignments a on a.assignment_id = t.assignment_id`
@@ -31,34 +31,34 @@ const TOUCH_WAITING = `
   )
   update pool_workers w set last_seen_at = clock_timestamp() from locked where w.worker_id = locked.worker_id`
 
-export interface Given {
+export interface HeldAssignment {
   assignmentId: number
   jobId: string
   attemptId: number
   nonce: string
   costHint: number
-  /** Heartbeats keep it no longer. */
+  /** Held for longer than heartbeats may keep it. */
   isOverdue: boolean
 }
 
-export interface Worker extends Profile, TrackRecord {
+export interface Worker extends WorkerProfile, TrackRecord {
   workerId: number
   ownerId: number
   isBanned: boolean
   seenAt: string
-  /** As long a lease that is renewed now lasts at least. */
+  /** The earliest end of a lease that is renewed now. */
   leaseUntil: string
-  /** What it was given last and has not handed in; whether it still holds it, the ledger says. */
-  given: Given | null
+  /** What it was assigned last and has not submitted. Whether it still holds it is for the ledger to decide. */
+  held: HeldAssignment | null
 }
 
 export interface Presence {
-  /** Null: no such worker, or another owner's. */
+  /** Null: unknown, or another owner's. */
   touch(workerId: number, ownerId: number): Promise<Worker | null>
   touchWaiting(workerIds: readonly number[]): Promise<void>
 }
 
-/** The owner of a worker's leases. */
+/** The lease owner in the ledger. */
 export const leaseOwner = (workerId: number): string => `worker:${workerId}`
 
 export const workerOfLease = (owner: string | null): number | null => {
@@ -66,23 +66,23 @@ export const workerOfLease = (owner: string | null): number | null => {
   return id === undefined ? null : Number(id)
 }
 
-interface Asked {
+interface OwnedWorkerKey {
   workerId: number
   ownerId: number
 }
 
 export function openPresence(options: { database: Database; leaseSec: number; holdSec: number }): Presence {
   const { database, leaseSec, holdSec } = options
-  const touch = batched<Asked, { worker: Worker | null }>({
+  const touch = batched<OwnedWorkerKey, { worker: Worker | null }>({
     keyOf: ({ workerId }) => String(workerId),
-    async run(asked) {
+    async run(keys) {
       const rows = await database.hot.query<TouchedRow>(TOUCH, [
-        JSON.stringify(asked.map(({ workerId, ownerId }) => ({ worker_id: workerId, owner_id: ownerId }))),
+        JSON.stringify(keys.map(({ workerId, ownerId }) => ({ worker_id: workerId, owner_id: ownerId }))),
         leaseSec,
         holdSec,
       ])
       const workerOf = new Map(rows.map((row) => [Number(row.worker_id), workerFrom(row)]))
-      return asked.map(({ workerId }) => ({ worker: workerOf.get(workerId) ?? null }))
+      return keys.map(({ workerId }) => ({ worker: workerOf.get(workerId) ?? null }))
     },
   })
   return {
@@ -125,10 +125,10 @@ const workerFrom = (row: TouchedRow): Worker => ({
   proven: row.proven,
   seenAt: row.seen_at,
   leaseUntil: row.lease_until,
-  given: givenFrom(row),
+  held: heldFrom(row),
 })
 
-function givenFrom(row: TouchedRow): Given | null {
+function heldFrom(row: TouchedRow): HeldAssignment | null {
   const { assignment_id: id, job_id: jobId, attempt_id: attemptId, nonce, cost_hint: costHint } = row
   if (id === null || jobId === null || attemptId === null || nonce === null || costHint === null) return null
   return { assignmentId: Number(id), jobId, attemptId, nonce, costHint, isOverdue: row.held_too_long === true }

@@ -1,11 +1,11 @@
-// What the server thinks of a worker, from what it has seen itself: canaries with known answers, and how often the worker's
-// replicas agreed with the others. Nothing a worker says of itself counts.
+// A worker's reputation, from what the server has seen itself: canaries with known answers, and how often the worker's
+// replicas agreed with the others. Nothing that a worker declares about itself counts.
 //
 //   score = (1 + passed + agreed) / (2 + passed + agreed + 3 · disagreed + 10 · wrong)
 //
 // It starts at 0.5. A worker is trusted while its score is at least 0.6 and it has passed POOL_PROBATION_CANARIES canaries (or
-// as many as there are for it) since others last disagreed with it: whoever earned trust in order to lie loses it with the
-// first lie that has no accomplice. Without canaries there is nothing to prove, and everyone is trusted.
+// as many as there are for it) since others last disagreed with it. A worker that earns trust in order to cheat loses it with
+// the first wrong result that others do not share. Without canaries there is nothing to prove, and every worker is trusted.
 
 const DISAGREED_WEIGHT = 3
 const WRONG_WEIGHT = 10

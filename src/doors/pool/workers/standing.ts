@@ -1,14 +1,14 @@
-// A worker's standing: all of it for admins, and for its owner what does not tell which of its jobs were canaries.
+// A worker's standing: in full for admins; for its owner without what would reveal which jobs were canaries.
 import type { Database } from '../../../core/db/database.ts'
-import type { CanaryStock } from '../canaries/canary-stock.ts'
-import { moment } from '../moment.ts'
-import { isTrusted, scoreOf, type Standing, type TrackRecord } from './reputation.ts'
 import { isObject } from '../../../core/is-object.ts'
-import type { Profile } from '../tasks/requirements.ts'
+import type { CanaryStock } from '../canaries/canary-stock.ts'
+import { timestampText } from '../wire.ts'
+import { isTrusted, scoreOf, type Standing, type TrackRecord } from './reputation.ts'
+import type { WorkerProfile } from '../tasks/requirements.ts'
 
 const COLUMNS = `
   worker_id, name, owner_id, region, specs, banned_at is not null as is_banned, ban_reason,
-  ${moment('banned_at')} as banned_at, ${moment('registered_at')} as registered_at, ${moment('last_seen_at')} as last_seen_at,
+  ${timestampText('banned_at')} as banned_at, ${timestampText('registered_at')} as registered_at, ${timestampText('last_seen_at')} as last_seen_at,
   completed, failed, lost, canaries_passed, canaries_wrong, agreed, disagreed, proven`
 
 const SELECT = `select ${COLUMNS} from pool_workers where worker_id = $1 and ($2::bigint is null or owner_id = $2)`
@@ -18,7 +18,7 @@ const LIST = `
    where worker_id > $1 and ($2::boolean is null or (banned_at is not null) = $2) order by worker_id limit $3`
 
 const AUDIT = `
-  select action, reason, actor_id, ${moment('created_at')} as created_at
+  select action, reason, actor_id, ${timestampText('created_at')} as created_at
     from pool_audit where worker_id = $1 order by audit_id desc limit 100`
 
 export interface StandingRow {
@@ -42,7 +42,7 @@ export interface StandingRow {
   proven: number
 }
 
-/** `ownerId` null: anybody's. */
+/** `ownerId` null: any owner's. */
 export async function findStanding(database: Database, workerId: number, ownerId: number | null) {
   const [row] = await database.query<StandingRow>(SELECT, [workerId, ownerId])
   return row ?? null
@@ -65,14 +65,14 @@ const recordOf = (row: StandingRow): TrackRecord => ({
   proven: row.proven,
 })
 
-const profileOf = ({ region, specs }: StandingRow): Profile => ({ region, specs: isObject(specs) ? specs : null })
+const profileOf = ({ region, specs }: StandingRow): WorkerProfile => ({ region, specs: isObject(specs) ? specs : null })
 
 export function standingOf(row: StandingRow, canaries: CanaryStock, probation: number): Standing {
   if (row.is_banned) return 'banned'
   return isTrusted(recordOf(row), canaries.countFor(profileOf(row)), probation) ? 'trusted' : 'probation'
 }
 
-/** The score is rounded to a tenth, and canaries are counted with all other jobs. */
+/** The score is rounded to a tenth, and canaries are counted like all other jobs. */
 export const ownersView = (row: StandingRow, standing: Standing) => ({
   worker_id: Number(row.worker_id),
   standing,

@@ -1,10 +1,9 @@
-// Workers as their owners registered them.
+// pool_workers, as owners see them.
 import type { Database, Queryable } from '../../../core/db/database.ts'
 import { refused, type Refused } from '../../../core/outcome.ts'
-import { moment } from '../moment.ts'
-import { rawOrNull, type Raw } from '../raw.ts'
+import { rawOrNull, timestampText, type RawJson } from '../wire.ts'
 
-/** `$1` is the lease in seconds: silent for longer is offline. */
+/** `$1` is the lease in seconds. */
 const STATUS = `
   case when banned_at is not null then 'banned'
        when last_seen_at > clock_timestamp() - $1 * interval '1 second' then 'online'
@@ -12,7 +11,7 @@ const STATUS = `
 
 const COLUMNS = `
   worker_id, name, owner_id, ${STATUS} as status, region, specs::text as specs, public_key,
-  ${moment('last_seen_at')} as last_seen_at`
+  ${timestampText('last_seen_at')} as last_seen_at`
 
 const INSERT = `
   insert into pool_workers (name, owner_id, region, specs, public_key)
@@ -45,14 +44,14 @@ export interface NewWorker {
   publicKey: string | null
 }
 
-/** The contract's WorkerResponse. */
+/** A worker on the wire (docs/pool.md, section 2). */
 export interface WorkerView {
   id: number
   name: string
   owner_user_id: number
   status: string
   region: string | null
-  specs_json: Raw | null
+  specs_json: RawJson | null
   public_key: string | null
   last_seen_at: string | null
 }
@@ -68,7 +67,7 @@ interface WorkerRow {
   last_seen_at: string | null
 }
 
-const viewOf = (row: WorkerRow): WorkerView => ({
+const workerView = (row: WorkerRow): WorkerView => ({
   id: Number(row.worker_id),
   name: row.name,
   owner_user_id: Number(row.owner_id),
@@ -84,7 +83,7 @@ export type RegisterAnswer = { ok: true; worker: WorkerView } | Refused<'worker_
 export interface WorkerStore {
   register(worker: NewWorker): Promise<RegisterAnswer>
   list(ownerId: number): Promise<WorkerView[]>
-  /** Null: there is none, or it is somebody else's. */
+  /** Null: unknown, or another owner's. */
   find(workerId: number, ownerId: number): Promise<WorkerView | null>
   setKey(workerId: number, ownerId: number, publicKey: string): Promise<WorkerView | null>
 }
@@ -92,11 +91,11 @@ export interface WorkerStore {
 export function openWorkerStore({ database, leaseSec }: { database: Database; leaseSec: number }): WorkerStore {
   const find = async (workerId: number, ownerId: number) => {
     const [row] = await database.query<WorkerRow>(SELECT, [leaseSec, workerId, ownerId])
-    return row === undefined ? null : viewOf(row)
+    return row === undefined ? null : workerView(row)
   }
   return {
     register: (worker) => register(database, leaseSec, worker),
-    list: async (ownerId) => (await database.query<WorkerRow>(LIST, [leaseSec, ownerId])).map(viewOf),
+    list: async (ownerId) => (await database.query<WorkerRow>(LIST, [leaseSec, ownerId])).map(workerView),
     find,
     async setKey(workerId, ownerId, publicKey) {
       const changed = await database.query(SET_KEY, [workerId, ownerId, publicKey])
@@ -109,7 +108,7 @@ async function register(on: Queryable, leaseSec: number, worker: NewWorker): Pro
   const { name, ownerId, region, specs, publicKey } = worker
   const params = [leaseSec, name, ownerId, region, specs, publicKey, WORKERS_PER_OWNER_MAX]
   const [row] = await on.query<WorkerRow>(INSERT, params)
-  if (row !== undefined) return { ok: true, worker: viewOf(row) }
+  if (row !== undefined) return { ok: true, worker: workerView(row) }
   const taken = await on.query(IS_TAKEN, [name])
   return refused(taken.length > 0 ? 'worker_name_taken' : 'too_many_workers')
 }

@@ -1,21 +1,34 @@
-// A replicated job and what its replicas have brought so far, in one snapshot.
+// pool_quorums: one row for each replicated job, read in one snapshot with the results and open tasks of its replicas.
 import { batched } from '../../../core/db/batch.ts'
 import type { Database, Queryable } from '../../../core/db/database.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import type { JobEnd } from '../clients/callbacks.ts'
-import { moment } from '../moment.ts'
-import type { PoolPayload } from '../tasks/payload.ts'
+import { timestampText } from '../wire.ts'
+import type { ClientPayload } from '../tasks/payload.ts'
+import { classColumns, type ClassRef } from '../tasks/task-rows.ts'
 
 const INSERT = `
-  insert into pool_quorums (job_id, lane_id, quorum, replicas, replicas_max, deadline_at)
-  select job_id, lane_id, quorum, replicas, replicas_max, clock_timestamp() + timeout_seconds * interval '1 second'
-    from json_to_recordset($1) as r (job_id uuid, lane_id bigint, quorum smallint, replicas smallint, replicas_max smallint,
-         timeout_seconds integer)`
+  insert into pool_quorums (job_id, class_id, quorum, replicas, replicas_max, deadline_at)
+  select job_id, coalesce(class_id, (select c.class_id from pool_requirement_classes c where c.key = class_key)), quorum,
+         replicas, replicas_max, clock_timestamp() + timeout_seconds * interval '1 second'
+    from json_to_recordset($1) as r (job_id uuid, class_id bigint, class_key text, quorum smallint, replicas smallint,
+         replicas_max smallint, timeout_seconds integer)`
 
-// Votes and tasks together: a replica that ends between two looks would be in neither.
+// Something happened to a replica.
+const TOUCH = `
+  with named as materialized (
+    select q.job_id, count(*) as times from json_to_recordset($1) as r (quorum_id uuid)
+      join pool_quorums q on q.job_id = r.quorum_id group by q.job_id
+  ), locked as materialized (
+    select job_id from pool_quorums where job_id in (select job_id from named) order by job_id for no key update
+  )
+  update pool_quorums set touches = touches + named.times
+    from named join locked on locked.job_id = named.job_id where pool_quorums.job_id = named.job_id`
+
+// Votes and tasks in one statement: a replica that ends between two reads would be in neither.
 const READ = `
-  select q.job_id, q.lane_id, q.quorum, q.replicas, q.replicas_max, q.issued, q.vote, q.touches,
-         ${moment('q.accepted_at')} as accepted_at, ${moment('q.deadline_at')} as deadline_at,
+  select q.job_id, q.class_id, q.quorum, q.replicas, q.replicas_max, q.issued, q.vote, q.touches, q.ended_at is not null as has_ended,
+         ${timestampText('q.accepted_at')} as accepted_at, ${timestampText('q.deadline_at')} as deadline_at,
          array(select t.job_id from pool_tasks t where t.quorum_id = q.job_id) as outstanding,
          coalesce((select json_agg(json_build_object('assignment_id', r.assignment_id, 'vote', r.vote,
                                                      'counts', w.banned_at is null) order by r.finished_at, r.assignment_id)
@@ -23,34 +36,41 @@ const READ = `
                     where r.quorum_id = q.job_id), '[]') as votes
     from pool_quorums q where q.job_id = any($1::uuid[])`
 
-// Rows are locked in the order of their ids, as wherever several of them change in one statement.
+// No replica is issued for a job that has ended: the end commits `ended_at` with the job, and this statement locks the row
+// before it reads it.
 const CLAIM_ISSUES = `
-  with asked as materialized (
+  with input as materialized (
     select * from json_to_recordset($1) as r (job_id uuid, issued smallint, count smallint, touches integer)
   ), locked as materialized (
-    select job_id from pool_quorums where job_id in (select job_id from asked) order by job_id for no key update
+    select job_id from pool_quorums where job_id in (select job_id from input) order by job_id for no key update
   )
-  update pool_quorums q set issued = q.issued + asked.count, settled = asked.touches
-    from locked join asked on asked.job_id = locked.job_id
-   where q.job_id = locked.job_id and q.issued = asked.issued
+  update pool_quorums q set issued = q.issued + input.count, settled = greatest(q.settled, input.touches)
+    from locked join input on input.job_id = locked.job_id
+   where q.job_id = locked.job_id and q.issued = input.issued and q.ended_at is null
   returning q.job_id`
 
 const MARK_SETTLED = `
-  with asked as materialized (
+  with input as materialized (
     select * from json_to_recordset($1) as r (job_id uuid, touches integer)
   ), locked as materialized (
-    select job_id from pool_quorums where job_id in (select job_id from asked) order by job_id for no key update
+    select job_id from pool_quorums where job_id in (select job_id from input) order by job_id for no key update
   )
-  update pool_quorums q set settled = greatest(q.settled, asked.touches)
-    from locked join asked on asked.job_id = locked.job_id where q.job_id = locked.job_id`
+  update pool_quorums q set settled = greatest(q.settled, input.touches)
+    from locked join input on input.job_id = locked.job_id where q.job_id = locked.job_id`
 
-const DECIDE = `
-  with decided as (select * from json_to_recordset($1) as r (job_id uuid, vote text)), gone as (
-    delete from pool_parts using decided where pool_parts.quorum_id = decided.job_id
+// The touch makes sure that somebody cancels the replicas that are still open.
+const END = `
+  with input as materialized (
+    select * from json_to_recordset($1) as r (job_id uuid, vote text)
+  ), gone as (
+    delete from pool_parts using input where pool_parts.quorum_id = input.job_id
+  ), locked as materialized (
+    select job_id from pool_quorums where job_id in (select job_id from input) order by job_id for no key update
   )
-  update pool_quorums set vote = decided.vote from decided where pool_quorums.job_id = decided.job_id`
+  update pool_quorums q set vote = input.vote, ended_at = clock_timestamp(), touches = q.touches + 1
+    from locked join input on input.job_id = locked.job_id where q.job_id = locked.job_id`
 
-// Who said the same as the others, and who did not. To say that it cannot be done is neither. Each result is judged once.
+// Which results agree with the decision and which do not. A `failed` result is neither. Each result is judged once.
 const JUDGE = `
   with decided as (select * from json_to_recordset($1) as r (job_id uuid, vote text)), judged as (
     update pool_results r set verdict = case when r.vote = decided.vote then 'agreed' else 'disagreed' end
@@ -71,9 +91,9 @@ const JUDGE = `
 
 const TOUCH_VOTED = `
   with voted as materialized (
-    select distinct q.job_id from json_to_recordset($1) as asked (worker_id bigint)
-      join pool_results r on r.worker_id = asked.worker_id and r.verdict is null and r.quorum_id is not null
-      join pool_quorums q on q.job_id = r.quorum_id and q.vote is null
+    select distinct q.job_id from json_to_recordset($1) as input (worker_id bigint)
+      join pool_results r on r.worker_id = input.worker_id and r.verdict is null and r.quorum_id is not null
+      join pool_quorums q on q.job_id = r.quorum_id and q.ended_at is null
   ), locked as materialized (
     select job_id from pool_quorums where job_id in (select job_id from voted) order by job_id for no key update
   )
@@ -81,31 +101,34 @@ const TOUCH_VOTED = `
 
 const READ_END = `
   select status, output::text as output, output_hash, error_message, artifact_uri, metrics::text as metrics,
-         ${moment('finished_at')} as finished_at
+         ${timestampText('finished_at')} as finished_at
     from pool_results where assignment_id = $1`
 
 const UNSETTLED = `select job_id from pool_quorums where touches > settled order by job_id limit $1`
 
 export interface QuorumState {
-  laneId: number
+  classId: number
   quorum: number
   replicas: number
   replicasMax: number
   issued: number
+  /** Of the agreed result. Null: undecided, or ended without agreement. */
   vote: string | null
+  hasEnded: boolean
   touches: number
   acceptedAt: string
   deadlineAt: string
+  /** Replicas that have not ended. */
   outstanding: string[]
   votes: { assignment_id: number; vote: string | null; counts: boolean }[]
 }
 
 /** With the submit of its job. */
-export const addQuorum = (jobId: string, payload: PoolPayload, extraReplicas: number): Effect => ({
+export const addQuorum = (jobId: string, payload: ClientPayload, ref: ClassRef, extraReplicas: number): Effect => ({
   sql: INSERT,
   row: {
+    ...classColumns(ref),
     job_id: jobId,
-    lane_id: payload.lane_id,
     quorum: payload.quorum,
     replicas: payload.replicas,
     replicas_max: payload.replicas + extraReplicas,
@@ -113,21 +136,25 @@ export const addQuorum = (jobId: string, payload: PoolPayload, extraReplicas: nu
   },
 })
 
-export const decideEffect = (jobId: string, vote: string): Effect => ({ sql: DECIDE, row: { job_id: jobId, vote } })
+/** Something happened to a replica: its quorum is to be settled again. */
+export const touchQuorum = (quorumId: string): Effect => ({ sql: TOUCH, row: { quorum_id: quorumId } })
+
+/** With the end of the job. */
+export const endQuorum = (jobId: string, vote: string | null): Effect => ({ sql: END, row: { job_id: jobId, vote } })
 export const judgeEffect = (jobId: string, vote: string): Effect => ({ sql: JUDGE, row: { job_id: jobId, vote } })
 
-/** A worker is banned: every undecided quorum in which it has voted is to be looked at again. */
+/** A worker is banned: every undecided quorum in which it has voted is to be settled again. */
 export const touchVotesOf = (workerId: number): Effect => ({ sql: TOUCH_VOTED, row: { worker_id: workerId } })
 
-export interface QuorumStore {
+export interface QuorumRows {
   read(quorumId: string): Promise<QuorumState | null>
   markSettled(quorumId: string, touches: number): Promise<void>
   /** Results that came after the decision. */
   judgeLate(quorumId: string, vote: string): Promise<void>
 }
 
-/** Calls that come together share a statement. */
-export function openQuorumStore({ hot }: Database): QuorumStore {
+/** Concurrent calls share a statement. */
+export function openQuorumRows({ hot }: Database): QuorumRows {
   const read = batched<string, { state: QuorumState | null }>({
     async run(quorumIds) {
       const rows = await hot.query<QuorumRow>(READ, [quorumIds])
@@ -157,21 +184,23 @@ export function openQuorumStore({ hot }: Database): QuorumStore {
   }
 }
 
-interface QuorumRow extends Omit<QuorumState, 'laneId' | 'replicasMax' | 'acceptedAt' | 'deadlineAt'> {
+interface QuorumRow extends Omit<QuorumState, 'classId' | 'replicasMax' | 'hasEnded' | 'acceptedAt' | 'deadlineAt'> {
+  has_ended: boolean
   job_id: string
-  lane_id: string
+  class_id: string
   replicas_max: number
   accepted_at: string
   deadline_at: string
 }
 
 const stateFrom = (row: QuorumRow): QuorumState => ({
-  laneId: Number(row.lane_id),
+  classId: Number(row.class_id),
   quorum: row.quorum,
   replicas: row.replicas,
   replicasMax: row.replicas_max,
   issued: row.issued,
   vote: row.vote,
+  hasEnded: row.has_ended,
   touches: row.touches,
   acceptedAt: row.accepted_at,
   deadlineAt: row.deadline_at,
@@ -179,12 +208,12 @@ const stateFrom = (row: QuorumRow): QuorumState => ({
   votes: row.votes,
 })
 
-/** Those that nobody else has issued for meanwhile. */
+/** The quorums that have not ended and for which no other process has issued replicas meanwhile. */
 export async function claimIssues(
   tx: Queryable,
-  asked: readonly { quorumId: string; state: QuorumState; count: number }[],
+  wanted: readonly { quorumId: string; state: QuorumState; count: number }[],
 ): Promise<ReadonlySet<string>> {
-  const rows = asked.map(({ quorumId, state, count }) => ({
+  const rows = wanted.map(({ quorumId, state, count }) => ({
     job_id: quorumId,
     issued: state.issued,
     count,
@@ -202,7 +231,7 @@ export async function readEnd(database: Database, assignmentId: number): Promise
     finished_at: string
   }
   const [row] = await database.query<Row>(READ_END, [assignmentId])
-  if (row === undefined) throw new Error('A result that was counted is not there.')
+  if (row === undefined) throw new Error('The agreed result is missing.')
   const { output_hash: outputHash, error_message: errorMessage, artifact_uri: artifactUri, ...rest } = row
   return { ...rest, outputHash, errorMessage, artifactUri, finishedAt: row.finished_at }
 }

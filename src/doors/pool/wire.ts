@@ -1,0 +1,44 @@
+// How this door writes and reads JSON. Payloads, outputs and specs are passed on as the text that was sent: JavaScript's
+// numbers would turn 1.0 into 1 and change an integer of 20 digits. Timestamps have six fractional digits and a Z.
+import type { FastifyReply } from 'fastify'
+import { Type, type TSchema } from 'typebox'
+import { SECURED } from '../../core/http/routes/docs.ts'
+
+export const documented = { tags: ['pool'], security: SECURED }
+
+/** A value that is already JSON text. */
+export class RawJson {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+export const rawOrNull = (text: string | null): RawJson | null => (text === null ? null : new RawJson(text))
+
+/** JSON.stringify for values with RawJson parts. */
+export function jsonText(value: unknown): string {
+  if (value instanceof RawJson) return value.text
+  if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const members = Object.entries(value).filter(([, member]) => member !== undefined)
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${jsonText(member)}`).join(',')}}`
+}
+
+export const sendJson = (reply: FastifyReply, value: object): FastifyReply =>
+  reply.type('application/json; charset=utf-8').send(jsonText(value))
+
+/** SQL: a timestamptz as text. JavaScript's dates have no microseconds, so the database writes them. */
+export const timestampText = (expression: string): string =>
+  `to_char((${expression}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+
+export const timestampOf = (date: Date): string => date.toISOString().replace('Z', '000Z')
+
+export const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+/** Any JSON object. */
+export const JsonObject = Type.Record(Type.String(), Type.Unknown())
+
+/** An id of this door. An unknown one is a 404, not a validation error. */
+export const Id = Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })
