@@ -26,7 +26,7 @@ import { StartError } from './core/start-error.ts'
 import { openStorage, type Storage } from './core/db/storage.ts'
 import { upkeepLoops } from './core/upkeep.ts'
 import { DOORS } from './doors/doors.ts'
-import { migrationFolders } from './doors/outline.ts'
+import { migrationFolders, streamKeys } from './doors/outline.ts'
 
 export type Role = 'up' | 'serve' | 'work'
 
@@ -69,7 +69,7 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   await migrate(database, migrationFolders())
 
   const metrics = openMetrics()
-  const engine = await openEngine({ config, database, metrics, log })
+  const engine = await openEngine({ config, database, metrics, log, streamKeys: streamKeys(settings) })
   opened.push('engine', engine.close)
   const identity = openIdentity({ database, config })
   const { files, about: aboutFiles } = openFiles(config)

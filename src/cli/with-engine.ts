@@ -13,7 +13,7 @@ import { openMetrics, type Metrics } from '../core/metrics.ts'
 import { migrate } from '../core/db/migrate.ts'
 import { Capabilities } from '../core/capabilities.ts'
 import { joinStorage } from '../core/db/storage.ts'
-import { doorSettings, migrationFolders } from '../doors/outline.ts'
+import { doorSettings, migrationFolders, streamKeys } from '../doors/outline.ts'
 
 export interface CommandDeps {
   config: Config
@@ -54,7 +54,7 @@ async function opened<T>(work: (settings: AllSettings, deps: CommandDeps, metric
     const { database } = storage
     await migrate(database, migrationFolders())
     const metrics = openMetrics()
-    const engine = await openEngine({ config, database, metrics, log })
+    const engine = await openEngine({ config, database, metrics, log, streamKeys: streamKeys(settings) })
     try {
       return await work(
         settings,

@@ -89,8 +89,7 @@ export const CORE_SETTINGS = {
   }),
   JOB_RETRY_MAX_MS: integer({ min: 1, max: 86_400_000, or: 300_000, about: 'Longest delay between two attempts.' }),
   JOB_AGEING_SEC: integer({ min: 1, max: 86_400, or: 60, about: 'Waiting time that equals one priority level.' }),
-  JOB_STREAM_KEY: text({ or: 'deepoj:jobs', about: 'Redis stream of judge jobs at normal priority.' }),
-  JOB_STREAM_GROUP: text({ or: 'deepoj:workers', about: 'Consumer group of that stream.' }),
+  JOB_STREAM_GROUP: text({ or: 'deepoj:workers', about: 'Consumer group of the Redis streams.' }),
   JOB_STREAM_CONSUMER: text({ or: '', about: 'Consumer name in the group. Empty: WORKER_ID, else host and pid.' }),
   WORKER_ID: text({ or: '', about: 'Name of this process as lease owner. Empty: host and pid.' }),
   JOB_STREAM_MAXLEN: integer({

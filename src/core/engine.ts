@@ -45,14 +45,16 @@ export interface Engine {
   close(): Promise<void>
 }
 
-export interface EngineDeps {
+interface EngineDeps {
   config: Config
   database: Database
   metrics: Metrics
   log: Logger
+  /** Redis streams that have a key of their own, by kind. */
+  streamKeys?: Readonly<Record<string, string>>
 }
 
-export async function openEngine({ config, database, metrics, log }: EngineDeps): Promise<Engine> {
+export async function openEngine({ config, database, metrics, log, streamKeys = {} }: EngineDeps): Promise<Engine> {
   const redis = redisUrl(config)
   const logError = (error: unknown) => log.error({ err: error }, 'events')
   const bus = redis === null ? await openPostgresBus(database, logError) : await openRedisBusOrExplain(redis, logError)
@@ -82,7 +84,7 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
       : openRedisFeed({
           ...common,
           url: redis,
-          ...streamSettings(config, owner),
+          ...streamSettings(config, owner, streamKeys),
           metrics: executorMetrics,
           log,
           wakeDispatcher: () => wakeDispatcher(),
@@ -117,11 +119,11 @@ export async function openEngine({ config, database, metrics, log }: EngineDeps)
   }
 }
 
-const streamSettings = (config: Config, consumer: string) => ({
+const streamSettings = (config: Config, consumer: string, keys: Readonly<Record<string, string>>) => ({
   ageingSec: config.JOB_AGEING_SEC,
   payloadTtlSec: config.JOB_PAYLOAD_TTL_SEC,
   streams: {
-    judgeKey: config.JOB_STREAM_KEY,
+    keys,
     group: config.JOB_STREAM_GROUP,
     consumer,
     maxLength: config.JOB_STREAM_MAXLEN,

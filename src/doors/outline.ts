@@ -1,11 +1,12 @@
 // What is known of the doors without loading them: their settings and their migrations. A command that opens none starts in a third
 // of the time.
+import type { AllSettings } from '../core/config.ts'
 import type { MigrationFolder } from '../core/db/migrate.ts'
 import type { Settings } from '../core/settings.ts'
 import { ARENA_SETTINGS } from './arena/settings.ts'
 import { CHALLENGE_SETTINGS } from './challenge/settings.ts'
 import { DESK_SETTINGS } from './desk/settings.ts'
-import { JUDGE_SETTINGS } from './judge/settings.ts'
+import { JUDGE_KIND, JUDGE_SETTINGS } from './judge/settings.ts'
 import { POOL_SETTINGS } from './pool/settings.ts'
 
 const NAMES = ['judge', 'challenge', 'pool', 'desk', 'arena'] as const
@@ -17,6 +18,11 @@ export const doorSettings = (): Settings => ({
   ...POOL_SETTINGS,
   ...DESK_SETTINGS,
   ...ARENA_SETTINGS,
+})
+
+/** Redis streams whose key is a setting, by kind. Every process that announces jobs needs them, whichever doors it opens. */
+export const streamKeys = (settings: AllSettings): Readonly<Record<string, string>> => ({
+  [JUDGE_KIND]: String(settings.doors['JOB_STREAM_KEY']),
 })
 
 export const migrationFolders = (): MigrationFolder[] => [

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { JobFailed } from '../../src/core/executor/kind.ts'
 import { note, notes } from '../ledger/dump.ts'
-import { endlessWork, first, gatedWork, setupExecutor } from './setup.ts'
+import { endlessWork, first, gatedWork, LEASE_MS, setupExecutor } from './setup.ts'
 
 describe('hands at work', () => {
   test('a job is taken, done, recorded with its effects, and acknowledged after that', async (t) => {
@@ -102,16 +102,21 @@ describe('a lease that is lost', () => {
     const { ledger, start, submit } = await setupExecutor(t)
     const { run, began, ended } = endlessWork()
     const unreachable = { ...ledger, renew: () => Promise.reject(new Error('connection refused')) }
-    start(run, { ledger: unreachable })
+    let abortedAt = 0
+    start(
+      async (job, context) => {
+        context.signal.addEventListener('abort', () => (abortedAt = Date.now()))
+        return run(job, context)
+      },
+      { ledger: unreachable, heartbeatMs: LEASE_MS / 2 },
+    )
     const jobId = await submit()
     await began
 
     await ended
 
-    assert.deepEqual(await ledger.acquire({ jobId, owner: 'other', leaseMs: 1 }), {
-      ok: false,
-      code: 'lease_still_valid',
-    })
+    const leaseUntil = (await ledger.get(jobId))?.leaseUntil?.getTime() ?? 0
+    assert(abortedAt < leaseUntil, `aborted ${abortedAt - leaseUntil} ms after the lease`)
   })
 
   test('a result that comes too late for its lease is refused, and the entry stays with the feed', async (t) => {

@@ -105,12 +105,13 @@ describe('judge C1: announcing', () => {
   })
 
   test('judge C6: rows wait in the outbox rather than have Redis trim what nobody has read', async (t) => {
-    const streams = { judgeKey: `test:${v7()}`, group: 'workers', consumer: 'w1', maxLength: 10 }
+    const key = `test:${v7()}`
+    const streams = { keys: { judge: key }, group: 'workers', consumer: 'w1', maxLength: 10 }
     const rig = await judgeRig(t, { feed: { streams } })
     const submitted = await Promise.all(Array.from({ length: 12 }, () => rig.submit()))
     await until(async () => {
       await rig.pass(rig.feed)
-      return (await rig.redis.xlen(streams.judgeKey)) === submitted.length
+      return (await rig.redis.xlen(key)) === submitted.length
     })
     const rows = submitted
       .slice(0, 1)

@@ -141,7 +141,7 @@ export async function redisRig(t: TestContext, options: RedisRigOptions = {}): P
       leaseMs: LEASE_MS,
       ageingSec: 60,
       payloadTtlSec: 86_400,
-      streams: { judgeKey, group, consumer: owner, maxLength: 200_000 },
+      streams: { keys: { judge: judgeKey }, group, consumer: owner, maxLength: 200_000 },
       reclaim: { everyMs: 5000, count: 16, graceMs: 15_000 },
       repair: { everyMs: 5000, olderThanMs: 0, forgetConsumersMs: 86_400_000 },
       metrics,

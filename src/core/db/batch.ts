@@ -3,7 +3,7 @@
 import { Overloaded } from '../outcome.ts'
 import { isConflict, isDataError } from './database.ts'
 
-export interface BatchOptions<Request, Answer> {
+interface BatchOptions<Request, Answer> {
   /** One statement for all; answers in the order of the requests. */
   run(requests: Request[]): Promise<Answer[]>
   /** Two requests with the same key never share a statement: the second waits, and is judged after the first. */

@@ -15,7 +15,7 @@ export interface HintedWaits<Subject, Value> {
   close(): void
 }
 
-export interface HintedWaitsOptions<Subject, Value> {
+interface HintedWaitsOptions<Subject, Value> {
   bus: Bus
   channel: string
   /** The names of the subjects that a message on the channel announces. */

@@ -13,7 +13,7 @@ import { retryWaitMs, type RetryPolicy } from '../retry.ts'
 
 const SYSTEM_ERROR_PAUSE_MS = 250
 
-export type AttemptOutcome = { ok: true; done: Done | WaitsForJob } | { ok: false; message: string; final: boolean }
+type AttemptOutcome = { ok: true; done: Done | WaitsForJob } | { ok: false; message: string; final: boolean }
 
 export interface AttemptDeps {
   kind: Kind

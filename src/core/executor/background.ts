@@ -6,7 +6,7 @@ import { startLoops, type Loop, type RunningLoops } from '../loop.ts'
 import { openExecutor, type Executor, type ExecutorOptions } from './executor.ts'
 import type { Kind } from './kind.ts'
 
-export interface BackgroundDeps {
+interface BackgroundDeps {
   config: Config
   engine: Engine
   /** Done here. Empty in a process that only serves. */
@@ -16,7 +16,7 @@ export interface BackgroundDeps {
   onStep?: ExecutorOptions['onStep']
 }
 
-export interface Background {
+interface Background {
   start(): void
   /** Executor first, while the loops still run: what is in flight may need them. */
   stop(): Promise<void>

@@ -10,13 +10,13 @@ import type { WaitsForJob } from './kind.ts'
 
 const LISTENING_MAX = 10_000
 
-export interface Dependents {
+interface Dependents {
   /** After the commit that gave the job back: an end that came before it is not missed. */
   listen(job: Acquired, waiting: WaitsForJob): void
   close(): Promise<void>
 }
 
-export interface DependentsDeps {
+interface DependentsDeps {
   ledger: Ledger
   feed: Feed
   log: Logger

@@ -18,7 +18,7 @@ const TAKEN = { status: 'ok', reason: '' }
 const LOOK_FROM_FIRST_MS = 250
 const STEP_BACK_US = 250_000 // of rank: jobs become visible in the order of their commits, not of their ranks
 
-export interface PostgresFeedOptions {
+interface PostgresFeedOptions {
   ledger: () => Ledger
   bus: Bus
   owner: string

@@ -35,7 +35,7 @@ export interface EndRequest extends WithEffects {
 }
 
 /** In order of precedence. */
-export type EndRefusal = 'unknown_job' | 'already_finished' | 'lease_still_valid'
+type EndRefusal = 'unknown_job' | 'already_finished' | 'lease_still_valid'
 export type EndAnswer = Ok | Refused<EndRefusal>
 
 export const cancel = (pool: Pool, requests: readonly EndRequest[]): Promise<EndAnswer[]> =>

@@ -37,7 +37,7 @@ import {
   listJobs,
   type JobBrief,
   type JobCount,
-  type ListFilter,
+  type JobFilter,
 } from './read.ts'
 import { release, type ReleaseAnswer, type ReleaseRequest } from './release.ts'
 import { renew, type RenewAnswer, type RenewRequest } from './renew.ts'
@@ -80,7 +80,7 @@ export interface Ledger {
 
   get(jobId: string): Promise<Job | null>
   briefs(jobIds: readonly string[]): Promise<JobBrief[]>
-  list(filter: ListFilter): Promise<Job[]>
+  list(filter: JobFilter): Promise<Job[]>
   count(): Promise<JobCount[]>
   history(job: Job): Promise<HistoryEntry[]>
   /** The job once it has ended, or as it is when the time is up. */
@@ -199,7 +199,7 @@ function openTransitions({ database: { hot }, ageingSec, onEffects }: LedgerOpti
 function openReads(database: Database) {
   return {
     briefs: (jobIds: readonly string[]) => getBriefs(database.hot, jobIds),
-    list: (filter: ListFilter) => listJobs(database, filter),
+    list: (filter: JobFilter) => listJobs(database, filter),
     count: () => countJobs(database),
     history: (job: Job) => historyOf(database, job),
     deleteOldKeys: (limit: number) => repair.deleteOldKeys(database, limit),

@@ -29,7 +29,7 @@ const COUNT_JOBS = `
 
 export const JOB_STATES = ['pending', 'processing', 'done', 'dead'] as const satisfies readonly JobState[]
 
-export interface ListFilter {
+export interface JobFilter {
   kind?: string | undefined
   state?: JobState | undefined
   accountId?: number | undefined
@@ -67,7 +67,7 @@ export async function getBriefs(on: Queryable, jobIds: readonly string[]): Promi
   }))
 }
 
-export async function listJobs(on: Queryable, filter: ListFilter): Promise<Job[]> {
+export async function listJobs(on: Queryable, filter: JobFilter): Promise<Job[]> {
   const { kind = null, state = null, before = null, accountId = null, limit } = filter
   const rows = await on.query<JobRow>(LIST_JOBS, [kind, state, before, accountId, limit])
   return rows.map(jobFrom)

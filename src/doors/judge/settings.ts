@@ -3,7 +3,10 @@ import { SANDBOX_SETTINGS } from './sandbox/settings.ts'
 
 const GB = 1024 ** 3
 
+export const JUDGE_KIND = 'judge'
+
 export const JUDGE_SETTINGS = {
+  JOB_STREAM_KEY: text({ or: 'deepoj:jobs', about: 'Redis stream of submissions at normal priority.' }),
   SUBMIT_RATE_LIMIT_MAX: integer({ min: 1, max: 1_000_000, or: 30, about: 'Submissions per account in that window.' }),
   SUBMIT_RATE_LIMIT_WINDOW: integer({
     min: 1,

@@ -1,20 +1,20 @@
-// From an entry to a job. An entry is only a hint: the ledger decides who gets the job, and what it refuses decides what
-// becomes of the entry.
+// From an entry to a job. An entry is only a hint: the ledger decides who gets the job, and its answer decides what happens
+// to the entry.
 //
-//   acquired                       → to the hands, which acknowledge once the attempt has ended
+//   acquired                       → to the executor, which acknowledges when the attempt has ended
 //   already_finished, unknown_job  → acknowledged: nobody needs it any more
-//   lease_still_valid              → left: its holder may die, and then this entry is what brings the job back
-//   not_due, exhausted             → left, and looked at again when it has lain for a lease; meanwhile the ledger announces
-//                                    the one when it is due and buries the other
-//   a field is missing             → the job ends, unless somebody works on it; the entry goes with it
-//   the database failed            → kept in this process, and asked again before anything else is read
+//   lease_still_valid              → left pending: if the holder dies, this entry brings the job back
+//   not_due, exhausted             → left pending, and claimed again after a lease; meanwhile the ledger announces the first
+//                                    when it is due, and buries the second
+//   a field is missing             → the job is buried, unless somebody works on it; the entry is acknowledged
+//   the database failed            → kept in this process, and tried again before anything else is read
 import type { AcquireAnswer } from '../../ledger/acquire.ts'
 import type { Acquired } from '../../ledger/job.ts'
 import { assertNever } from '../../outcome.ts'
 import type { TakenJob } from '../feed.ts'
 import type { Announcer } from './announcer.ts'
-import type { Entry } from './entry.ts'
 import type { RedisFeedOptions } from './options.ts'
+import type { Entry } from './streams.ts'
 
 export interface AcquireDeps {
   options: RedisFeedOptions
@@ -23,14 +23,14 @@ export interface AcquireDeps {
   acknowledge(entry: Entry): Promise<void>
 }
 
-/** All that can be read in one statement; then each on its own: an entry that fails must not cost the others their leases. */
+/** One statement for all readable entries, then each by itself: an entry that fails must not cost the others their leases. */
 export async function acquireEntries(
   deps: AcquireDeps,
   entries: readonly Entry[],
 ): Promise<{ taken: TakenJob[]; failed: Entry[]; error: unknown }> {
   const failed: Entry[] = []
   let error: unknown
-  const answerOf = await ask(deps, entries).catch((problem: unknown) => {
+  const answerOf = await acquireReadable(deps, entries).catch((problem: unknown) => {
     error = problem
     return null
   })
@@ -38,7 +38,7 @@ export async function acquireEntries(
     entries.map(async (entry) => {
       try {
         const answer = answerOf?.get(entry)
-        if (!isReadable(entry)) return await endBroken(deps, entry)
+        if (!isReadable(entry)) return await buryUnreadable(deps, entry)
         if (answer === undefined) throw error
         return await settle(deps, entry, answer)
       } catch (problem) {
@@ -52,11 +52,14 @@ export async function acquireEntries(
   return { taken: taken.filter((one) => one !== null), failed, error }
 }
 
-type Readable = Entry & { jobId: string }
+type ReadableEntry = Entry & { jobId: string }
 
-const isReadable = (entry: Entry): entry is Readable => entry.jobId !== null && !entry.broken
+const isReadable = (entry: Entry): entry is ReadableEntry => entry.jobId !== null && !entry.isBroken
 
-async function ask({ options }: AcquireDeps, entries: readonly Entry[]): Promise<Map<Entry, AcquireAnswer>> {
+async function acquireReadable(
+  { options }: AcquireDeps,
+  entries: readonly Entry[],
+): Promise<Map<Entry, AcquireAnswer>> {
   const { ledger, owner, leaseMs } = options
   const readable = entries.filter(isReadable)
   if (readable.length === 0) return new Map()
@@ -64,13 +67,13 @@ async function ask({ options }: AcquireDeps, entries: readonly Entry[]): Promise
   return new Map(answers.flatMap((answer, index) => (readable[index] === undefined ? [] : [[readable[index], answer]])))
 }
 
-/** Null: nothing to be done for this entry. */
+/** Null: there is no work for this entry. */
 async function settle(deps: AcquireDeps, entry: Entry, answer: AcquireAnswer): Promise<TakenJob | null> {
   const { kind, acknowledge } = deps
   count(deps, entry, answer.ok ? 'ok' : 'rejected', answer.ok ? '' : answer.code)
   if (answer.ok) {
     if (answer.job.kind === kind) return { job: answer.job, acknowledge: () => acknowledge(entry) }
-    await sendHome(deps, entry, answer.job)
+    await requeueToOwnKind(deps, entry, answer.job)
     return null
   }
   switch (answer.code) {
@@ -90,11 +93,11 @@ async function settle(deps: AcquireDeps, entry: Entry, answer: AcquireAnswer): P
 type ClaimStatus = 'ok' | 'rejected' | 'error'
 
 function count({ options: { metrics } }: AcquireDeps, entry: Entry, status: ClaimStatus, reason: string): void {
-  const counter = entry.reclaimed ? metrics.reclaims : metrics.claims
+  const counter = entry.isReclaimed ? metrics.reclaims : metrics.claims
   counter.inc({ status, reason })
 }
 
-async function endBroken(deps: AcquireDeps, entry: Entry): Promise<null> {
+async function buryUnreadable(deps: AcquireDeps, entry: Entry): Promise<null> {
   const { ledger, bury, log } = deps.options
   const { jobId, id } = entry
   const reason = 'missing_field'
@@ -111,10 +114,17 @@ async function endBroken(deps: AcquireDeps, entry: Entry): Promise<null> {
   return null
 }
 
-/** Another kind's job, in this stream by somebody's mistake: these hands cannot do it. */
-async function sendHome({ options, announcer, acknowledge }: AcquireDeps, entry: Entry, job: Acquired): Promise<void> {
-  const { jobId, attemptId, owner, kind } = job
-  options.log.warn({ job_id: jobId, attempt_id: attemptId, entry_id: entry.id, kind }, 'entry in another kind’s stream')
+/** A job of another kind, in this stream by mistake: this executor cannot run it. */
+async function requeueToOwnKind(
+  { options, announcer, acknowledge }: AcquireDeps,
+  entry: Entry,
+  job: Acquired,
+): Promise<void> {
+  const { jobId, attemptId, owner, kind, traceId } = job
+  options.log.warn(
+    { job_id: jobId, attempt_id: attemptId, trace_id: traceId, entry_id: entry.id, kind },
+    'entry in the stream of another kind',
+  )
   await options.ledger().release({ jobId, attemptId, owner })
   await announcer.announce([job])
   await acknowledge(entry)

@@ -1,70 +1,16 @@
-// Announcing a job: its payload first, then its entry (judge contract, C1). One script does both for hundreds of jobs, so
-// that no reader sees an entry whose payload is not there yet. A job whose entry still waits to be read is not announced
-// twice: the outbox may repeat itself, and what is due is announced by the outbox and by the ledger alike. Only for jobs that
-// were submitted just now is nobody asked: they have no entry yet.
-//
-// A job is one argument and all the answers are one string: most of the time would otherwise go into packing and unpacking.
+// Announcing jobs to a stream: payload first, then entry. One script call does both for hundreds of jobs (announce.lua), so
+// that no reader sees an entry whose payload is missing. The outbox may repeat itself, and a job that becomes due is
+// announced by the outbox and by the ledger: the script does not add a second entry for a job whose entry still waits.
 import type { Redis } from 'ioredis'
 import type { Clock } from '../../clock.ts'
 import type { JobBrief } from '../../ledger/read.ts'
 import type { Delivered } from '../../outbox/delivery.ts'
-import { PLACE } from './place.ts'
-import { evaluate, listFrom, script } from './script.ts'
+import { ANNOUNCE, evaluate, listFrom } from './scripts/script.ts'
 import { levelOf, scriptKeys, type Level, type Streams } from './streams.ts'
 
 const JOBS_PER_SCRIPT = 500
 const BYTES_PER_SCRIPT = 1_000_000
-const PAYLOAD_KEY = 'task:payload:'
-
-// A value of more than 64 bytes makes Redis keep the hash as one. A small hash it keeps as a list, and walks that for each job.
-const ABOUT_PLACES = 'job id: level and id of its newest entry. Kept as a hash, not packed, by this long value.'
-
-// The judge contract's payload: what a worker needs, in base64, in an envelope that names its own version.
-const ENVELOPE = `'{"schema_version":1,"task_data_b64":"' .. data .. '","encoding":"base64","content_type":"application/json"}'`
-
-const ANNOUNCE = script(`${PLACE}
-local maxlen, ttl, now, is_new = ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
-local ids, problems, places_of = {}, {}, {}
-
-local function parts(text)
-  local job_end = string.find(text, ' ', 1, true)
-  local priority_end = string.find(text, ' ', job_end + 3, true)
-  return string.sub(text, 1, job_end - 1), tonumber(string.sub(text, job_end + 1, job_end + 1)),
-    string.sub(text, job_end + 3, priority_end - 1), string.sub(text, priority_end + 1)
-end
-
-local function add(job, level, priority, data)
-  local ref = '${PAYLOAD_KEY}' .. job
-  redis.call('SET', ref, ${ENVELOPE}, 'EX', ttl)
-  local id = redis.pcall('XADD', KEYS[level], 'MAXLEN', '~', maxlen, '*',
-    'job_id', job, 'enqueue_ts', now, 'payload_ref', ref, 'priority', priority)
-  if type(id) == 'table' then
-    redis.call('DEL', ref)
-    return nil, id.err
-  end
-  places_of[#places_of + 1] = job
-  places_of[#places_of + 1] = level .. ' ' .. id
-  return id
-end
-
-for i = 6, #ARGV do
-  local job, level, priority, data = parts(ARGV[i])
-  local state, at, old = 'gone', nil, nil
-  if not is_new then state, at, old = place(job) end
-  local id, problem = old, nil
-  if state ~= 'waiting' or at > level then
-    id, problem = add(job, level, priority, data)
-    if id and state == 'waiting' then redis.call('XDEL', KEYS[at], old) end
-    if id and state == 'trimmed' then redis.call('XACK', KEYS[at], group, old) end
-  end
-  ids[#ids + 1] = id or '-'
-  if problem then problems[#problems + 1] = problem end
-end
-if #places_of > 0 then
-  redis.call('HSETNX', places, 'about', '${ABOUT_PLACES}')
-  redis.call('HSET', places, unpack(places_of))
-end
-return {table.concat(ids, ' '), problems}`)
+const PAYLOAD_KEY = 'task:payload:' // as announce.lua writes it
 
 export interface AnnounceOptions {
   redis: Redis
@@ -76,7 +22,7 @@ export interface AnnounceOptions {
 
 export interface Announcement {
   job: JobBrief
-  /** Above the job's own level once it has waited for long. */
+  /** Above the level of the job's priority once it has waited for long. */
   level?: Level | undefined
 }
 
@@ -125,16 +71,17 @@ function chunksOf(announcements: readonly Announcement[]): Chunk[] {
   return chunks
 }
 
+/** The task as a worker outside reads it from Redis. */
 function taskData({ jobId, kind, payload, priority, accountId, traceId }: JobBrief): string {
   const task = { job_id: jobId, kind, payload, priority, account_id: accountId, trace_id: traceId }
   return Buffer.from(JSON.stringify(task)).toString('base64')
 }
 
-/** A hyphen stands for an entry that Redis refused: the next of the problems is its own. */
+/** A hyphen stands for an entry that Redis refused; the errors are in the same order. */
 function answersFrom(reply: unknown): Delivered[] {
-  const [ids, problems] = listFrom(reply)
-  const why = listFrom(problems).values()
+  const [ids, errors] = listFrom(reply)
+  const refusals = listFrom(errors).values()
   return String(ids)
     .split(' ')
-    .map((entryId) => (entryId === '-' ? { ok: false, error: String(why.next().value) } : { ok: true, entryId }))
+    .map((entryId) => (entryId === '-' ? { ok: false, error: String(refusals.next().value) } : { ok: true, entryId }))
 }

@@ -1,10 +1,10 @@
-// Connections that fail fast: while Redis is away, a command is an error at once, and whoever asked decides when to ask
-// again. The client reconnects by itself. An outage is one line in the log, however many commands it fails.
+// Connections that fail fast: while Redis is away, a command fails at once, and the caller decides when to try again. The
+// client reconnects by itself. An outage is logged once, however many commands fail.
 import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { Waiter } from '../../waiter.ts'
 
-const COMMAND_TIMEOUT_MS = 10_000 // longer than a blocking read: what takes so long was sent into a dead connection
+const COMMAND_TIMEOUT_MS = 10_000 // longer than a blocking read
 const RECONNECT_FIRST_MS = 25
 const RECONNECT_MAX_MS = 1000
 
@@ -14,15 +14,15 @@ export interface Outage {
 }
 
 export function openOutage(log: Logger): Outage {
-  let under = false
+  let isOut = false
   return {
     begin(error) {
-      if (!under) log.error({ err: error }, 'Redis cannot be used; jobs wait in the database until it is back')
-      under = true
+      if (!isOut) log.error({ err: error }, 'Redis cannot be used; jobs wait in the database until it is back')
+      isOut = true
     },
     end() {
-      if (under) log.info('Redis is back')
-      under = false
+      if (isOut) log.info('Redis is back')
+      isOut = false
     },
   }
 }
@@ -30,7 +30,7 @@ export function openOutage(log: Logger): Outage {
 export function openConnection(url: string, name: string, outage: Outage): Redis {
   const redis = new Redis(url, {
     connectionName: name,
-    protocol: 2, // the same shapes of replies from Redis 6.2 on
+    protocol: 2, // replies have the same shapes from Redis 6.2 on
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,

@@ -1,4 +1,4 @@
-// The outbox's rows that announce jobs: one for each job, and one for many.
+// The outbox rows that announce jobs: one topic for rows of one job, another for rows of many.
 import { Type } from 'typebox'
 import { Check } from 'typebox/value'
 import { BATCH_TOPIC, FEED_TOPIC } from '../../ledger/submit/insert-jobs.ts'
@@ -9,22 +9,22 @@ const ROWS_MAX = 1000
 const DELIVERY = { keeps: false, claimMs: 5000, retry: { baseMs: 250, maxMs: 5000 }, attemptsMax: null }
 const JobIds = Type.Array(Type.String())
 
-/** Whatever becomes of a job that has hands, its entry or the repair loop sees to it. */
-const NOTHING_TO_SAY: Delivered = { ok: true }
+/** The job has ended or has an executor: its entry, or repair, takes care of the rest. */
+const NOTHING_TO_ANNOUNCE: Delivered = { ok: true }
 const NO_JOB: Delivered = { ok: false, error: 'The row names no job.', final: true }
 
 export function feedDeliveries(announcer: Announcer): Delivery[] {
   const deliverOwn = async (rows: readonly OutboxRow[], signal: AbortSignal): Promise<Delivered[]> => {
     const jobIds = rows.flatMap(({ jobId }) => jobId ?? [])
     const answerOf = await announcer.deliver(jobIds, signal)
-    return rows.map(({ jobId }) => (jobId === null ? NO_JOB : (answerOf.get(jobId) ?? NOTHING_TO_SAY)))
+    return rows.map(({ jobId }) => (jobId === null ? NO_JOB : (answerOf.get(jobId) ?? NOTHING_TO_ANNOUNCE)))
   }
 
-  /** All of a row's jobs, or the row stays: those that are in a stream by then are not announced twice. */
+  /** The row stays until all of its jobs are announced. Those that are in a stream already are not announced twice. */
   const deliverBatch = async ({ payload }: OutboxRow, signal: AbortSignal): Promise<Delivered> => {
     if (!Check(JobIds, payload)) return NO_JOB
     const answers = await announcer.deliver(payload, signal)
-    return [...answers.values()].find((answer) => !answer.ok) ?? NOTHING_TO_SAY
+    return [...answers.values()].find((answer) => !answer.ok) ?? NOTHING_TO_ANNOUNCE
   }
 
   return [

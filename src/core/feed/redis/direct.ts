@@ -1,5 +1,5 @@
-// The short way: whoever submits announces at once, from memory, and then takes the outbox's rows away. They are there for
-// when this fails or the process dies in between: their time comes a few seconds later, and the dispatcher takes the long way.
+// The short way: the submitter announces its jobs at once, from memory, and then deletes their outbox rows. If that fails, or
+// the process dies in between, the outbox delivers the rows a few seconds later.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BATCH_TOPIC, FEED_TOPIC } from '../../ledger/submit/insert-jobs.ts'
 import type { FreshJobs } from '../../ledger/ledger.ts'
@@ -11,14 +11,14 @@ import type { RedisFeedOptions } from './options.ts'
 
 const JOBS_PER_ROUND = 1000
 const CONCURRENCY = 2 // while Redis works on one round, the next is on its way
-const TIDY_EVERY_MS = 50
-const WAITING_MAX = 20_000 // more than that, and the outbox is the better queue
+const DELETE_EVERY_MS = 50
+const WAITING_MAX = 20_000 // beyond that, the outbox is the better queue
 
-export interface Direct {
-  /** Asked before the commit, so that the outbox is told to look at once if there is none. */
+interface Direct {
+  /** Asked before the commit: without room, the outbox delivers the rows at once. */
   hasRoom(): boolean
   add(fresh: FreshJobs): void
-  /** What is being announced is announced. */
+  /** Waits for the announcements in flight. */
   close(): Promise<void>
 }
 
@@ -26,8 +26,8 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
   let waiting: FreshJobs[] = []
   let jobsWaiting = 0
   const running = new Set<Promise<void>>()
-  const served: RowKey[] = []
-  let tidying: Promise<void> | null = null
+  const announcedRows: RowKey[] = []
+  let deleting: Promise<void> | null = null
   const closing = new AbortController()
 
   const nextRound = (): FreshJobs[] => {
@@ -43,23 +43,25 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
       const round = nextRound()
       try {
         const announced = await announcer.announceNew(round.flatMap(({ jobs }) => jobs.map(briefOf)))
-        served.push(...round.flatMap((fresh) => rowsServed(fresh, announced)))
-        if (served.length > 0) tidying ??= tidy()
+        announcedRows.push(...round.flatMap((fresh) => rowsOf(fresh, announced)))
+        if (announcedRows.length > 0) deleting ??= deleteRows()
       } catch (error) {
-        log.debug({ err: error, calls: round.length }, 'left to the outbox')
-        waiting = [] // it would fail for them as well
+        log.debug({ err: error, calls: round.length }, 'the outbox announces these jobs')
+        waiting = [] // they would fail as well
         jobsWaiting = 0
       }
     }
   }
 
-  /** There is time: until the outbox looks at a row, hundreds of them have gathered, and go with one commit. */
-  const tidy = async () => {
-    while (served.length > 0) {
-      await sleep(TIDY_EVERY_MS, undefined, { signal: closing.signal }).catch(() => {}) // only rejects on abort
-      await onAnnounced?.(served.splice(0)).catch((error: unknown) => log.debug({ err: error }, 'left to the outbox'))
+  /** Within the grace period there is time to gather hundreds of rows and delete them in one commit. */
+  const deleteRows = async () => {
+    while (announcedRows.length > 0) {
+      await sleep(DELETE_EVERY_MS, undefined, { signal: closing.signal }).catch(() => {}) // only rejects on abort
+      await onAnnounced?.(announcedRows.splice(0)).catch((error: unknown) =>
+        log.debug({ err: error }, 'the outbox deletes these rows'),
+      )
     }
-    tidying = null
+    deleting = null
   }
 
   return {
@@ -74,13 +76,13 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
     async close() {
       await Promise.all(running)
       closing.abort()
-      await tidying
+      await deleting
     },
   }
 }
 
-/** A row that stands for several jobs has served when all of them are in a stream. */
-function rowsServed({ jobs, inOneOutboxRow }: FreshJobs, announced: ReadonlySet<string>): RowKey[] {
+/** The outbox rows that are no longer needed. A row for several jobs is needed until all of them are in a stream. */
+function rowsOf({ jobs, inOneOutboxRow }: FreshJobs, announced: ReadonlySet<string>): RowKey[] {
   if (!inOneOutboxRow) return jobs.flatMap(({ jobId }) => (announced.has(jobId) ? [{ topic: FEED_TOPIC, jobId }] : []))
   const [first] = jobs
   if (first === undefined || !jobs.every(({ jobId }) => announced.has(jobId))) return []

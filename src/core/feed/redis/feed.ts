@@ -1,55 +1,62 @@
-// Redis Streams as the feed (judge contract, C1 to C6). Redis drives the work and promises nothing: a job is in the ledger
-// before it is in a stream, and whatever Redis loses is announced again.
+// Theory of operation. Redis Streams as the feed (docs/judge.md, C1 to C6). Redis only drives the work: a job is in the
+// ledger before it is in a stream, and whatever Redis loses is announced again.
 //
-//   outbox ─► announce ─► stream of its level ─► read ─► ledger.acquire ─► hands ─► acknowledge
-//                ▲                                └─ left lying ─► claim ─┘
-//                └──────── repair: ready or abandoned in the ledger, and in no stream
+//   submitter, outbox ─► announce ─► stream of its level ─► read ─► ledger.acquire ─► executor ─► acknowledge
+//                           ▲                                └─ left pending ─► claim ─┘
+//                           └──────── repair: ready or abandoned in the ledger, and in no stream
 //
-// One connection sends commands; each kind has another, which blocks. Levels, the places of entries and the scripts need
-// one Redis with all the keys: replicas and Sentinel are fine, a Redis Cluster is not.
+// An entry is in one of these states, and moves on only forwards:
+//   waiting  in a stream, read by no consumer
+//   pending  read by a consumer and not acknowledged: its job is being worked on, or was refused to this consumer
+//   acknowledged, once the job has ended or a newer attempt owns it
+// Every process that works is one consumer of the group. If it dies, its entries stay pending, and another consumer claims
+// them when they have been idle for a lease and a grace period. The ledger decides in all cases who gets the job.
+//
+// One connection sends commands. Each kind has another one, which blocks. The scripts need all keys of a kind on one Redis:
+// replicas and Sentinel work, a Redis Cluster does not.
+import type { Loop } from '../../loop.ts'
+import type { Delivery } from '../../outbox/delivery.ts'
+import type { Feed } from '../feed.ts'
 import { openAcknowledge } from './acknowledge.ts'
 import { openAnnouncer } from './announcer.ts'
 import { openConnection, openOutage, whenReady } from './connection.ts'
-import type { Feed } from '../feed.ts'
-import type { Loop } from '../../loop.ts'
-import type { Delivery } from '../../outbox/delivery.ts'
-import type { RedisFeedOptions } from './options.ts'
 import { feedDeliveries } from './deliveries.ts'
 import { openDirect } from './direct.ts'
 import { GroupConnection } from './group-connection.ts'
+import type { RedisFeedOptions } from './options.ts'
 import { openReader } from './reader.ts'
 import { openRepair } from './repair.ts'
-import { streamsOf } from './streams.ts'
+import { defaultStreamKey, streamsAt } from './streams.ts'
 import { openTaker, type Taker } from './take.ts'
 
 const CHECK_TIMEOUT_MS = 3000
 
 export interface RedisFeed extends Feed {
-  /** Whether it will announce what is submitted now by itself, or leaves it to the outbox. */
+  /** Whether `hint` announces fresh jobs itself. Otherwise the outbox does. */
   announcesFresh(): boolean
-  /** The outbox's rows that announce jobs. */
+  /** The outbox topics that announce jobs. */
   deliveries: readonly Delivery[]
 }
 
 export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
-  const outage = openOutage(options.log)
-  const commands = openConnection(options.url, 'reeve-feed', outage)
+  const { url, log, streams: settings } = options
+  const streamsOf = (kind: string) => streamsAt(settings.keys?.[kind] ?? defaultStreamKey(kind))
+  const outage = openOutage(log)
+  const commands = openConnection(url, 'reeve-feed', outage)
   const acknowledge = openAcknowledge(commands, options)
-  const announcer = openAnnouncer(commands, options)
+  const announcer = openAnnouncer(commands, options, streamsOf)
   const direct = openDirect(announcer, options)
-  const repair = openRepair(commands, options, announcer)
+  const repair = openRepair(commands, options, announcer, streamsOf)
   const open = new Map<string, { connection: GroupConnection; taker: Taker }>()
 
   const takerOf = (kind: string): Taker => {
     const known = open.get(kind)
     if (known !== undefined) return known.taker
-    const { url, log } = options
-    const { group, judgeKey } = options.streams
-    const streams = streamsOf(kind, judgeKey)
+    const streams = streamsOf(kind)
     const connection = new GroupConnection({
       url,
       name: `reeve-feed-${kind}`,
-      group,
+      group: settings.group,
       streams: streams.keys,
       commands,
       outage,
@@ -63,7 +70,7 @@ export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
   }
 
   const reclaim = (kinds: readonly string[]): Loop => ({
-    name: 'take over abandoned entries',
+    name: 'reclaim-entries',
     everyMs: options.reclaim.everyMs,
     runOnce: async () => {
       for (const kind of kinds) takerOf(kind).reclaimNext()

@@ -1,26 +1,26 @@
-// A consumer's own connection, which a blocking read holds up. It makes the groups that it reads from, again whenever they
-// are gone, and waits while Redis is away instead of failing.
+// The connection of one consumer, which a blocking read occupies. It creates the consumer groups, again whenever they are
+// missing, and waits while Redis is away instead of failing.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { Wake } from '../../loop.ts'
 import { openConnection, openOutage, type Outage } from './connection.ts'
-import { isReply } from './script.ts'
+import { isReply } from './scripts/script.ts'
 
 const UNBLOCK_AGAIN_MS = 20
 const PAUSE_FIRST_MS = 50
 const PAUSE_MAX_MS = 1000
 
-export interface GroupConnectionOptions {
+interface GroupConnectionOptions {
   url: string
   name: string
   group: string
   streams: readonly string[]
-  /** For what cannot be said on a blocked connection. */
+  /** For commands while this connection is blocked. */
   commands: Redis
   outage: Outage
   log: Logger
-  /** A group was not there: Redis is new, or has lost its memory. */
+  /** A group was missing: Redis is new, or has lost its data. */
   onLoss(): void
 }
 
@@ -41,11 +41,11 @@ export class GroupConnection {
     this.redis.on('ready', () => this.begin())
   }
 
-  /** Runs `work`; when Redis cannot do it now, waits a little and gives `otherwise`. */
+  /** Runs `work`. If Redis cannot do it now, waits a little and returns `otherwise`. */
   async run<T>(work: () => Promise<T>, otherwise: T, signal: AbortSignal): Promise<T> {
     if (this.closed) throw new Error('The feed is closed.')
     if (this.redis.status !== 'ready') await this.recovered.wait(PAUSE_MAX_MS, signal)
-    if (this.redis.status !== 'ready') return otherwise // still on its way, or away: the connection's own errors say so
+    if (this.redis.status !== 'ready') return otherwise // the outage is logged once, elsewhere
     try {
       if (!this.grouped && (await createGroups(this.redis, this.options))) this.options.onLoss()
       this.grouped = true
@@ -60,7 +60,7 @@ export class GroupConnection {
     }
   }
 
-  /** Runs a command that blocks, and ends the block when `signal` aborts. */
+  /** Runs XREADGROUP with BLOCK, and ends the block when `signal` aborts. */
   async block(words: readonly (string | number)[], signal: AbortSignal): Promise<unknown> {
     const over = new AbortController()
     const unblocking = this.unblock(signal, over.signal)
@@ -79,21 +79,21 @@ export class GroupConnection {
   }
 
   private begin(): void {
-    this.grouped = false // it may be another Redis than before
+    this.grouped = false // it may be another Redis now
     this.clientId = null
     this.redis.client('ID').then((id) => void (this.clientId = id), this.options.outage.begin)
     this.recovered.ring()
   }
 
   private async pause(error: unknown, signal: AbortSignal): Promise<void> {
-    if (isReply(error, 'Command timed out')) this.redis.disconnect(true) // its answer, if any, would come too late
+    if (isReply(error, 'Command timed out')) this.redis.disconnect(true) // a late answer would be lost
     const outage = this.redis.status === 'ready' ? this.troubles : this.options.outage
     outage.begin(error)
     await this.recovered.wait(this.pauseMs, signal)
     this.pauseMs = Math.min(PAUSE_MAX_MS, this.pauseMs * 2)
   }
 
-  /** Said again until it is heard: the block may still be on its way. Closing instead would lose what it was just given. */
+  /** Repeats until the read returns: the block may not have begun. Closing the connection would lose what it just read. */
   private async unblock(signal: AbortSignal, over: AbortSignal): Promise<void> {
     await new Promise<void>((resolve) => {
       const stop = () => {
@@ -105,13 +105,13 @@ export class GroupConnection {
       if (signal.aborted) stop()
     })
     while (!over.aborted) {
-      if (this.clientId !== null) await this.options.commands.client('UNBLOCK', this.clientId).catch(() => {}) // again below
+      if (this.clientId !== null) await this.options.commands.client('UNBLOCK', this.clientId).catch(() => {}) // repeated below
       await sleep(UNBLOCK_AGAIN_MS, undefined, { signal: over }).catch(() => {})
     }
   }
 }
 
-/** At `0`: what was announced before the first worker came is read too. Resolves to whether any was missing. */
+/** At `0`: entries from before the first worker are read as well. Resolves to whether a group was missing. */
 async function createGroups(redis: Redis, { streams, group }: GroupConnectionOptions): Promise<boolean> {
   const created = await Promise.all(
     streams.map(async (key) => {

@@ -8,43 +8,43 @@ import type { RowKey } from '../../outbox/delivery.ts'
 export interface RedisFeedOptions {
   url: string
   ledger: () => Ledger
-  /** Of the leases that this process gets. */
+  /** Owner of the leases that this process gets. */
   owner: string
   leaseMs: number
-  /** One level of priority is worth so much waiting. */
+  /** Waiting time that is worth one level of priority. */
   ageingSec: number
   payloadTtlSec: number
   streams: {
-    /** The stream of judge jobs at normal priority. Other kinds have `reeve:jobs:<kind>`. */
-    judgeKey: string
+    /** Keys of the streams of normal priority, by kind. Kinds without one use `reeve:jobs:<kind>`. */
+    keys?: Readonly<Record<string, string>>
     group: string
     consumer: string
-    /** About where a stream is trimmed. */
+    /** Approximate length at which a stream is trimmed. */
     maxLength: number
   }
   reclaim: {
     everyMs: number
     /** How many entries of a stream are looked at in one pass. */
     count: number
-    /** Idle time beyond the lease before an entry is taken over. */
+    /** Idle time beyond the lease before an entry is claimed. */
     graceMs: number
   }
   repair?: {
     everyMs: number
-    /** A job that waits for longer is looked for in its stream. */
+    /** A job that has waited for longer is looked up in its stream. */
     olderThanMs: number
-    /** A consumer that has been silent for so long, and has nothing pending, is taken off the group's list. */
+    /** Idle time after which a consumer with nothing pending is deleted. */
     forgetConsumersMs: number
   }
   metrics: ExecutorMetrics
   log: Logger
   clock?: Clock
-  /** Announcing is the outbox's work: this makes it look at once. */
+  /** Makes the outbox look at once: it announces the jobs. */
   wakeDispatcher(): void
-  /** What these rows of the outbox announce is in a stream: they have served. */
+  /** The jobs of these outbox rows are in a stream now. */
   onAnnounced?: (rows: readonly RowKey[]) => Promise<void>
-  /** False for kinds whose hands never read a stream: nothing is announced for them. */
+  /** False for kinds whose executors never read a stream: nothing is announced for them. */
   announces?: (kind: string) => boolean
-  /** Ends a job that an unreadable entry names, with what its door commits with a death. */
+  /** Ends a job that an unreadable entry names, with the effects that its door declares for a dead job. */
   bury?: (jobId: string, reason: string) => Promise<EndAnswer>
 }

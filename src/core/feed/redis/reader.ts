@@ -1,74 +1,40 @@
-// Reading one kind's streams, as one consumer of the group.
-//
-// What is there is read by a script that shares the free slots among the levels 6 : 3 : 1 and gives what a level does not
-// need to the others, highest first: exactly as many entries as there are slots, and no level starves. Only when nothing
-// is there does the reader block, on all levels at once. The script answers with one line per entry: an entry as Redis gives it
-// is ten values, and taking thousands of those apart is most of what reading would cost. What does not look like an entry of
-// ours comes as it is.
+// Reads the streams of one kind as one consumer of the group. A script reads what is there (read.lua); if nothing is, the
+// reader blocks on all levels at once.
 import { parseJobId } from '../../ledger/job.ts'
-import { entryFrom, type Entry } from './entry.ts'
 import type { GroupConnection } from './group-connection.ts'
 import type { RedisFeedOptions } from './options.ts'
-import { evaluate, listFrom, script } from './script.ts'
-import { openShares } from './weighted-round-robin.ts'
-import { keyOf, LEVELS, type Level, type Streams } from './streams.ts'
+import { evaluate, listFrom, READ } from './scripts/script.ts'
+import { entryFrom, keyOf, levelFrom, LEVELS, type Entry, type Level, type Streams } from './streams.ts'
 
 const BLOCK_MS = 2000
 const CURSOR_START = '0-0'
-
-const READ = script(`
-local usual, others, missing, dry = {}, {}, 0, {}
-local function is_usual(fields)
-  return #fields == 8 and fields[1] == 'job_id' and fields[3] == 'enqueue_ts' and fields[5] == 'payload_ref'
-    and fields[7] == 'priority' and fields[4] ~= '' and fields[6] ~= ''
-    and string.find(fields[2], '^%x[%x-]+$') and string.find(fields[8], '^-?%d+$')
-end
-local function read(level, count)
-  if count <= 0 then return 0 end
-  local reply = redis.call('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', count, 'STREAMS', KEYS[level], '>')
-  local found = reply and reply[1][2] or {}
-  for _, entry in ipairs(found) do
-    local fields = entry[2]
-    if fields and is_usual(fields) then usual[#usual + 1] = level .. ' ' .. entry[1] .. ' ' .. fields[2] .. ' ' .. fields[8]
-    else others[#others + 1] = {level, entry} end
-  end
-  dry[level] = #found < count
-  return #found
-end
-for level = 1, 3 do
-  local share = tonumber(ARGV[level + 2])
-  missing = missing + share - read(level, share)
-end
-for level = 1, 3 do
-  if not dry[level] then missing = missing - read(level, missing) end
-end
-return {table.concat(usual, '\\n'), others}`)
+const WEIGHTS = { 1: 6, 2: 3, 3: 1 } as const satisfies Record<Level, number>
 
 export interface StreamReader {
-  /** Entries that nobody has read, at most `limit`; more only if entries reach several levels at once and limit < 3. */
+  /** New entries, at most `limit`; more only if `limit` is less than 3 and entries arrive on several levels at once. */
   read(limit: number, signal: AbortSignal): Promise<Entry[]>
-  /** The next entries of a level that were left lying, and whether the whole list has now been looked through. */
-  claim(level: Level, count: number, signal: AbortSignal): Promise<{ entries: Entry[]; through: boolean }>
+  /** The next entries of a level that were left pending, and whether the whole pending list has been visited. */
+  claim(level: Level, count: number, signal: AbortSignal): Promise<{ entries: Entry[]; isComplete: boolean }>
 }
 
 export function openReader(connection: GroupConnection, streams: Streams, options: RedisFeedOptions): StreamReader {
   const { group, consumer } = options.streams
   const idleMs = options.leaseMs + options.reclaim.graceMs
-  const shares = openShares()
+  const sharesOf = openWeightedRoundRobin()
   const cursors = new Map<Level, string>()
 
   const readNow = async (limit: number) => {
-    const reply = await evaluate(connection.redis, READ, streams.keys, [group, consumer, ...shares.of(limit)])
+    const reply = await evaluate(connection.redis, READ, streams.keys, [group, consumer, ...sharesOf(limit)])
     const [usual, others] = listFrom(reply)
-    const strange = listFrom(others).flatMap((found) => {
+    const unusual = listFrom(others).flatMap((found) => {
       const [level, entry] = listFrom(found)
       return entriesFrom([entry], levelFrom(level))
     })
-    return usual === '' ? strange : [...String(usual).split('\n').flatMap(entryFromLine), ...strange]
+    return usual === '' ? unusual : [...String(usual).split('\n').flatMap(entryFromLine), ...unusual]
   }
 
   const readNext = async (limit: number, signal: AbortSignal) => {
-    // A block that ends at once may find entries on every level: a third of the slots for each cannot be too many.
+    // A block may return entries of every level: with a third of the slots for each there are never too many.
     const count = Math.max(1, Math.floor(limit / LEVELS.length))
     const words = ['GROUP', group, consumer, 'COUNT', count, 'BLOCK', BLOCK_MS, 'STREAMS', ...streams.keys]
     return listFrom(await connection.block([...words, '>', '>', '>'], signal)).flatMap((found) => {
@@ -89,24 +55,42 @@ export function openReader(connection: GroupConnection, streams: Streams, option
     const words = [group, consumer, idleMs, cursors.get(level) ?? CURSOR_START, 'COUNT', count]
     const [next, entries] = listFrom(await connection.redis.call('XAUTOCLAIM', keyOf(streams, level), ...words))
     cursors.set(level, String(next))
-    return { entries: entriesFrom(entries, level, true), through: next === CURSOR_START }
+    return { entries: entriesFrom(entries, level, true), isComplete: next === CURSOR_START }
   }
 
   return {
     read: (limit, signal) => connection.run(() => read(limit, signal), [], signal),
-    claim: (level, count, signal) => connection.run(() => claim(level, count), { entries: [], through: true }, signal),
+    claim: (level, count, signal) =>
+      connection.run(() => claim(level, count), { entries: [], isComplete: true }, signal),
   }
 }
 
-const entriesFrom = (reply: unknown, level: Level | undefined, reclaimed = false): Entry[] =>
-  level === undefined ? [] : listFrom(reply).flatMap((one) => entryFrom(one, level, reclaimed) ?? [])
+/**
+ * Smooth weighted round robin: how many of `slots` each level is offered, highest first. It continues where it stopped, so
+ * that slots that become free one at a time are shared as fairly as a thousand at once.
+ */
+function openWeightedRoundRobin(): (slots: number) => [high: number, normal: number, low: number] {
+  const total = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight, 0)
+  const credit = { 1: 0, 2: 0, 3: 0 }
+  return (slots) => {
+    const share = { 1: 0, 2: 0, 3: 0 }
+    for (let slot = 0; slot < slots; slot += 1) {
+      for (const level of LEVELS) credit[level] += WEIGHTS[level]
+      const next = LEVELS.reduce((best, level) => (credit[level] > credit[best] ? level : best))
+      credit[next] -= total
+      share[next] += 1
+    }
+    return [share[1], share[2], share[3]]
+  }
+}
 
-const levelFrom = (value: unknown): Level | undefined => LEVELS.find((level) => level === Number(value))
+const entriesFrom = (reply: unknown, level: Level | undefined, isReclaimed = false): Entry[] =>
+  level === undefined ? [] : listFrom(reply).flatMap((one) => entryFrom(one, level, isReclaimed) ?? [])
 
-/** The script has looked at the rest of it. */
+/** The script has checked the other fields. */
 function entryFromLine(line: string): Entry | [] {
   const [place, id = '', job = '', priority = ''] = line.split(' ')
   const level = levelFrom(place)
   if (level === undefined) return []
-  return { level, id, jobId: parseJobId(job), priority: Number(priority), broken: false, reclaimed: false }
+  return { level, id, jobId: parseJobId(job), priority: Number(priority), isBroken: false, isReclaimed: false }
 }

@@ -6,10 +6,10 @@ import type { Capability } from '../../../core/capabilities.ts'
 import { checkSubmission, type CheckDeps } from './check-submission.ts'
 import { problem } from '../errors.ts'
 import { effectsOfDeath } from '../work/judge-kind.ts'
-import { JUDGE_KIND } from './payload.ts'
 import { resultFrom } from './result.ts'
 import { messageOf } from './submit.ts'
 import { STATUS_TEXT } from './verdict.ts'
+import { JUDGE_KIND } from '../settings.ts'
 
 const SCOPE = 'judge:offer'
 

@@ -1,7 +1,5 @@
 // A judge job's payload: all that it takes to judge it, the tests by the hash of their package.
 
-export const JUDGE_KIND = 'judge'
-
 export interface JudgePayload {
   problem_id: string
   /** The SHA-256 of the package: judged is what the problem was when it was submitted. */

@@ -9,8 +9,8 @@ import { preferredWaitMs, waitSignal } from '../../../core/http/request/prefer.t
 import { parseJobId, type Job } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { LOOKUP_REFUSALS, problem } from '../errors.ts'
-import { JUDGE_KIND } from './payload.ts'
 import { SubmissionView, viewOf, type ViewOptions } from './submission-view.ts'
+import { JUDGE_KIND } from '../settings.ts'
 
 export const JobPath = Type.Object({ job_id: Type.String({ maxLength: 512 }) })
 const Query = Type.Object({ code: Type.Optional(Type.Boolean({ description: 'With the code that was submitted.' })) })

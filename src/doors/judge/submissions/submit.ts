@@ -9,8 +9,7 @@ import { HttpError, retryAfter } from '../../../core/http/errors/http-error.ts'
 import { newJobId } from '../../../core/random.ts'
 import { checkSubmission, type CheckDeps } from './check-submission.ts'
 import { problem, SUBMIT_REFUSALS } from '../errors.ts'
-import { JUDGE_KIND } from './payload.ts'
-import type { JudgeSettings } from '../settings.ts'
+import { JUDGE_KIND, type JudgeSettings } from '../settings.ts'
 import { submitted } from './submission-store.ts'
 
 const Submission = Type.Object(

@@ -10,7 +10,7 @@ import { newSecret } from '../../../core/random.ts'
 import { StartError } from '../../../core/start-error.ts'
 import { judgeSubmission, type Judged } from './judge-submission.ts'
 import { PackageError } from '../package/package.ts'
-import { JUDGE_KIND, payloadFrom, type JudgePayload } from '../submissions/payload.ts'
+import { payloadFrom, type JudgePayload } from '../submissions/payload.ts'
 import { finishedEffect, openProgress, type JudgeProgress, type ProgressDeps } from '../submissions/progress.ts'
 import { briefLine, resultOf, type JudgeResult } from '../submissions/result.ts'
 import { SandboxError } from '../sandbox/sandbox-error.ts'
@@ -19,6 +19,7 @@ import { fileNameOfClass } from '../programs/main-class.ts'
 import type { Problems } from './loaded-problems.ts'
 import { JudgeFailure } from './box-run.ts'
 import type { JudgeWorker } from './judge-worker.ts'
+import { JUDGE_KIND } from '../settings.ts'
 
 export interface JudgeKindDeps extends Omit<ProgressDeps, 'onError'> {
   slots: number

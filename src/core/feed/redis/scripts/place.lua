@@ -1,6 +1,9 @@
-// Where a job's entry is, as Lua that begins other scripts: KEYS are the streams, highest first, and the hash of places;
-// ARGV[1] is the group. Looking and acting in one script leaves no moment in which the answer could become wrong.
-export const PLACE = `
+-- Where a job's entry is. Part of other scripts, before their own text: looking and acting in one script leaves no moment in
+-- which the answer could become wrong.
+--
+-- KEYS[1..3]  streams of a kind, highest priority first
+-- KEYS[4]     hash of places: job id → level and id of its newest entry
+-- ARGV[1]     consumer group
 local places, group = KEYS[4], ARGV[1]
 
 local delivered = {}
@@ -23,7 +26,8 @@ local function later(a, b)
   return tonumber(a_count) > tonumber(b_count)
 end
 
--- waiting: nobody has read it. pending: read and not acknowledged. trimmed: pending, and its text is gone. gone: no entry.
+-- waiting: no consumer has read it. pending: read and not acknowledged. trimmed: pending, but no longer in the stream.
+-- gone: no entry. Also returns its level and id.
 local function place(job)
   local known = redis.call('HGET', places, job)
   if not known then return 'gone' end
@@ -36,4 +40,3 @@ local function place(job)
   end
   return 'gone', level, id
 end
-`
