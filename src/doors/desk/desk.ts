@@ -1,43 +1,34 @@
-// What every request of the desk stands on.
-import type { Deps } from '../../core/door.ts'
+// The parts that the desk opens once (door.ts). Whoever uses some of them names them: `Pick<Desk, 'tasks' | 'locks'>`.
+import type { Logger } from 'pino'
+import type { Config } from '../../core/config.ts'
+import type { Database } from '../../core/db/database.ts'
+import type { Events } from '../../core/events/events.ts'
 import type { FileStore } from '../../core/files/file-store.ts'
-import type { Effect } from '../../core/ledger/effects.ts'
-import type { DeskMetrics } from './metrics.ts'
-import type { Mirror } from './redis-mirror/mirror.ts'
-import { eventEffect, type DeskEvent } from './changes/events.ts'
+import type { Identity } from '../../core/identity/identity.ts'
+import type { Ledger } from '../../core/ledger/ledger.ts'
+import type { Changes } from './changes/change.ts'
 import type { Proxies } from './domains/proxies.ts'
-import type { Sealer } from './solutions/seal.ts'
-import type { OfDomain, SessionRow } from './sessions/session-store.ts'
+import type { DeskMetrics } from './metrics.ts'
+import type { SessionReader } from './sessions/session-store.ts'
 import type { SessionWaits } from './sessions/session-waits.ts'
 import type { DeskSettings } from './settings.ts'
+import type { Sealer } from './solutions/seal.ts'
 import type { TaskStore } from './tasks/task-store.ts'
 
-export interface Desk extends Deps {
+export interface Desk {
+  config: Config
   settings: DeskSettings
+  log: Logger
+  database: Database
+  ledger: Ledger
+  events: Events
+  identity: Identity
   sealer: Sealer
   proxies: Proxies
-  mirror: Mirror
   previews: FileStore
   tasks: TaskStore
-  sessionsOf: (asked: OfDomain) => Promise<readonly SessionRow[]>
+  sessions: SessionReader
   sessionWaits: SessionWaits
+  changes: Changes
   counts: DeskMetrics
-}
-
-/** Part of the change that they are about. `afterCommit` tells those who listen elsewhere. */
-export const eventEffects = ({ events }: Pick<Desk, 'events'>, told: readonly DeskEvent[]): Effect[] =>
-  told.map((event) => eventEffect(events, event))
-
-/** Of a transition of the ledger, which wakes the outbox by itself. */
-export function afterCommit({ mirror, sessionWaits }: Desk, told: readonly DeskEvent[]): void {
-  mirror.publish(told)
-  for (const { type, accountId, payload } of told) {
-    if (type === 'session_cached') sessionWaits.announce({ accountId, domain: payload.domain })
-  }
-}
-
-/** Of a transaction of the desk's own. */
-export function afterOwnCommit(desk: Desk, told: readonly DeskEvent[]): void {
-  desk.outbox.wake()
-  afterCommit(desk, told)
 }

@@ -27,22 +27,25 @@ import { openFrame } from './frame/open-frame.ts'
 import { openKeyRing } from './solutions/key-ring.ts'
 import { deskKind } from './changes/kind.ts'
 import { openDeskMetrics } from './metrics.ts'
-import { mirrorDelivery } from './redis-mirror/mirror-news.ts'
+import { mirrorDelivery } from './redis-mirror/mirror-delivery.ts'
 import { openMirror } from './redis-mirror/mirror.ts'
-import { openOffer } from './adapter/offer.ts'
-import { openPreviews } from './tasks/preview-store.ts'
-import { previewRoute } from './tasks/preview.ts'
+import { openCaptchaCapability } from './adapter/captcha-capability.ts'
+import { openPreviews, previewRoute } from './tasks/preview.ts'
 import { openProxies } from './domains/proxies.ts'
 import { readTasksRoute } from './tasks/read-tasks.ts'
 import { releaseRoute } from './locks/release.ts'
-import { reportRoute } from './solutions/report.ts'
+import { reportBadRoute } from './solutions/report-bad.ts'
+import { revealRoute } from './solutions/reveal.ts'
 import { openSessionReader } from './sessions/session-store.ts'
 import { openSessionWaits } from './sessions/session-waits.ts'
 import { sessionsRoute } from './sessions/sessions.ts'
 import { DESK_SETTINGS } from './settings.ts'
-import { socketRoute } from './supervision/socket.ts'
+import { openChanges } from './changes/change.ts'
+import { socketRoute } from './changes/socket.ts'
 import { solveRoute } from './solutions/solve.ts'
-import { supervisionRoute } from './supervision/supervision.ts'
+import { auditTrailRoute } from './supervision/audit-trail.ts'
+import { cleanUpRoute } from './supervision/clean-up.ts'
+import { operatorsRoute } from './supervision/operators.ts'
 import { sweepLoops } from './supervision/sweeps.ts'
 import { openTaskStore } from './tasks/task-store.ts'
 
@@ -59,7 +62,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
   migrations: new URL('migrations/', import.meta.url),
 
   async open(deps, settings) {
-    const { config, database, log, clock, bus } = deps
+    const { config, database, ledger, events, identity, bus, outbox, clock, log } = deps
     if (settings.CAPTCHA_AUTH === 'off')
       log.warn('CAPTCHA_AUTH is off: whoever reaches the desk may do everything there')
     if (settings.FRAME_HOST.replace(/:\d+$/, '') === hostOf(config.PUBLIC_URL))
@@ -72,29 +75,37 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
       database,
       log,
     })
-    const sessionsOf = openSessionReader(database)
+    const mirror = openMirror({ redisUrl: redisUrl(config), settings, database, log })
+    const sessions = openSessionReader(database)
+    const sessionWaits = openSessionWaits(bus, sessions)
+    const counts = openDeskMetrics(deps.metrics, database)
     const desk: Desk = {
-      ...deps,
+      config,
       settings,
+      log,
+      database,
+      ledger,
+      events,
+      identity,
       sealer,
       proxies: openProxies(settings.CAPTCHA_PROXIES),
-      mirror: openMirror({ redisUrl: redisUrl(config), settings, database, clock, log }),
       previews: openPreviews(deps.files, settings.CAPTCHA_PREVIEW_DIR),
       tasks: openTaskStore(database),
-      sessionsOf,
-      sessionWaits: openSessionWaits(bus, sessionsOf),
-      counts: openDeskMetrics(deps.metrics, database),
+      sessions,
+      sessionWaits,
+      changes: openChanges({ database, events, mirror, outbox, sessionWaits, counts }),
+      counts,
     }
     const frame = openFrame(desk)
-    deps.offers.provide('captcha', openOffer(desk))
+    deps.offers.provide('captcha', openCaptchaCapability(desk))
 
     return {
-      kinds: [deskKind(desk)],
-      topics: [mirrorDelivery(desk)],
-      loops: { serving: [desk.sessionWaits.loop], working: [...sweepLoops(desk), ...desk.mirror.loops] },
+      kinds: [deskKind({ changes: desk.changes, clock })],
+      topics: [mirrorDelivery({ mirror, tasks: desk.tasks })],
+      loops: { serving: [sessionWaits.loop], working: [...sweepLoops(desk), ...mirror.loops] },
       async close() {
-        desk.sessionWaits.close()
-        desk.mirror.close()
+        sessionWaits.close()
+        mirror.close()
         await frame.close()
       },
       async routes(app) {
@@ -119,10 +130,13 @@ const ROUTES = [
   assignRoute,
   solveRoute,
   releaseRoute,
-  reportRoute,
+  reportBadRoute,
+  revealRoute,
   previewRoute,
   sessionsRoute,
   domainsRoute,
-  supervisionRoute,
+  auditTrailRoute,
+  operatorsRoute,
+  cleanUpRoute,
   socketRoute,
 ]

@@ -1,5 +1,5 @@
-// Who may do what at the desk. SCRAPER: a program that creates tasks and reads what came of its own. OPERATOR: a person who
-// claims and solves. ADMIN: takes locks away, keeps the list of domains, reads the trail.
+// Who may do what at the desk. SCRAPER: a program that creates tasks and reads its own results. OPERATOR: a person who claims and
+// solves. ADMIN: takes locks away, keeps the list of domains, reads the audit trail.
 import type { FastifyRequest } from 'fastify'
 import { accountOf, credentialOf, requireAccount, requireRole, type Guard } from '../../core/http/auth/guard.ts'
 import { requireSocket, requireUpgrade } from '../../core/http/auth/socket-auth.ts'
@@ -10,7 +10,7 @@ import { forbidden, tooMany } from './errors.ts'
 
 const MINUTE = 60
 
-/** Who asks where nobody is asked who they are (CAPTCHA_AUTH=off). */
+/** The caller of a request without a credential where CAPTCHA_AUTH is off. */
 const ANYBODY: Account = {
   accountId: 0,
   username: 'anonymous',
@@ -21,10 +21,10 @@ const ANYBODY: Account = {
 
 const isAnybody = (account: Account): boolean => account.accountId === ANYBODY.accountId
 
-type GuardDeps = Pick<Desk, 'identity' | 'settings' | 'config'>
+export type GuardParts = Pick<Desk, 'identity' | 'settings' | 'config'>
 
-/** Somebody with one of these roles. Where the door is open to all, a credential still says who it is. */
-export function deskGuard({ identity, settings }: GuardDeps, ...roles: readonly Role[]): Guard {
+/** An account with one of these roles. With CAPTCHA_AUTH=off, a credential still says who it is. */
+export function deskGuard({ identity, settings }: GuardParts, ...roles: readonly Role[]): Guard {
   if (settings.CAPTCHA_AUTH === 'on') return requireRole(identity, ...roles)
   const known = requireAccount(identity)
   return async (request) => {
@@ -33,8 +33,8 @@ export function deskGuard({ identity, settings }: GuardDeps, ...roles: readonly 
   }
 }
 
-/** For what an operator changes: as often as a person can, and not as fast as a loop. */
-export function operatorGuard(deps: GuardDeps, ...roles: readonly Role[]): Guard {
+/** For what an operator changes: limited to a rate that a person, not a loop, would need. */
+export function operatorGuard(deps: GuardParts, ...roles: readonly Role[]): Guard {
   const known = deskGuard(deps, ...roles)
   const limit = { max: deps.settings.CAPTCHA_OPERATOR_RATE_LIMIT, windowSec: MINUTE }
   return async (request) => {
@@ -44,7 +44,7 @@ export function operatorGuard(deps: GuardDeps, ...roles: readonly Role[]): Guard
   }
 }
 
-export function socketGuard(deps: GuardDeps, ...roles: readonly Role[]): Guard {
+export function socketGuard(deps: GuardParts, ...roles: readonly Role[]): Guard {
   const { identity, settings, config } = deps
   if (settings.CAPTCHA_AUTH === 'on') return requireSocket(identity, config, ...roles)
   const known = deskGuard(deps)
@@ -58,8 +58,8 @@ export const has = (request: FastifyRequest, role: Role): boolean =>
   accountOf(request).roles.includes(role) || isAnybody(accountOf(request))
 
 /**
- * The operator is the account; another name is refused. Where nobody is asked who they are, the name that is given is
- * believed, and null means whoever holds the task.
+ * The operator is the account; another name is refused. For a request without a credential (CAPTCHA_AUTH=off) it is the given name,
+ * and null stands for whoever holds the task.
  */
 export function operatorOf(request: FastifyRequest, named?: string): string | null {
   const account = accountOf(request)
@@ -69,6 +69,6 @@ export function operatorOf(request: FastifyRequest, named?: string): string | nu
   return account.username
 }
 
-/** For the trail. */
+/** For the audit trail. */
 export const actorOf = (request: FastifyRequest, operator?: string | null): string =>
   isAnybody(accountOf(request)) ? (operator ?? ANYBODY.username) : accountOf(request).username

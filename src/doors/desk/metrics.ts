@@ -1,10 +1,24 @@
-// Numbers of the whole desk. Those of one operator are for admins (operators.ts): a label must be of few values.
+// Metrics of the whole desk. Those of one operator are for admins (supervision/operators.ts): a label must have few values.
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Database } from '../../core/db/database.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { STATUS } from './tasks/task.ts'
 
 const COUNT_OPEN = `select ${STATUS} as state, count(*)::integer as count from captcha_task t where t.ended_at is null group by 1`
+
+const OUTCOMES = [
+  'created',
+  'claimed',
+  'released',
+  'lapsed',
+  'stolen',
+  'solved',
+  'unsolvable',
+  'failed',
+  'expired',
+  'reported_bad',
+] as const
+export type TaskOutcome = (typeof OUTCOMES)[number]
 
 const SECONDS = [1, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200]
 
@@ -15,7 +29,7 @@ export function openDeskMetrics(registry: Metrics, database: Database) {
   return {
     tasks: new Counter({
       name: 'desk_tasks_total',
-      help: 'What became of tasks: created, claimed, released, lapsed, stolen, solved, unsolvable, failed, expired, reported_bad.',
+      help: `Changes of tasks: ${OUTCOMES.join(', ')}.`,
       labelNames: ['outcome'],
       registers,
     }),

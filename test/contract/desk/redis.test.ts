@@ -132,7 +132,7 @@ test('desk Redis: an admin’s cancel and replay are told and painted too, throu
 })
 
 test('desk Redis: killed and emptied in the middle of it, nothing is lost and the picture comes back', async (t) => {
-  const dir = await temporaryFolder()
+  const dir = await temporaryFolder(t)
   const server = await startRedis({ dir })
   const port = Number(new URL(server.at).port)
   let running = server

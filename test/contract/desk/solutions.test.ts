@@ -303,10 +303,10 @@ test('desk: solutions, previews and pictures of old tasks are thrown away, the t
   const { create, solve, scraper, database } = await staffed(t)
   const { uuid } = await create()
   await solve(uuid)
-  const { sweepKept } = await import('../../../src/doors/desk/supervision/retention.ts')
+  const { pruneSolutions } = await import('../../../src/doors/desk/supervision/retention.ts')
   await database.query(`update captcha_task set ended_at = clock_timestamp() - interval '25 hours'`)
 
-  await sweepKept({
+  await pruneSolutions({
     database,
     settings: { CAPTCHA_KEEP_HOURS: 24 },
     previews: { delete: async () => {} },

@@ -1,22 +1,22 @@
-// An adapter: the JSON API that libraries of solving services speak (createTask, getTaskResult, report…, getBalance), so
-// that a program written against one of those works here with another host. The client key is an API key of an account with
-// the role SCRAPER. As in that API, whatever is wrong is told with status 200 and an errorId.
-import { isObject } from '../../../core/is-object.ts'
+// The common solver API: the JSON API that libraries of solving services speak (createTask, getTaskResult, report…, getBalance). A
+// program written for one of them works here with another host name. The client key is an API key of an account with the role
+// SCRAPER. As in that API, errors have status 200 and an errorId.
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { isObject } from '../../../core/is-object.ts'
 import type { Account } from '../../../core/identity/accounts.ts'
 import { httpErrorFrom } from '../../../core/http/errors/handle-error.ts'
 import { audit } from '../changes/audit.ts'
 import { checkDomain } from '../tasks/create-task.ts'
-import { createTask } from '../tasks/create-store.ts'
+import { createTask, type CreateParts } from '../tasks/create-store.ts'
 import type { Desk } from '../desk.ts'
 import { openSolution } from '../solutions/open-solution.ts'
-import { reportBad } from '../solutions/report.ts'
+import { reportBad } from '../solutions/report-bad.ts'
 import type { WholeTaskRow } from '../tasks/task.ts'
 import { AdapterError, type AdapterCode } from './adapter-errors.ts'
 import { adaptSolution, adaptTask } from './adapter-tasks.ts'
 
 const BODY_BYTES_MAX = 1024 * 1024
-/** There is no money here. Programs ask before they begin, and this is always enough. */
+/** Nothing is paid here. Programs ask before they begin, and this is always enough. */
 const BALANCE = 1000
 
 const REPORT_BAD = [
@@ -31,8 +31,10 @@ export const ADAPTER_PATHS = ['/createTask', '/getTaskResult', '/getBalance', ..
 
 type Fields = Readonly<Record<string, unknown>>
 
+type AdapterParts = CreateParts & Pick<Desk, 'identity' | 'settings' | 'database' | 'sealer'>
+
 export const adapterRoutes =
-  (desk: Desk): FastifyPluginAsync =>
+  (parts: AdapterParts): FastifyPluginAsync =>
   async (app) => {
     app.setErrorHandler((error, request, reply) => {
       if (error instanceof AdapterError) return reply.code(200).send(error.body)
@@ -48,49 +50,49 @@ export const adapterRoutes =
       app.post(path, { bodyLimit: BODY_BYTES_MAX, schema }, async (request) => {
         const { body } = request
         if (!isObject(body)) throw new AdapterError('ERROR_BAD_PARAMETERS', 'The body is not a JSON object.')
-        return answer(body, await accountOfKey(desk, body['clientKey']), request)
+        return answer(body, await accountOfKey(parts, body['clientKey']), request)
       })
     }
 
-    method('/createTask', (fields, account, request) => create(desk, fields, account, request))
-    method('/getTaskResult', async (fields, account) => resultOf(desk, await findOwn(desk, fields, account)))
+    method('/createTask', (fields, account, request) => create(parts, fields, account, request))
+    method('/getTaskResult', async (fields, account) => resultOf(parts, await findOwn(parts, fields, account)))
     method('/getBalance', async () => ({ errorId: 0, balance: BALANCE }))
     for (const path of REPORT_BAD) {
       method(path, async (fields, account) => {
-        const task = await findSolved(desk, fields, account)
-        await reportBad(desk, task, account.username)
+        const task = await findSolved(parts, fields, account)
+        await reportBad(parts, task, account.username)
         return { errorId: 0, status: 'success' }
       })
     }
     for (const path of REPORT_GOOD) {
       method(path, async (fields, account) => {
-        const task = await findSolved(desk, fields, account)
-        await audit(desk.database, { action: 'reported_good', actor: account.username, uuid: task.uuid })
+        const task = await findSolved(parts, fields, account)
+        await audit(parts.database, { action: 'reported_good', actor: account.username, uuid: task.uuid })
         return { errorId: 0, status: 'success' }
       })
     }
   }
 
-async function accountOfKey(desk: Desk, key: unknown): Promise<Account> {
-  const account = typeof key === 'string' ? await desk.identity.authenticate({ kind: 'api_key', secret: key }) : null
+async function accountOfKey({ identity }: AdapterParts, key: unknown): Promise<Account> {
+  const account = typeof key === 'string' ? await identity.authenticate({ kind: 'api_key', secret: key }) : null
   if (account === null || !account.roles.includes('SCRAPER')) throw new AdapterError('ERROR_KEY_DOES_NOT_EXIST')
   return account
 }
 
-async function create(desk: Desk, fields: Fields, account: Account, request: FastifyRequest): Promise<object> {
+async function create(parts: AdapterParts, fields: Fields, account: Account, request: FastifyRequest): Promise<object> {
   const { task } = fields
   if (!isObject(task)) throw new AdapterError('ERROR_TASK_ABSENT')
   if (typeof fields['callbackUrl'] === 'string' && fields['callbackUrl'] !== '')
     throw new AdapterError('ERROR_BAD_PARAMETERS', 'callbackUrl is not supported: ask getTaskResult.')
   const adapted = adaptTask(task)
-  await checkDomain(desk, adapted.page.domain)
-  const created = await createTask(desk, {
+  await checkDomain(parts, adapted.page.domain)
+  const created = await createTask(parts, {
     ...adapted,
     accountId: account.accountId,
     creator: account.username,
     errorMessage: null,
     requestId: null,
-    priority: desk.settings.CAPTCHA_DEFAULT_PRIORITY,
+    priority: parts.settings.CAPTCHA_DEFAULT_PRIORITY,
     proxy: null,
     isShared: false, // a token is good once: each call is new work
     traceId: request.traceId,
@@ -100,23 +102,23 @@ async function create(desk: Desk, fields: Fields, account: Account, request: Fas
   return { errorId: 0, taskId: Number(created.task.id) }
 }
 
-async function findOwn(desk: Desk, fields: Fields, account: Account): Promise<WholeTaskRow> {
+async function findOwn({ tasks }: AdapterParts, fields: Fields, account: Account): Promise<WholeTaskRow> {
   const id = Number(fields['taskId'])
   const isId = Number.isSafeInteger(id) && id > 0
-  const task = isId ? await desk.tasks.findById(id) : null
+  const task = isId ? await tasks.findById(id) : null
   if (task === null || Number(task.account_id) !== account.accountId) throw new AdapterError('ERROR_NO_SUCH_CAPCHA_ID')
   return task
 }
 
-async function findSolved(desk: Desk, fields: Fields, account: Account): Promise<WholeTaskRow> {
-  const task = await findOwn(desk, fields, account)
+async function findSolved(parts: AdapterParts, fields: Fields, account: Account): Promise<WholeTaskRow> {
+  const task = await findOwn(parts, fields, account)
   if (task.status !== 'solved') throw new AdapterError('ERROR_BAD_PARAMETERS', 'The task is not solved.')
   return task
 }
 
-function resultOf(desk: Desk, task: WholeTaskRow): object {
+function resultOf({ sealer }: AdapterParts, task: WholeTaskRow): object {
   if (task.status === 'unsolvable' || task.status === 'expired') throw new AdapterError('ERROR_CAPTCHA_UNSOLVABLE')
-  const solution = openSolution(desk.sealer, task)
+  const solution = openSolution(sealer, task)
   if (task.status !== 'solved') return { errorId: 0, status: 'processing' }
   if (solution === null) throw new AdapterError('ERROR_NO_SUCH_CAPCHA_ID')
   return {

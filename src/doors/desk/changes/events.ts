@@ -1,6 +1,8 @@
-// What the desk tells: `{type, timestamp, payload}` under the contract's names. An event is an effect of the change that it
-// is about, and goes into the log that every WebSocket follows; where there is Redis, the process that made the change
-// publishes it there as well. No event ever holds a cookie, a token or a solution.
+// Events of the desk: `{type, timestamp, payload}` (docs/desk.md, section 9). An event is an effect of the change that it reports
+// and goes into the log that every WebSocket follows; where there is Redis, the process that made the change also publishes it there.
+// No event holds a cookie, a token or a solution.
+import { Type, type Static } from 'typebox'
+import { Check } from 'typebox/value'
 import type { Events } from '../../../core/events/events.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import type { TaskRow } from '../tasks/task.ts'
@@ -22,57 +24,77 @@ export type EventType =
 
 export interface DeskEvent {
   type: EventType
-  /** Whose task it is: a program sees its own. */
+  /** The creator of the task: a program sees only its own. */
   accountId: number
+  /** By the database's clock. The same in the log, on the WebSocket and in Redis. */
+  at: Date
   payload: Readonly<Record<string, unknown>> & { domain: string }
 }
 
-type Told = Pick<TaskRow, 'id' | 'uuid' | 'domain' | 'account_id'>
+/** What an event needs to know of its task. */
+export type EventTask = Pick<TaskRow, 'id' | 'uuid' | 'domain' | 'account_id' | 'now'>
 
-const about = ({ id, uuid, domain }: Told) => ({ task_id: id, uuid, domain })
+const taskEvent = (type: EventType, task: EventTask, more: Readonly<Record<string, unknown>> = {}): DeskEvent => ({
+  type,
+  accountId: Number(task.account_id),
+  at: task.now,
+  payload: { task_id: task.id, uuid: task.uuid, domain: task.domain, ...more },
+})
 
-const taskEvent =
-  (type: EventType) =>
-  (task: Told, more: Readonly<Record<string, unknown>> = {}): DeskEvent => ({
-    type,
-    accountId: Number(task.account_id),
-    payload: { ...about(task), ...more },
-  })
+export type ReleaseReason = 'released' | 'lapsed' | 'stolen' | 'reopened'
 
-export const told = {
-  created: (task: Told & Pick<TaskRow, 'url' | 'priority'>) =>
-    taskEvent('task_created')(task, { url: task.url, priority: task.priority }),
-  assigned: (task: Told, operator: string) => taskEvent('task_assigned')(task, { operator_id: operator }),
-  solving: (task: Told, operator: string) => taskEvent('task_solving')(task, { operator_id: operator }),
-  solved: (task: Told, sessionTtlSec: number | null) =>
-    taskEvent('task_solved')(task, { has_session: sessionTtlSec !== null, session_ttl: sessionTtlSec ?? 0 }),
-  failed: (task: Told, operator: string, reason: string | null) =>
-    taskEvent('task_failed')(task, { operator_id: operator, reason }),
-  unsolvable: (task: Told, reason: string) => taskEvent('task_unsolvable')(task, { reason }),
-  expired: (task: Told) => taskEvent('task_expired')(task),
-  released: (task: Told, operator: string | null, reason: 'released' | 'lapsed' | 'stolen' | 'reopened') =>
-    taskEvent('task_released')(task, { operator_id: operator, reason }),
-  overdue: (task: Told, what: 'claim' | 'solve', seconds: number) =>
-    taskEvent('task_overdue')(task, { sla: what, seconds }),
-  sessionCached: (accountId: number, domain: string, ttlSec: number): DeskEvent => ({
-    type: 'session_cached',
-    accountId,
-    payload: { domain, ttl: ttlSec },
-  }),
-  sessionExpired: (accountId: number, domain: string, reason: 'expired' | 'deleted' | 'reported_bad'): DeskEvent => ({
-    type: 'session_expired',
-    accountId,
-    payload: { domain, reason },
-  }),
+/** A session as an event names it. */
+export interface EventSession {
+  accountId: number
+  domain: string
+  now: Date
 }
 
-export const eventEffect = (events: Events, { type, accountId, payload }: DeskEvent): Effect =>
-  events.effect({ channel: CHANNEL, type, payload: { account_id: accountId, payload } })
+const sessionEvent = (type: EventType, { accountId, domain, now }: EventSession, more: object): DeskEvent => ({
+  type,
+  accountId,
+  at: now,
+  payload: { domain, ...more },
+})
 
-/** As the log gives it back. */
-export function eventFrom(type: string, stored: unknown): { type: string; accountId: number; payload: object } | null {
-  if (typeof stored !== 'object' || stored === null || !('account_id' in stored) || !('payload' in stored)) return null
-  const { account_id: accountId, payload } = stored
-  if (typeof accountId !== 'number' || typeof payload !== 'object' || payload === null) return null
-  return { type, accountId, payload }
+export const deskEvent = {
+  created: (task: EventTask & Pick<TaskRow, 'url' | 'priority'>) =>
+    taskEvent('task_created', task, { url: task.url, priority: task.priority }),
+  assigned: (task: EventTask, operator: string) => taskEvent('task_assigned', task, { operator_id: operator }),
+  solving: (task: EventTask, operator: string) => taskEvent('task_solving', task, { operator_id: operator }),
+  solved: (task: EventTask, sessionTtlSec: number | null) =>
+    taskEvent('task_solved', task, { has_session: sessionTtlSec !== null, session_ttl: sessionTtlSec ?? 0 }),
+  failed: (task: EventTask, operator: string, reason: string | null) =>
+    taskEvent('task_failed', task, { operator_id: operator, reason }),
+  unsolvable: (task: EventTask, reason: string) => taskEvent('task_unsolvable', task, { reason }),
+  expired: (task: EventTask) => taskEvent('task_expired', task),
+  released: (task: EventTask, operator: string | null, reason: ReleaseReason) =>
+    taskEvent('task_released', task, { operator_id: operator, reason }),
+  overdue: (task: EventTask, sla: 'claim' | 'solve', seconds: number) =>
+    taskEvent('task_overdue', task, { sla, seconds }),
+  sessionCached: (session: EventSession, ttlSec: number) => sessionEvent('session_cached', session, { ttl: ttlSec }),
+  sessionExpired: (session: EventSession, reason: 'expired' | 'deleted' | 'reported_bad') =>
+    sessionEvent('session_expired', session, { reason }),
 }
+
+const StoredEvent = Type.Object({
+  account_id: Type.Integer(),
+  timestamp: Type.String(),
+  payload: Type.Object({ domain: Type.String(), uuid: Type.Optional(Type.String()) }),
+})
+export type StoredEvent = Static<typeof StoredEvent>
+
+export const storedEvent = ({ accountId, at, payload }: DeskEvent): StoredEvent => ({
+  account_id: accountId,
+  timestamp: at.toISOString(),
+  payload,
+})
+
+/** Null: not an event of the desk. */
+export const parseStoredEvent = (stored: unknown): StoredEvent | null => (Check(StoredEvent, stored) ? stored : null)
+
+export const eventEffect = (events: Pick<Events, 'effect'>, event: DeskEvent): Effect =>
+  events.effect({ channel: CHANNEL, type: event.type, payload: storedEvent(event) })
+
+/** As a WebSocket and the Redis channel carry it. */
+export const wireEvent = (type: string, { timestamp, payload }: StoredEvent) => ({ type, timestamp, payload })

@@ -1,67 +1,45 @@
-// The kind of job that a task is. Its hands are people: nothing runs it here. An admin may cancel or replay the job as any
-// other, and the task goes along.
-import type { Effect } from '../../../core/ledger/effects.ts'
+// The kind of job that a task is. People do the work: no process runs it. An admin may cancel or replay the job like any other, and
+// the task follows.
+import { Type, type Static } from 'typebox'
+import { Check } from 'typebox/value'
+import type { Clock } from '../../../core/clock.ts'
 import type { Kind } from '../../../core/executor/kind.ts'
-import { parseJobId, type Job } from '../../../core/ledger/job.ts'
-import { auditEffect } from './audit.ts'
-import { eventEffects, type Desk } from '../desk.ts'
-import { endEffect } from '../solutions/ending.ts'
-import { told, type DeskEvent } from './events.ts'
-import { mirrorEffects } from '../redis-mirror/mirror-news.ts'
-import type { TaskRow } from '../tasks/task.ts'
-
-const REOPEN = `
-  update captcha_task
-     set job_id = r.new_job_id, status = 'pending', assigned_to = null, unclaimed_since = clock_timestamp(),
-         locked_until = null, ended_at = null, dup_key = null, overdue_at = null, cleaned_at = null, solver_result = null,
-         updated_at = clock_timestamp()
-    from json_to_recordset($1) as r (job_id uuid, new_job_id uuid)
-   where captcha_task.job_id = r.job_id`
+import type { Job } from '../../../core/ledger/job.ts'
+import type { Changes } from './change.ts'
+import { cancelled, replayed, type JobTask } from './end-changes.ts'
 
 export const DESK_KIND = 'desk'
 
-/** All that the ledger keeps of a task: nothing that an admin who looks at jobs should not see. */
-export interface DeskPayload {
-  task_id: string
-  uuid: string
-  domain: string
-}
+/** All that the ledger keeps of a task: nothing that an admin who reads jobs should not see. */
+const DeskPayload = Type.Object({
+  task_id: Type.String(),
+  uuid: Type.String({ format: 'uuid' }),
+  domain: Type.String(),
+})
+export type DeskPayload = Static<typeof DeskPayload>
 
-export const deskKind = (desk: Pick<Desk, 'events' | 'mirror' | 'outbox'>): Kind => ({
+export const deskKind = ({ changes, clock }: { changes: Changes; clock: Clock }): Kind => ({
   name: DESK_KIND,
   effectsOfDeath(job, reason) {
-    const task = taskOf(job)
-    if (task === null) return []
-    return [
-      auditEffect({ action: 'cancelled', actor: 'admin', uuid: task.uuid, detail: reason }),
-      endEffect(job.jobId, { status: 'unsolvable', error: reason }),
-      ...tellEffects(desk, told.unsolvable(task, reason)),
-    ]
+    const task = taskOf(job, clock)
+    return task === null ? [] : changes.effectsElsewhere(cancelled(task, 'admin', reason))
   },
-  effectsOfReplay(old, newJobId) {
-    const task = taskOf(old)
-    if (task === null) return []
-    return [
-      auditEffect({ action: 'reopened', actor: 'admin', uuid: task.uuid }),
-      { sql: REOPEN, row: { job_id: old.jobId, new_job_id: newJobId } },
-      ...tellEffects(desk, told.released(task, null, 'reopened')),
-    ]
+  effectsOfReplay(job, newJobId) {
+    const task = taskOf(job, clock)
+    return task === null ? [] : changes.effectsElsewhere(replayed(task, newJobId))
   },
 })
 
-/** Whoever commits this, nobody is there afterwards to tell Redis. */
-const tellEffects = (desk: Pick<Desk, 'events' | 'mirror' | 'outbox'>, event: DeskEvent): Effect[] => [
-  ...eventEffects(desk, [event]),
-  ...mirrorEffects(desk, event),
-]
-
-/** Null: a job of this kind that somebody submitted without a task. */
-function taskOf({ payload, accountId }: Pick<Job, 'payload' | 'accountId'>): Told | null {
-  if (typeof payload !== 'object' || payload === null || accountId === null) return null
-  if (!('task_id' in payload && 'uuid' in payload && 'domain' in payload)) return null
-  const uuid = parseJobId(String(payload.uuid))
-  const { task_id: id, domain } = payload
-  return uuid === null ? null : { id: String(id), uuid, domain: String(domain), account_id: String(accountId) }
+/** Null: a job of this kind that was submitted without a task. */
+function taskOf({ jobId, payload, accountId }: Pick<Job, 'jobId' | 'payload' | 'accountId'>, clock: Clock) {
+  if (!Check(DeskPayload, payload) || accountId === null) return null
+  const { task_id: id, uuid, domain } = payload
+  return {
+    id,
+    uuid,
+    domain,
+    account_id: String(accountId),
+    job_id: jobId,
+    now: new Date(clock.now()),
+  } satisfies JobTask
 }
-
-type Told = Pick<TaskRow, 'id' | 'uuid' | 'domain' | 'account_id'>

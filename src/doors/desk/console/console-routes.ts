@@ -1,5 +1,5 @@
-// /console/desk: the page at which an operator works. It is plain HTML, CSS and modules, read once from beside this file; all
-// that it does goes through the desk's API with the operator's own token.
+// /console/desk: the operator's page: plain HTML, CSS and modules, read once from this folder. It uses the desk's API with the
+// operator's own token.
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
@@ -45,7 +45,7 @@ const policy = (frame: string): string =>
   ].join('; ')
 
 export const consoleRoutes =
-  ({ settings, config }: Desk): FastifyPluginAsync =>
+  ({ settings, config }: Pick<Desk, 'settings' | 'config'>): FastifyPluginAsync =>
   async (app) => {
     const read = (name: string) => readFile(new URL(name, import.meta.url))
     const give = (reply: FastifyReply, name: string, content: Buffer) =>

@@ -1,7 +1,7 @@
-// The list of domains that the owner of this deployment is authorised to automate. It is asked at every task and at every
-// request of the frame; nothing is cached, so that a domain that was taken off is off.
+// The domains that the owner of this deployment is authorised to automate. The list is read for every task and every request of the
+// frame and never cached: a domain that is removed is refused at once.
 import type { Database, Queryable } from '../../../core/db/database.ts'
-import { AUDIT } from '../changes/audit.ts'
+import { audit } from '../changes/audit.ts'
 import { entriesFor, isReserved } from './domain.ts'
 
 const ADD = `
@@ -19,7 +19,7 @@ export interface AllowedDomain {
   added_at: Date
 }
 
-/** Adding it again gives it another reason. */
+/** Adding it again replaces the reason. */
 export async function allowDomain(
   database: Database,
   { entry, reason, by }: { entry: string; reason: string; by: string },
@@ -27,8 +27,7 @@ export async function allowDomain(
   return database.transaction(async (tx) => {
     const [row] = await tx.query<AllowedDomain>(ADD, [entry, reason, by])
     if (row === undefined) throw new Error('The domain was not stored.')
-    const line = { action: 'domain_allowed', actor: by, domain: entry, detail: reason }
-    await tx.query(AUDIT, [JSON.stringify([line])])
+    await audit(tx, { action: 'domain_allowed', actor: by, domain: entry, detail: reason })
     return row
   })
 }
@@ -38,8 +37,7 @@ export async function removeDomain(database: Database, entry: string, by: string
   return database.transaction(async (tx) => {
     const [row] = await tx.query<AllowedDomain>(REMOVE, [entry])
     if (row === undefined) return null
-    const line = { action: 'domain_removed', actor: by, domain: entry, detail: row.reason }
-    await tx.query(AUDIT, [JSON.stringify([line])])
+    await audit(tx, { action: 'domain_removed', actor: by, domain: entry, detail: row.reason })
     return row
   })
 }
@@ -51,7 +49,7 @@ export async function isListed(on: Queryable, domain: string): Promise<boolean> 
   return row?.listed === true
 }
 
-/** Reserved names are accepted as tasks. They are never fetched. */
+/** Reserved names are accepted as tasks and never fetched. */
 export const mayBeTask = async (on: Queryable, domain: string): Promise<boolean> =>
   isReserved(domain) || isListed(on, domain)
 

@@ -1,6 +1,5 @@
-// A domain is a URL's host: lower case, punycode, no default port, no trailing dot; `www` is kept. Two things are asked of
-// one: is it on the list of what the owner of this deployment may automate, and is it one of the names that the world has
-// reserved for examples, which may be talked about and are never fetched.
+// A domain is a URL's host: lower case, punycode, no default port, no trailing dot; `www` is kept. It may be on the list of domains
+// that the owner may automate (domain-store.ts), or be a name reserved for examples, which is accepted and never fetched.
 
 const RESERVED = /(?:^|\.)(?:example\.(?:com|org|net)|test|example)$/
 const HOST =
@@ -8,7 +7,7 @@ const HOST =
 const DOMAIN_CHARS_MAX = 260
 const URL_CHARS_MAX = 2048
 
-/** Where tasks belong that have no page: a reserved name, so that nobody ever fetches it. */
+/** The page of a task that has none: a reserved name, which is never fetched. */
 export const NO_PAGE = 'https://question.example/'
 
 export interface Page {
@@ -25,7 +24,7 @@ export function parsePage(text: string): Page | null {
   return HOST.test(domain) && domain.length <= DOMAIN_CHARS_MAX ? { url: url.href, domain } : null
 }
 
-/** As somebody wrote it: a host, with a port perhaps, in whatever case and alphabet. */
+/** A host as a person writes it: with or without a port, in any case and alphabet. */
 export function parseDomain(text: string): string | null {
   if (/[\s/?#@\\]/.test(text)) return null
   const scheme = text.endsWith(':80') ? 'http' : 'https' // whichever has that default port

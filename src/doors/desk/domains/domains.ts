@@ -1,4 +1,4 @@
-// /domains: the list of what the owner of this deployment is authorised to automate.
+// /domains: the domains that the owner of this deployment is authorised to automate.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { refusals } from '../../../core/http/errors/detail.ts'
@@ -9,7 +9,7 @@ import type { Desk } from '../desk.ts'
 import { parseEntry } from './domain.ts'
 import { allowDomain, listDomains, removeDomain, type AllowedDomain } from './domain-store.ts'
 import { invalid } from '../errors.ts'
-import { deskGuard } from '../guard.ts'
+import { deskGuard, type GuardParts } from '../guard.ts'
 
 const Entry = Type.Object({
   domain: Type.String(),
@@ -27,15 +27,15 @@ const NewEntry = Type.Object({
 })
 
 export const domainsRoute =
-  (desk: Desk): FastifyPluginAsyncTypebox =>
+  (parts: GuardParts & Pick<Desk, 'database'>): FastifyPluginAsyncTypebox =>
   async (app) => {
     const secured = { tags: ['desk'], security: SECURED }
-    const { database } = desk
+    const { database } = parts
 
     app.get(
       '/api/v1/captcha/domains',
       {
-        onRequest: deskGuard(desk, 'ADMIN', 'OPERATOR', 'SCRAPER'),
+        onRequest: deskGuard(parts, 'ADMIN', 'OPERATOR', 'SCRAPER'),
         schema: {
           ...secured,
           summary: 'The domains that may be automated, with who said so, why and when.',
@@ -48,7 +48,7 @@ export const domainsRoute =
     app.post(
       '/api/v1/captcha/domains',
       {
-        onRequest: deskGuard(desk, 'ADMIN'),
+        onRequest: deskGuard(parts, 'ADMIN'),
         schema: {
           ...secured,
           summary: 'Allow a domain.',
@@ -69,7 +69,7 @@ export const domainsRoute =
     app.delete(
       '/api/v1/captcha/domains/:domain',
       {
-        onRequest: deskGuard(desk, 'ADMIN'),
+        onRequest: deskGuard(parts, 'ADMIN'),
         schema: {
           ...secured,
           summary: 'Take a domain off the list.',

@@ -1,16 +1,16 @@
-// The proxies that the owner of this deployment has set up. A task names one by its address; the address holds a password,
-// so that what is stored and shown is another name for it.
+// The configured proxies (CAPTCHA_PROXIES). A task names one by its URL; the URL may hold a password, so that only a hash of it is
+// stored and a form without the password is shown.
 import { createHash } from 'node:crypto'
 
 export interface Proxy {
   id: string
   url: string
-  /** For those who did not name it themselves. */
+  /** Without its password. */
   shown: string
 }
 
 export interface Proxies {
-  /** Null: none of ours. */
+  /** Null: not a configured one. */
   find(url: string): Proxy | null
   byId(id: string | null): Proxy | null
 }

@@ -14,7 +14,7 @@ import { SECURED } from '../../../core/http/routes/docs.ts'
 import { audit } from '../changes/audit.ts'
 import type { Desk } from '../desk.ts'
 import { conflict } from '../errors.ts'
-import { actorOf, operatorGuard, operatorOf } from '../guard.ts'
+import { actorOf, operatorGuard, operatorOf, type GuardParts } from '../guard.ts'
 import { findVisible, TaskPath } from '../tasks/read-tasks.ts'
 import { CookieItem } from '../solutions/solution.ts'
 import type { WholeTaskRow } from '../tasks/task.ts'
@@ -22,7 +22,7 @@ import { hostsOf, isFrameHost, isolate } from './frame-headers.ts'
 import { notePage } from './frame-page.ts'
 import { FRAME_PATH, restOf, unframed, type Depth } from './frame-url.ts'
 import type { Frame } from './open-frame.ts'
-import { showPage, showTask } from './show-page.ts'
+import { showPage, showTask, type ShowParts } from './show-page.ts'
 
 const BODY_BYTES_MAX = 1024 * 1024
 
@@ -37,10 +37,12 @@ const InnerPath = Type.Object({
 const Issued = Type.Object({ url: Type.String(), expires_at: Type.String({ format: 'date-time' }) })
 const Proposed = Type.Object({ uuid: Type.String(), cookies: Type.Array(CookieItem) })
 
+type FrameParts = GuardParts & ShowParts & Pick<Desk, 'tasks'>
+
 export const frameRoutes =
-  (desk: Desk, frame: Frame): FastifyPluginAsyncTypebox =>
+  (parts: FrameParts, frame: Frame): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const guard = operatorGuard(desk, 'OPERATOR')
+    const guard = operatorGuard(parts, 'OPERATOR')
     const secured = { tags: ['desk'], security: SECURED, params: TaskPath }
 
     const issue = {
@@ -49,7 +51,7 @@ export const frameRoutes =
       response: { 200: Issued, ...refusals(401, 403, 404, 409, 429) },
     }
     app.post('/api/v1/captcha/tasks/:uuid/frame', { onRequest: guard, schema: issue }, async (request) => {
-      const { url, expiresAt } = await issueTicket(desk, frame, request, request.params.uuid)
+      const { url, expiresAt } = await issueTicket(parts, frame, request, request.params.uuid)
       return { url, expires_at: expiresAt.toISOString() }
     })
 
@@ -59,9 +61,9 @@ export const frameRoutes =
       response: { 200: Proposed, ...refusals(401, 403, 404, 409, 429) },
     }
     app.get('/api/v1/captcha/tasks/:uuid/cookies', { onRequest: guard, schema: propose }, async (request) => {
-      const task = await findHeld(desk, request, request.params.uuid)
+      const task = await findHeld(parts, request, request.params.uuid)
       const cookies = await frame.jar.proposed(task.uuid)
-      await audit(desk.database, {
+      await audit(parts.database, {
         action: 'cookies_shown',
         actor: actorOf(request),
         uuid: task.uuid,
@@ -73,10 +75,10 @@ export const frameRoutes =
 
 /** What the frame's host answers. */
 export const framePageRoutes =
-  (desk: Desk, frame: Frame): FastifyPluginAsyncTypebox =>
+  (parts: FrameParts, frame: Frame): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { FRAME_HOST: frameHost } = desk.settings
-    const guard = operatorGuard(desk, 'OPERATOR')
+    const { FRAME_HOST: frameHost } = parts.settings
+    const guard = operatorGuard(parts, 'OPERATOR')
     app.removeAllContentTypeParsers()
     app.addContentTypeParser<Buffer>(
       '*',
@@ -90,12 +92,12 @@ export const framePageRoutes =
         const { uuid } = request.params
         const { t: ticket } = request.query
         if (!isFrameHost(request, frameHost)) {
-          if (ticket !== undefined) return reply.redirect(hostsOf(request, frameHost, desk.config).frame + request.url)
+          if (ticket !== undefined) return reply.redirect(hostsOf(request, frameHost, parts.config).frame + request.url)
           await guard(request)
-          return reply.redirect((await issueTicket(desk, frame, request, uuid, path)).url)
+          return reply.redirect((await issueTicket(parts, frame, request, uuid, path)).url)
         }
-        const admitted = await admit(desk, frame, { request, reply, uuid, ticket: ticket ?? '', depth: 'page' })
-        return admitted === null ? reply : showTask(desk, frame, { ...admitted, request, reply })
+        const admitted = await admit(parts, frame, { request, reply, uuid, ticket: ticket ?? '', depth: 'page' })
+        return admitted === null ? reply : showTask(parts, frame, { ...admitted, request, reply })
       })
     }
 
@@ -106,14 +108,14 @@ export const framePageRoutes =
       schema: { hide: true, params: InnerPath },
       handler: async (request, reply) => {
         if (!isFrameHost(request, frameHost))
-          return reply.redirect(hostsOf(request, frameHost, desk.config).frame + request.url, 307)
+          return reply.redirect(hostsOf(request, frameHost, parts.config).frame + request.url, 307)
         const { uuid, ticket, scheme, host } = request.params
         const place = unframed(scheme, host, restOf(request.raw.url ?? ''))
         const depth = place?.depth ?? 'page'
-        const admitted = await admit(desk, frame, { request, reply, uuid, ticket, depth })
+        const admitted = await admit(parts, frame, { request, reply, uuid, ticket, depth })
         if (admitted === null) return reply
         if (place === null) return note(reply, 404, 'Not found', 'This is not an address of the frame.')
-        return showPage(desk, frame, { ...admitted, url: place.url, depth, request, reply })
+        return showPage(parts, frame, { ...admitted, url: place.url, depth, request, reply })
       },
     })
 
@@ -124,7 +126,7 @@ export const framePageRoutes =
       bodyLimit: BODY_BYTES_MAX,
       schema: { hide: true },
       handler: async (request, reply) => {
-        isolate(reply, hostsOf(request, frameHost, desk.config), { isInner: false })
+        isolate(reply, hostsOf(request, frameHost, parts.config), { isInner: false })
         if (request.method !== 'OPTIONS') return note(reply, 404, 'Not found', 'This is not an address of the frame.')
         // A page that has no origin asks before it sends JSON, even to where it came from.
         return reply
@@ -139,8 +141,8 @@ export const framePageRoutes =
   }
 
 /** Only who holds the task gets to see its page. */
-async function findHeld(desk: Desk, request: FastifyRequest, uuid: string): Promise<WholeTaskRow> {
-  const task = await findVisible(desk, request, uuid)
+async function findHeld(parts: FrameParts, request: FastifyRequest, uuid: string): Promise<WholeTaskRow> {
+  const task = await findVisible(parts.tasks, request, uuid)
   const operator = operatorOf(request)
   if (task.locked_until === null || (operator !== null && task.assigned_to !== operator))
     throw conflict('Claim the task first')
@@ -148,17 +150,17 @@ async function findHeld(desk: Desk, request: FastifyRequest, uuid: string): Prom
 }
 
 async function issueTicket(
-  desk: Desk,
+  parts: FrameParts,
   frame: Frame,
   request: FastifyRequest,
   uuid: string,
   path = `${FRAME_PATH}/:uuid`,
 ) {
-  const task = await findHeld(desk, request, uuid)
+  const task = await findHeld(parts, request, uuid)
   const operator = task.assigned_to ?? ''
   const { text, expiresAt } = frame.tickets.issue(task.uuid, operator, task.now.getTime())
-  await audit(desk.database, { action: 'framed', actor: actorOf(request, operator), uuid: task.uuid })
-  const { frame: origin } = hostsOf(request, desk.settings.FRAME_HOST, desk.config)
+  await audit(parts.database, { action: 'framed', actor: actorOf(request, operator), uuid: task.uuid })
+  const { frame: origin } = hostsOf(request, parts.settings.FRAME_HOST, parts.config)
   return { url: `${origin}${path.replace(':uuid', task.uuid)}?t=${text}`, expiresAt }
 }
 
@@ -171,18 +173,18 @@ interface Asking {
 }
 
 /** Null: refused, and the reply says so. */
-async function admit(desk: Desk, frame: Frame, { request, reply, uuid, ticket, depth }: Asking) {
-  const hosts = hostsOf(request, desk.settings.FRAME_HOST, desk.config)
+async function admit(parts: FrameParts, frame: Frame, { request, reply, uuid, ticket, depth }: Asking) {
+  const hosts = hostsOf(request, parts.settings.FRAME_HOST, parts.config)
   isolate(reply, hosts, { isInner: depth === 'inner' })
-  const task = await desk.tasks.find(uuid)
+  const task = await parts.tasks.find(uuid)
   const known = task === null ? null : frame.tickets.read(ticket, task.uuid, task.now.getTime())
   if (task === null || known === null) {
-    desk.counts.frames.inc({ outcome: 'refused' })
+    parts.counts.frames.inc({ outcome: 'refused' })
     note(reply, 403, 'This frame is over', 'Its address is wrong or too old. Open it again from the task.')
     return null
   }
   if (task.locked_until === null || task.assigned_to !== known.operator) {
-    desk.counts.frames.inc({ outcome: 'refused' })
+    parts.counts.frames.inc({ outcome: 'refused' })
     note(reply, 403, 'The task is not yours any more', 'Claim it again, then open the frame again.')
     return null
   }

@@ -1,6 +1,7 @@
-// The solver frame: a page of the world, shown to the operator who holds its task, on another host name, in a sandbox that
-// has no origin, through a proxy that fetches allowed domains only.
+// The solver frame: the page of a task, shown to the operator who holds the task, on another host name, in a sandbox without an
+// origin, through a proxy that fetches allowed domains only.
 import { openOutbound } from '../../../core/outbound/outbound.ts'
+import { Semaphore } from '../../../core/semaphore.ts'
 import type { Desk } from '../desk.ts'
 import { parseDomain } from '../domains/domain.ts'
 import { mayBeFetched } from '../domains/domain-store.ts'
@@ -10,15 +11,25 @@ import { openImpersonator, type Impersonator } from './impersonate.ts'
 import { openTickets, type Tickets } from './ticket.ts'
 import { dialThrough } from './upstream-proxy.ts'
 
+const PAGES_AT_ONCE_MAX = 32
+
 export interface Frame {
   tickets: Tickets
   jar: CookieJar
   fetchPage: FetchPage
+  /** How many pages are fetched and rewritten at once; one more is refused. */
+  pages: Semaphore
   close(): Promise<void>
 }
 
-export function openFrame(desk: Desk): Frame {
-  const { config, settings, database, sealer, proxies, log } = desk
+export function openFrame({
+  config,
+  settings,
+  database,
+  sealer,
+  proxies,
+  log,
+}: Pick<Desk, 'config' | 'settings' | 'database' | 'sealer' | 'proxies' | 'log'>): Frame {
   const outbound = openOutbound({ allowCidrs: config.OUTBOUND_ALLOW_CIDRS })
   const timeoutMs = settings.CAPTCHA_PROXY_TIMEOUT * 1000
   const mayFetch = async (host: string) => {
@@ -29,7 +40,7 @@ export function openFrame(desk: Desk): Frame {
     const proxy = proxies.byId(way)
     return proxy === null ? null : dialThrough(proxy.url)
   }
-  // Not before somebody opens a frame: most servers never do.
+  // Opened with the first frame: most servers never show one.
   let impersonator: Promise<Impersonator | null> | null = null
   const browser = settings.CAPTCHA_PROXY_IMPERSONATE
   const openOnce = () => (impersonator ??= openImpersonator({ browser, outbound, mayFetch, dialOf, timeoutMs, log }))
@@ -38,6 +49,7 @@ export function openFrame(desk: Desk): Frame {
     tickets: openTickets(sealer),
     jar: openCookieJar(database, sealer),
     fetchPage: openFetcher({ outbound, mayFetch, proxies, impersonator: openOnce, timeoutMs }),
+    pages: new Semaphore({ permits: PAGES_AT_ONCE_MAX, waitingMax: 0 }),
     async close() {
       await (await impersonator)?.close()
     },

@@ -1,5 +1,6 @@
 // One page, or one thing that a page asks for: fetched, made to live in the frame, and shown.
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Overloaded } from '../../../core/outcome.ts'
 import type { Desk } from '../desk.ts'
 import { entriesFor, isReserved, parsePage } from '../domains/domain.ts'
 import { listDomains } from '../domains/domain-store.ts'
@@ -14,7 +15,6 @@ import { isTooDeep, rewriteHtml } from './rewrite-html.ts'
 
 /** What is rewritten is held to less than what is passed on. */
 const TEXT_BYTES_MAX = 3 * 1024 * 1024
-const SHOWN_AT_ONCE_MAX = 32
 
 interface Shown {
   task: WholeTaskRow
@@ -24,11 +24,13 @@ interface Shown {
 }
 
 /** The page of the task itself, at an address that is not its own in the frame. */
-export async function showTask(desk: Desk, frame: Frame, shown: Shown): Promise<FastifyReply> {
+export type ShowParts = Pick<Desk, 'database' | 'counts'>
+
+export async function showTask(parts: ShowParts, frame: Frame, shown: Shown): Promise<FastifyReply> {
   const { task, ticket, reply } = shown
   if (isReserved(task.domain)) return reply.type('text/html; charset=utf-8').send(taskPage(task))
   const url = new URL(task.url)
-  return show(desk, frame, {
+  return show(parts, frame, {
     ...shown,
     url,
     depth: 'page',
@@ -36,24 +38,26 @@ export async function showTask(desk: Desk, frame: Frame, shown: Shown): Promise<
   })
 }
 
-export const showPage = (desk: Desk, frame: Frame, shown: Shown & { url: URL; depth: Depth }): Promise<FastifyReply> =>
-  show(desk, frame, { ...shown, base: null })
+export const showPage = (
+  parts: ShowParts,
+  frame: Frame,
+  shown: Shown & { url: URL; depth: Depth },
+): Promise<FastifyReply> => show(parts, frame, { ...shown, base: null })
 
-let atOnce = 0
-
-async function show(desk: Desk, frame: Frame, shown: Shown & { url: URL; depth: Depth; base: string | null }) {
-  const { reply } = shown
-  if (atOnce >= SHOWN_AT_ONCE_MAX)
-    return reply.code(503).type('text/html; charset=utf-8').send(notePage('Too busy', 'Try again in a moment.'))
-  atOnce += 1
+async function show(parts: ShowParts, frame: Frame, shown: Shown & { url: URL; depth: Depth; base: string | null }) {
   try {
-    return await fetchAndShow(desk, frame, shown)
-  } finally {
-    atOnce -= 1
+    return await frame.pages.run(() => fetchAndShow(parts, frame, shown))
+  } catch (error) {
+    if (!(error instanceof Overloaded)) throw error
+    return shown.reply.code(503).type('text/html; charset=utf-8').send(notePage('Too busy', 'Try again in a moment.'))
   }
 }
 
-async function fetchAndShow(desk: Desk, frame: Frame, shown: Shown & { url: URL; depth: Depth; base: string | null }) {
+async function fetchAndShow(
+  parts: ShowParts,
+  frame: Frame,
+  shown: Shown & { url: URL; depth: Depth; base: string | null },
+) {
   const { task, url, request, reply } = shown
   const { body } = request
   const cookie = await frame.jar.headerFor(task.uuid, url)
@@ -64,14 +68,14 @@ async function fetchAndShow(desk: Desk, frame: Frame, shown: Shown & { url: URL;
     body: Buffer.isBuffer(body) ? body : Buffer.alloc(0),
     proxyId: task.proxy_id,
   })
-  desk.counts.frames.inc({ outcome: answer.ok ? 'shown' : answer.code })
+  parts.counts.frames.inc({ outcome: answer.ok ? 'shown' : answer.code })
   if (!answer.ok) {
     const [status, text] = REFUSALS[answer.code]
     return reply.code(status).type('text/html; charset=utf-8').send(notePage('The page cannot be shown', text))
   }
   await frame.jar.keep(task.uuid, url, answer.setCookies, task.now)
 
-  const lead = await leading(desk, shown)
+  const lead = await leading(parts, shown)
   const location = answer.headers.get('location')
   if (location !== undefined && answer.status >= 300 && answer.status < 400)
     return redirect(shown, location, answer, lead)
@@ -82,8 +86,8 @@ async function fetchAndShow(desk: Desk, frame: Frame, shown: Shown & { url: URL;
 type Lead = (url: URL, isFrame: boolean) => string | null
 
 /** What the frame may reach is decided when it is fetched; here it only saves the browser the way. */
-async function leading(desk: Desk, { task, ticket, depth }: Shown & { depth: Depth }): Promise<Lead> {
-  const listed = new Set((await listDomains(desk.database)).map(({ domain }) => domain))
+async function leading(parts: ShowParts, { task, ticket, depth }: Shown & { depth: Depth }): Promise<Lead> {
+  const listed = new Set((await listDomains(parts.database)).map(({ domain }) => domain))
   return (url, isFrame) => {
     const domain = parsePage(url.href)?.domain
     const isListed = domain !== undefined && entriesFor(domain).some((entry) => listed.has(entry))

@@ -113,6 +113,8 @@ create table captcha_audit (
   action    text not null,
   actor     text not null,
   uuid      uuid,
+  -- The task's job at that time.
+  job_id    uuid,
   domain    text,
   -- Whose work it was, where that is not the actor: the operator of a solution that was reported.
   operator  text,
@@ -123,6 +125,9 @@ create table captcha_audit (
 );
 create index captcha_audit_task on captcha_audit (uuid, audit_id);
 create index captcha_audit_at on captcha_audit (at);
+-- A task ends once per job, whoever ends it and however often its end is told.
+create unique index captcha_audit_end on captcha_audit (job_id)
+  where action in ('solved', 'unsolvable', 'expired', 'cancelled');
 create unique index captcha_audit_seen on captcha_audit (uuid, actor) where action = 'seen';
 
 -- The keys that values here may be sealed with, by name. A server that does not have them would not be able to open them.

@@ -1,4 +1,4 @@
-// The names of what is shown in Redis, as the contract and the settings have them.
+// The names of the desk's keys in Redis.
 import type { DeskSettings } from '../settings.ts'
 import type { TaskRow } from '../tasks/task.ts'
 
@@ -9,10 +9,10 @@ export interface MirrorKeys {
   session(domain: string): string
 }
 
-/** A name that is not set follows the prefix. */
+/** A name that is left at its default follows CAPTCHA_REDIS_PREFIX. */
 export function mirrorKeys(settings: DeskSettings): MirrorKeys {
   const prefix = settings.CAPTCHA_REDIS_PREFIX
-  const named = (name: string, usual: string) => (name === `captcha:${usual}` ? `${prefix}:${usual}` : name)
+  const named = (name: string, suffix: string) => (name === `captcha:${suffix}` ? `${prefix}:${suffix}` : name)
   const session = named(settings.CAPTCHA_SESSION_KEY_PREFIX, 'session')
   const task = named(settings.CAPTCHA_TASK_LOCK_KEY_PREFIX, 'task')
   return {
@@ -23,6 +23,6 @@ export function mirrorKeys(settings: DeskSettings): MirrorKeys {
   }
 }
 
-/** The most urgent has the lowest score, and of two equally urgent ones the older. */
+/** The most urgent task has the lowest score; of two equally urgent ones, the older. */
 export const scoreOf = ({ priority, created_at: createdAt }: Pick<TaskRow, 'priority' | 'created_at'>): number =>
   createdAt.getTime() - priority * 1e13

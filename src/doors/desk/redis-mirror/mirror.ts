@@ -1,87 +1,80 @@
-// Redis, where there is one, shows what the desk has: the contract's keys with their times to live, and its channel of
-// events. It is a picture and never the truth: PostgreSQL is, and nothing here is ever read back. Changes are painted by the
-// process that made them, after their commit; a loop paints the whole again every minute and whenever Redis comes back.
+// Where there is Redis, it shows what the desk has: keys with their times to live, and a channel of events (docs/desk.md, section
+// 10). It is a copy that is never read back: PostgreSQL decides. The process that makes a change shows it after the commit; a loop
+// repaints everything once a minute and whenever Redis comes back.
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { isoNow, type Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/db/database.ts'
 import { openConnection, openOutage } from '../../../core/feed/redis/connection.ts'
 import { Wake, type Loop } from '../../../core/loop.ts'
-import { mirrorKeys, scoreOf } from './mirror-keys.ts'
-import { repaint } from './mirror-repaint.ts'
+import { storedEvent, wireEvent, type DeskEvent, type StoredEvent } from '../changes/events.ts'
+import type { NewSession } from '../sessions/session-store.ts'
 import type { DeskSettings } from '../settings.ts'
 import type { TaskRow } from '../tasks/task.ts'
+import { mirrorKeys, scoreOf, type MirrorKeys } from './mirror-keys.ts'
+import { repaint } from './repaint.ts'
 
 const REPAINT_EVERY_MS = 60_000
 
+type MirroredTask = Pick<TaskRow, 'id' | 'uuid'>
+
+export type MirrorChange =
+  | { type: 'pending'; task: MirroredTask & Pick<TaskRow, 'priority' | 'created_at'> }
+  | { type: 'locked'; task: MirroredTask; operator: string; lockSec: number }
+  /** Failed or ended: neither queued nor locked. */
+  | { type: 'removed'; task: MirroredTask }
+  | { type: 'session'; session: NewSession }
+  | { type: 'no_session'; domain: string }
+
+/** Nothing here waits or throws: what could not be shown is repainted later. */
 export interface Mirror {
-  /** False: there is no Redis, and nothing below does anything. */
+  /** False: there is no Redis, and the rest does nothing. */
   isThere: boolean
-  /** Never waits and never throws: a picture that could not be painted is painted again later. */
-  publish(events: readonly Told[]): void
-  waits(task: Pick<TaskRow, 'uuid' | 'priority' | 'created_at' | 'id'>): void
-  held(task: Pick<TaskRow, 'uuid' | 'id'>, operator: string, seconds: number): void
-  ended(task: Pick<TaskRow, 'uuid' | 'id'>): void
-  /** `value` is sealed. */
-  cached(domain: string, session: { uuid: string; value: string; ttlSec: number }): void
-  forgotten(domain: string): void
+  publish(events: readonly DeskEvent[]): void
+  publishStored(type: string, event: StoredEvent): void
+  apply(changes: readonly MirrorChange[]): void
   loops: readonly Loop[]
   close(): void
 }
 
-type Told = Readonly<{ type: string; payload: object }>
-
 const NO_MIRROR: Mirror = {
   isThere: false,
   publish: () => {},
-  waits: () => {},
-  held: () => {},
-  ended: () => {},
-  cached: () => {},
-  forgotten: () => {},
+  publishStored: () => {},
+  apply: () => {},
   loops: [],
   close: () => {},
 }
 
-export interface MirrorDeps {
+export interface MirrorParts {
   redisUrl: string | null
   settings: DeskSettings
   database: Database
-  clock: Clock
   log: Logger
 }
 
-export function openMirror({ redisUrl, settings, database, clock, log }: MirrorDeps): Mirror {
+export function openMirror({ redisUrl, settings, database, log }: MirrorParts): Mirror {
   if (redisUrl === null) return NO_MIRROR
   const keys = mirrorKeys(settings)
   const redis = openConnection(redisUrl, 'reeve desk', openOutage(log))
   const wake = new Wake()
   redis.on('ready', () => wake.ring())
-  const paint = (work: (batch: ReturnType<Redis['pipeline']>) => ReturnType<Redis['pipeline']>) => {
-    if (redis.status === 'ready')
-      work(redis.pipeline())
-        .exec()
-        .catch(() => {})
+  const send = (fill: (batch: RedisBatch) => void) => {
+    if (redis.status !== 'ready') return
+    const batch = redis.pipeline()
+    fill(batch)
+    batch.exec().catch(() => {})
   }
+  const publishStored = (type: string, event: StoredEvent) =>
+    send((batch) => batch.publish(keys.events, JSON.stringify(wireEvent(type, event))))
 
   return {
     isThere: true,
-    publish(events) {
-      const timestamp = isoNow(clock)
-      for (const { type, payload } of events) {
-        paint((batch) => batch.publish(keys.events, JSON.stringify({ type, timestamp, payload })))
-      }
-    },
-    waits: (task) => paint((batch) => batch.del(keys.lock(task.id)).zadd(keys.queue, scoreOf(task), task.uuid)),
-    held: (task, operator, seconds) =>
-      paint((batch) => batch.set(keys.lock(task.id), operator, 'EX', seconds).zrem(keys.queue, task.uuid)),
-    ended: (task) => paint((batch) => batch.del(keys.lock(task.id)).zrem(keys.queue, task.uuid)),
-    cached: (domain, { uuid, value, ttlSec }) =>
-      paint((batch) => batch.set(keys.session(domain), JSON.stringify({ uuid, sealed: value }), 'EX', ttlSec)),
-    forgotten: (domain) => paint((batch) => batch.del(keys.session(domain))),
+    publish: (events) => events.forEach((event) => publishStored(event.type, storedEvent(event))),
+    publishStored,
+    apply: (changes) => changes.forEach((change) => send((batch) => show(batch, keys, change))),
     loops: [
       {
-        name: 'paint the desk in Redis',
+        name: 'repaint the desk in Redis',
         everyMs: REPAINT_EVERY_MS,
         wake,
         async runOnce() {
@@ -91,5 +84,28 @@ export function openMirror({ redisUrl, settings, database, clock, log }: MirrorD
       },
     ],
     close: () => redis.disconnect(),
+  }
+}
+
+type RedisBatch = ReturnType<Redis['pipeline']>
+
+function show(batch: RedisBatch, keys: MirrorKeys, change: MirrorChange): void {
+  switch (change.type) {
+    case 'pending':
+      batch.del(keys.lock(change.task.id)).zadd(keys.queue, scoreOf(change.task), change.task.uuid)
+      return
+    case 'locked':
+      batch.set(keys.lock(change.task.id), change.operator, 'EX', change.lockSec).zrem(keys.queue, change.task.uuid)
+      return
+    case 'removed':
+      batch.del(keys.lock(change.task.id)).zrem(keys.queue, change.task.uuid)
+      return
+    case 'session': {
+      const { domain, uuid, value, ttlSec } = change.session
+      batch.set(keys.session(domain), JSON.stringify({ uuid, sealed: value }), 'EX', ttlSec)
+      return
+    }
+    case 'no_session':
+      batch.del(keys.session(change.domain))
   }
 }

@@ -1,13 +1,15 @@
-// Sessions: what a solution left behind for its domain, until it expires. They belong to the creator of the task, and to the
-// proxy and the user agent they were made with.
+// Sessions: what a solution is cached as for its domain until it expires. A session belongs to the creator of the task, and to the
+// proxy and user agent that it was made with.
 import { createHash } from 'node:crypto'
+import { Type, type Static } from 'typebox'
+import { Parse } from 'typebox/value'
 import { batched } from '../../../core/db/batch.ts'
 import type { Database, Queryable } from '../../../core/db/database.ts'
 import { groupBy } from '../../../core/group-by.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import type { Sealer } from '../solutions/seal.ts'
 
-// Of two that were solved at the same moment, and share a statement, one is as good as the other.
+// Two that were solved at the same moment share a statement: either may win.
 const STORE = `
   insert into captcha_session (account_id, domain, variant, uuid, value, user_agent, proxy_id, proxy_shown, expires_at)
   select distinct on (account_id, domain, variant) account_id, domain, variant, uuid, value, user_agent, proxy_id,
@@ -30,13 +32,13 @@ const SELECT_MANY = `
    where s.expires_at > clock_timestamp()
    order by s.session_id desc`
 
-const DELETE_OF_TASK = `delete from captcha_session where uuid = $1 returning account_id, domain`
+const DELETE_OF_TASK = `delete from captcha_session where uuid = $1 returning account_id, domain, clock_timestamp() as now`
 const DELETE_OF_DOMAIN = `
-  delete from captcha_session where domain = $1 and ($2::bigint is null or account_id = $2) returning account_id, domain`
+  delete from captcha_session where domain = $1 and ($2::bigint is null or account_id = $2) returning account_id, domain, clock_timestamp() as now`
 const DELETE_EXPIRED = `
   delete from captcha_session where session_id = any (array(
     select session_id from captcha_session where expires_at <= statement_timestamp() limit $1))
-  returning account_id, domain`
+  returning account_id, domain, clock_timestamp() as now`
 const LIVE = `
   select distinct on (s.domain) ${COLUMNS} from captcha_session s
    where s.expires_at > clock_timestamp() order by s.domain, s.created_at desc limit $1`
@@ -86,31 +88,36 @@ const variantOf = ({ userAgent, proxyId }: NewSession): string =>
     .update(JSON.stringify([proxyId, userAgent]))
     .digest('hex')
 
-export interface Gone {
+export interface DeletedSession {
   account_id: string
   domain: string
+  now: Date
 }
 
-export const deleteOfTask = (on: Queryable, uuid: string): Promise<Gone[]> => on.query<Gone>(DELETE_OF_TASK, [uuid])
+export const deleteOfTask = (on: Queryable, uuid: string): Promise<DeletedSession[]> =>
+  on.query<DeletedSession>(DELETE_OF_TASK, [uuid])
 
 /** Of one account, or of all. */
-export const deleteOfDomain = (on: Queryable, domain: string, accountId: number | null): Promise<Gone[]> =>
-  on.query<Gone>(DELETE_OF_DOMAIN, [domain, accountId])
+export const deleteOfDomain = (on: Queryable, domain: string, accountId: number | null): Promise<DeletedSession[]> =>
+  on.query<DeletedSession>(DELETE_OF_DOMAIN, [domain, accountId])
 
-export const deleteExpired = (on: Queryable, limit: number): Promise<Gone[]> => on.query<Gone>(DELETE_EXPIRED, [limit])
+export const deleteExpired = (on: Queryable, limit: number): Promise<DeletedSession[]> =>
+  on.query<DeletedSession>(DELETE_EXPIRED, [limit])
 
 /** The newest live one of each domain. */
 export const liveSessions = (on: Queryable, limit: number): Promise<SessionRow[]> => on.query<SessionRow>(LIVE, [limit])
 
-export interface OfDomain {
+export interface SessionKey {
   accountId: number
   domain: string
 }
 
-/** Those who wait for one ask in crowds, and many of them for the same. */
-export function openSessionReader(database: Database): (asked: OfDomain) => Promise<readonly SessionRow[]> {
+export type SessionReader = (asked: SessionKey) => Promise<readonly SessionRow[]>
+
+/** Many programs ask at once, and often for the same domain: their reads share a query. */
+export function openSessionReader(database: Database): SessionReader {
   const nameOf = (accountId: number, domain: string) => `${accountId} ${domain}`
-  return batched<OfDomain, readonly SessionRow[]>({
+  return batched<SessionKey, readonly SessionRow[]>({
     async run(asked) {
       const wanted = new Map(asked.map((one) => [nameOf(one.accountId, one.domain), one]))
       const rows = [...wanted.values()].map(({ accountId, domain }) => ({ account_id: accountId, domain }))
@@ -121,18 +128,9 @@ export function openSessionReader(database: Database): (asked: OfDomain) => Prom
   })
 }
 
-/** What is sealed in a session. */
-export interface SessionValue {
-  cookies: Readonly<Record<string, string>>
-  data: unknown
-}
+/** What a session holds, sealed. */
+const SessionValue = Type.Object({ cookies: Type.Record(Type.String(), Type.String()), data: Type.Unknown() })
+export type SessionValue = Static<typeof SessionValue>
 
-export function openSession(sealer: Sealer, row: SessionRow): SessionValue {
-  const opened = sealer.open(`session:${row.uuid}`, row.value)
-  if (typeof opened !== 'object' || opened === null || !('cookies' in opened)) return { cookies: {}, data: null }
-  const cookies = typeof opened.cookies === 'object' && opened.cookies !== null ? Object.entries(opened.cookies) : []
-  return {
-    cookies: Object.fromEntries(cookies.map(([name, value]) => [name, String(value)])),
-    data: 'data' in opened ? opened.data : null,
-  }
-}
+export const openSession = (sealer: Sealer, row: SessionRow): SessionValue =>
+  Parse(SessionValue, sealer.open(`session:${row.uuid}`, row.value))

@@ -7,14 +7,14 @@ import { SECURED } from '../../../core/http/routes/docs.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
 import { preferredWaitMs, waitSignal } from '../../../core/http/request/prefer.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
-import { sendEffects } from '../../../core/ledger/effects.ts'
-import { auditEffect } from '../changes/audit.ts'
-import { afterOwnCommit, eventEffects, type Desk } from '../desk.ts'
+import { sessionExpired, sessionsDeleted } from '../changes/session-changes.ts'
+import type { Proxies } from '../domains/proxies.ts'
+import type { Desk } from '../desk.ts'
 import { domainOf } from '../domains/domain.ts'
-import { told } from '../changes/events.ts'
-import { actorOf, deskGuard, has } from '../guard.ts'
+import { actorOf, deskGuard, has, type GuardParts } from '../guard.ts'
 import { opening } from '../solutions/open-solution.ts'
-import { deleteOfDomain, openSession, type OfDomain, type SessionRow } from './session-store.ts'
+import type { Sealer } from '../solutions/seal.ts'
+import { deleteOfDomain, openSession, type SessionKey, type SessionRow } from './session-store.ts'
 
 const SESSIONS_SHOWN_MAX = 20
 
@@ -38,15 +38,17 @@ const Found = Type.Object({
 })
 const Deleted = Type.Object({ domain: Type.String(), deleted: Type.Integer(), message: Type.String() })
 
+type SessionParts = GuardParts & Pick<Desk, 'sessions' | 'sessionWaits' | 'changes' | 'sealer' | 'proxies'>
+
 export const sessionsRoute =
-  (desk: Desk): FastifyPluginAsyncTypebox =>
+  (parts: SessionParts): FastifyPluginAsyncTypebox =>
   async (app) => {
     const secured = { tags: ['desk'], security: SECURED, params: Path }
 
     app.get(
       '/api/v1/captcha/sessions/:domain',
       {
-        onRequest: deskGuard(desk, 'SCRAPER'),
+        onRequest: deskGuard(parts, 'SCRAPER'),
         schema: {
           ...secured,
           summary: 'The cached session of a domain. `Prefer: wait=N` (at most 50) waits for one.',
@@ -55,8 +57,8 @@ export const sessionsRoute =
       },
       async (request, reply) => {
         const of = { accountId: accountOf(request).accountId, domain: parsedDomain(request.params.domain) }
-        const rows = await found(desk, of, request, reply)
-        const sessions = rows.slice(0, SESSIONS_SHOWN_MAX).map((row) => viewOf(desk, row))
+        const rows = await findSessions(parts, of, request, reply)
+        const sessions = rows.slice(0, SESSIONS_SHOWN_MAX).map((row) => viewOf(parts, row))
         const [session = null] = sessions
         return { domain: of.domain, has_session: session !== null, session, sessions }
       },
@@ -65,7 +67,7 @@ export const sessionsRoute =
     app.delete(
       '/api/v1/captcha/sessions/:domain',
       {
-        onRequest: deskGuard(desk, 'SCRAPER', 'ADMIN'),
+        onRequest: deskGuard(parts, 'SCRAPER', 'ADMIN'),
         schema: {
           ...secured,
           summary: 'Forget the sessions of a domain: my own, or for an admin all.',
@@ -75,40 +77,50 @@ export const sessionsRoute =
       async (request) => {
         const domain = parsedDomain(request.params.domain)
         const accountId = has(request, 'ADMIN') ? null : accountOf(request).accountId
-        const deleted = await forget(desk, domain, accountId, actorOf(request))
+        const deleted = await deleteSessions(parts, { domain, accountId, actor: actorOf(request) })
         return { domain, deleted, message: deleted === 0 ? 'There was no session' : 'Session deleted' }
       },
     )
   }
 
-async function found(desk: Desk, of: OfDomain, request: FastifyRequest, reply: FastifyReply) {
+async function findSessions(
+  { sessions, sessionWaits }: SessionParts,
+  key: SessionKey,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   const timeoutMs = preferredWaitMs(request)
-  if (timeoutMs === 0) return desk.sessionsOf(of)
+  if (timeoutMs === 0) return sessions(key)
   reply.header('preference-applied', `wait=${timeoutMs / 1000}`)
-  return desk.sessionWaits.wait(of, { timeoutMs, signal: waitSignal(request, reply) })
+  return sessionWaits.wait(key, { timeoutMs, signal: waitSignal(request, reply) })
 }
 
-async function forget(desk: Desk, domain: string, accountId: number | null, actor: string): Promise<number> {
-  const events = await desk.database.transaction(async (tx) => {
-    const gone = await deleteOfDomain(tx, domain, accountId)
-    const events = gone.map((one) => told.sessionExpired(Number(one.account_id), one.domain, 'deleted'))
-    const line = auditEffect({ action: 'session_deleted', actor, domain, detail: `${gone.length}` })
-    sendEffects(tx, [...(gone.length === 0 ? [] : [line]), ...eventEffects(desk, events)])
-    return events
+interface Deletion {
+  domain: string
+  /** Null: of all accounts. */
+  accountId: number | null
+  actor: string
+}
+
+async function deleteSessions({ changes }: SessionParts, { domain, accountId, actor }: Deletion): Promise<number> {
+  let count = 0
+  await changes.transact(async (tx) => {
+    const deleted = await deleteOfDomain(tx, domain, accountId)
+    count = deleted.length
+    if (count === 0) return []
+    return [sessionsDeleted(actor, domain, count), ...deleted.map((session) => sessionExpired(session, 'deleted'))]
   })
-  afterOwnCommit(desk, events)
-  desk.mirror.forgotten(domain)
-  return events.length
+  return count
 }
 
-function viewOf(desk: Desk, row: SessionRow): Static<typeof Session> {
-  const { cookies, data } = opening(() => openSession(desk.sealer, row))
+function viewOf({ sealer, proxies }: { sealer: Sealer; proxies: Proxies }, row: SessionRow): Static<typeof Session> {
+  const { cookies, data } = opening(() => openSession(sealer, row))
   return {
     domain: row.domain,
     cookies,
     data,
     user_agent: row.user_agent,
-    proxy_url: desk.proxies.byId(row.proxy_id)?.url ?? row.proxy_shown,
+    proxy_url: proxies.byId(row.proxy_id)?.url ?? row.proxy_shown,
     task_uuid: row.uuid,
     created_at: row.created_at.toISOString(),
     expires_at: row.expires_at.toISOString(),

@@ -1,4 +1,4 @@
-// What an operator hands in, and how long it is good for.
+// What an operator submits, and how long it is valid.
 //
 //   cookie   a list of cookies      → cached as the session of the domain
 //   session  an object              → cached as the session of the domain
@@ -57,7 +57,7 @@ export interface Solution {
   notes: string | null
 }
 
-export interface Parsed {
+export interface ParsedSolution {
   solution: Solution
   expiresAt: Date | null
   session: { cookies: Readonly<Record<string, string>>; data: unknown; ttlSec: number } | null
@@ -67,7 +67,7 @@ export function parseSolution(
   body: Static<typeof SolutionBody>,
   task: TaskRow,
   settings: DeskSettings,
-): Parsed | HttpError {
+): ParsedSolution | HttpError {
   const { type, notes = null, user_agent: userAgent = null } = body
   const expiresAt = body.expires_at === undefined || body.expires_at === null ? null : new Date(body.expires_at)
   if (expiresAt !== null && !(expiresAt > task.now)) return invalid('expires_at', 'must not be in the past')

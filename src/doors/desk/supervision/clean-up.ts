@@ -1,8 +1,14 @@
-// DELETE /expired: what nobody claimed in time expires now, without waiting for the loop; then the pictures of all that has
-// expired are thrown away. Each task is counted in one cleaning. The tasks themselves stay, as history.
+// DELETE /expired: expires what nobody claimed in time without waiting for the loop, then deletes the pictures of expired tasks. Each
+// task is counted in one clean-up. The tasks themselves stay, as history.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { refusals } from '../../../core/http/errors/detail.ts'
+import { SECURED } from '../../../core/http/routes/docs.ts'
+import { audit } from '../changes/audit.ts'
 import type { Desk } from '../desk.ts'
-import { previewKey } from '../tasks/preview-store.ts'
-import { sweepLapsed, sweepUnclaimed } from './sweeps.ts'
+import { actorOf, deskGuard, type GuardParts } from '../guard.ts'
+import { previewKey } from '../tasks/preview.ts'
+import { sweepLapsed, sweepUnclaimed, type SweepParts } from './sweeps.ts'
 
 const CLEAN = `
   with uncleaned as materialized (
@@ -14,13 +20,40 @@ const CLEAN = `
 
 const BATCH = 500
 
-export async function cleanUp(desk: Desk): Promise<number> {
-  while (await sweepLapsed(desk));
-  while (await sweepUnclaimed(desk));
+const CleanedUp = Type.Object({ expired_count: Type.Integer(), message: Type.String() })
+
+type CleanUpParts = SweepParts & Pick<Desk, 'previews'>
+
+export const cleanUpRoute =
+  (parts: GuardParts & CleanUpParts): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.delete(
+      '/api/v1/captcha/expired',
+      {
+        onRequest: deskGuard(parts, 'ADMIN'),
+        schema: {
+          tags: ['desk'],
+          security: SECURED,
+          summary: 'Expire what is due now, and clean up after all expired tasks.',
+          response: { 200: CleanedUp, ...refusals(401, 403) },
+        },
+      },
+      async (request) => {
+        const count = await cleanUp(parts)
+        await audit(parts.database, { action: 'cleaned_up', actor: actorOf(request), detail: `${count}` })
+        return { expired_count: count, message: `${count} expired ${count === 1 ? 'task' : 'tasks'} cleaned up` }
+      },
+    )
+  }
+
+async function cleanUp(parts: CleanUpParts): Promise<number> {
+  const { database, previews } = parts
+  while (await sweepLapsed(parts));
+  while (await sweepUnclaimed(parts));
   let count = 0
   for (;;) {
-    const cleaned = await desk.database.query<{ uuid: string; had_preview: boolean }>(CLEAN, [BATCH])
-    for (const { uuid } of cleaned.filter((task) => task.had_preview)) await desk.previews.delete(previewKey(uuid))
+    const cleaned = await database.query<{ uuid: string; had_preview: boolean }>(CLEAN, [BATCH])
+    for (const { uuid } of cleaned.filter((task) => task.had_preview)) await previews.delete(previewKey(uuid))
     count += cleaned.length
     if (cleaned.length < BATCH) return count
   }

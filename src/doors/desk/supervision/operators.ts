@@ -1,10 +1,14 @@
-// How the operators are doing, from the trail: how soon they claim, how long they take, what they give back or let lapse,
-// and how often a solution of theirs was reported as bad.
+// GET /operators: figures of each operator, from the audit trail: how soon they claim, how long they take, what they give back or let
+// lapse, and how often a solution of theirs was reported as bad.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type, type Static } from 'typebox'
-import type { Queryable } from '../../../core/db/database.ts'
+import { refusals } from '../../../core/http/errors/detail.ts'
+import { SECURED } from '../../../core/http/routes/docs.ts'
+import type { Desk } from '../desk.ts'
+import { deskGuard, type GuardParts } from '../guard.ts'
 
 // Times are rounded, not cast: a lock that is renewed again and again is held for more milliseconds than an integer holds.
-const NUMBERS = `
+const SELECT_FIGURES = `
   select operator,
          count(*) filter (where action = 'claimed')::integer as claimed,
          count(*) filter (where action = 'solved')::integer as solved,
@@ -23,9 +27,11 @@ const NUMBERS = `
      and action in ('claimed', 'solved', 'unsolvable', 'failed', 'released', 'lapsed', 'stolen', 'reported_bad')
    group by operator order by operator limit 1000`
 
+const HOURS_DEFAULT = 24
+
 const Ms = Type.Union([Type.Integer(), Type.Null()])
 
-export const OperatorNumbers = Type.Object({
+const OperatorFigures = Type.Object({
   operator: Type.String(),
   claimed: Type.Integer(),
   solved: Type.Integer(),
@@ -41,5 +47,30 @@ export const OperatorNumbers = Type.Object({
   solve_ms_p95: Ms,
 })
 
-export const numbersOfOperators = (on: Queryable, hours: number) =>
-  on.query<Static<typeof OperatorNumbers>>(NUMBERS, [hours])
+const OperatorsQuery = Type.Object({ hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 8760 })) })
+
+export const operatorsRoute =
+  (parts: GuardParts & Pick<Desk, 'database'>): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.get(
+      '/api/v1/captcha/operators',
+      {
+        onRequest: deskGuard(parts, 'ADMIN'),
+        schema: {
+          tags: ['desk'],
+          security: SECURED,
+          summary: `Figures of each operator in the last hours (default ${HOURS_DEFAULT}).`,
+          querystring: OperatorsQuery,
+          response: {
+            200: Type.Object({ hours: Type.Integer(), operators: Type.Array(OperatorFigures) }),
+            ...refusals(401, 403, 422),
+          },
+        },
+      },
+      async (request) => {
+        const { hours = HOURS_DEFAULT } = request.query
+        const operators = await parts.database.query<Static<typeof OperatorFigures>>(SELECT_FIGURES, [hours])
+        return { hours, operators }
+      },
+    )
+  }

@@ -1,15 +1,14 @@
-// Creating a task: its row and its job in one transaction. Asked for again by the same creator while it is open, it is the
-// same task, one attempt more, with the higher of the two priorities.
+// Creates a task: its row and its job in one transaction. The same work of the same creator, while it is open, is the same task with
+// one attempt more and the higher of the two priorities.
 import { createHash } from 'node:crypto'
 import type { Tx } from '../../../core/db/database.ts'
-import { sendEffects } from '../../../core/ledger/effects.ts'
+import type { Ledger } from '../../../core/ledger/ledger.ts'
 import type { Idempotency } from '../../../core/ledger/submit/submit.ts'
 import { newJobId } from '../../../core/random.ts'
 import { refused, type Refused } from '../../../core/outcome.ts'
-import { audit } from '../changes/audit.ts'
-import { afterOwnCommit, eventEffects, type Desk } from '../desk.ts'
+import { created, repeated } from '../changes/task-changes.ts'
+import type { Desk } from '../desk.ts'
 import type { Page } from '../domains/domain.ts'
-import { told } from '../changes/events.ts'
 import { DESK_KIND, type DeskPayload } from '../changes/kind.ts'
 import type { Proxy } from '../domains/proxies.ts'
 import { COLUMNS, type Form, type Image, type WholeTaskRow } from './task.ts'
@@ -45,9 +44,9 @@ export interface NewTask {
   idempotency: Idempotency | null
 }
 
-export type Created = { ok: true; task: WholeTaskRow; isNew: boolean } | Refused<'idempotency_conflict'>
+export type CreateAnswer = { ok: true; task: WholeTaskRow; isNew: boolean } | Refused<'idempotency_conflict'>
 
-/** Undoes the transaction: the key has named another task before, or (null) another body. */
+/** Rolls the transaction back: the key named another task before, or (null) another body. */
 class NamedBefore extends Error {
   override name = 'NamedBefore'
   readonly uuid: string | null
@@ -58,45 +57,51 @@ class NamedBefore extends Error {
   }
 }
 
-export async function createTask(desk: Desk, asked: NewTask): Promise<Created> {
+export type CreateParts = Pick<Desk, 'ledger' | 'tasks' | 'changes'>
+
+export async function createTask(parts: CreateParts, asked: NewTask): Promise<CreateAnswer> {
+  const { changes, ledger, tasks } = parts
+  const uuid = newJobId()
+  let task: WholeTaskRow | null = null
   try {
-    const created = await desk.database.transaction((tx) => createIn(tx, desk, asked))
-    if (created.ok && created.isNew) {
-      desk.ledger.announce([DESK_KIND])
-      afterOwnCommit(desk, [told.created(created.task)])
-      desk.mirror.waits(created.task)
-      desk.counts.tasks.inc({ outcome: 'created' })
-    }
-    return created
+    await changes.transact(async (tx) => {
+      task = await insertTask(tx, uuid, asked)
+      await nameTask(tx, ledger, asked, task.uuid)
+      if (task.uuid !== uuid) return [repeated(task)]
+      await submitJob(tx, ledger, asked, task)
+      return [created(task, asked.creator)]
+    })
   } catch (error) {
     if (!(error instanceof NamedBefore)) throw error
     if (error.uuid === null) return refused('idempotency_conflict')
-    const task = await desk.tasks.find(error.uuid)
-    if (task === null) throw new Error('A key names a task that is gone.', { cause: error })
-    return { ok: true, task, isNew: false }
+    task = await tasks.find(error.uuid)
   }
+  if (task === null) throw new Error('A key names a task that is gone.')
+  const isNew = task.uuid === uuid
+  if (isNew) ledger.announce([DESK_KIND])
+  return { ok: true, task, isNew }
 }
 
-async function createIn(tx: Tx, desk: Desk, asked: NewTask): Promise<Created> {
-  const uuid = newJobId()
+async function insertTask(tx: Tx, uuid: string, asked: NewTask): Promise<WholeTaskRow> {
   const [task] = await tx.query<WholeTaskRow>(INSERT, [JSON.stringify([rowOf(uuid, asked)])])
   if (task === undefined) throw new Error('The task was not stored.')
-  if (asked.idempotency !== null) {
-    const named = await desk.ledger.nameIn(tx, asked.idempotency, task.uuid)
-    if (!named.ok) throw new NamedBefore(null)
-    if (named.duplicate) throw new NamedBefore(named.jobId)
-  }
-  if (task.uuid !== uuid) return { ok: true, task, isNew: false }
+  return task
+}
 
+async function nameTask(tx: Tx, ledger: Ledger, { idempotency }: NewTask, uuid: string): Promise<void> {
+  if (idempotency === null) return
+  const named = await ledger.nameIn(tx, idempotency, uuid)
+  if (!named.ok) throw new NamedBefore(null)
+  if (named.duplicate) throw new NamedBefore(named.jobId)
+}
+
+async function submitJob(tx: Tx, ledger: Ledger, asked: NewTask, task: WholeTaskRow): Promise<void> {
   const { accountId, traceId, priority } = asked
-  const payload: DeskPayload = { task_id: task.id, uuid, domain: task.domain }
-  // A person may take as long as it takes: a task is never buried for its number of attempts.
-  await desk.ledger.submitIn(tx, [
-    { kind: DESK_KIND, jobId: uuid, payload, priority, accountId, traceId, maxAttempts: null },
+  const payload: DeskPayload = { task_id: task.id, uuid: task.uuid, domain: task.domain }
+  // A person may take as long as needed: a task is never buried for its number of attempts.
+  await ledger.submitIn(tx, [
+    { kind: DESK_KIND, jobId: task.uuid, payload, priority, accountId, traceId, maxAttempts: null },
   ])
-  await audit(tx, { action: 'created', actor: asked.creator, uuid })
-  sendEffects(tx, eventEffects(desk, [told.created(task)]))
-  return { ok: true, task, isNew: true }
 }
 
 function rowOf(uuid: string, asked: NewTask) {

@@ -1,4 +1,4 @@
-// POST /api/v1/captcha/tasks: a program has met something that needs a person.
+// POST /tasks: a program asks for a person.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type, type Static } from 'typebox'
 import { refusals } from '../../../core/http/errors/detail.ts'
@@ -6,13 +6,13 @@ import { SECURED } from '../../../core/http/routes/docs.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
 import { idempotencyConflict, idempotencyOf } from '../../../core/http/request/idempotency.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
-import { createTask, type NewTask } from './create-store.ts'
+import { createTask, type CreateParts, type NewTask } from './create-store.ts'
 import type { Desk } from '../desk.ts'
 import { NO_PAGE, parsePage, type Page } from '../domains/domain.ts'
 import { mayBeTask } from '../domains/domain-store.ts'
 import { domainNotAuthorised, invalid, tooMany } from '../errors.ts'
 import { FormBody, parseForm } from './form.ts'
-import { deskGuard } from '../guard.ts'
+import { deskGuard, type GuardParts } from '../guard.ts'
 import type { Proxy } from '../domains/proxies.ts'
 import { UserAgent } from '../solutions/solution.ts'
 import { creatorView, TaskDetail } from './task-view.ts'
@@ -36,13 +36,13 @@ const TaskBody = Type.Object({
 type TaskBody = Static<typeof TaskBody>
 
 export const createTaskRoute =
-  (desk: Desk): FastifyPluginAsyncTypebox =>
+  (parts: GuardParts & CreateParts & Pick<Desk, 'database' | 'sealer' | 'proxies'>): FastifyPluginAsyncTypebox =>
   async (app) => {
     const summary = 'Create a task. The same open work of the same creator is the same task.'
     app.post(
       '/api/v1/captcha/tasks',
       {
-        onRequest: deskGuard(desk, 'SCRAPER'),
+        onRequest: deskGuard(parts, 'SCRAPER'),
         schema: {
           tags: ['desk'],
           summary,
@@ -52,11 +52,11 @@ export const createTaskRoute =
         },
       },
       async (request, reply) => {
-        const asked = parseTask(desk, request.body)
+        const asked = parseTask(parts, request.body)
         if (asked instanceof HttpError) throw asked
-        await checkDomain(desk, asked.page.domain)
+        await checkDomain(parts, asked.page.domain)
         const { accountId, username } = accountOf(request)
-        const created = await createTask(desk, {
+        const created = await createTask(parts, {
           ...asked,
           accountId,
           creator: username,
@@ -64,27 +64,33 @@ export const createTaskRoute =
           idempotency: idempotencyOf(request, 'desk'),
         })
         if (!created.ok) throw idempotencyConflict()
-        return reply.code(201).send(creatorView(desk, created.task))
+        return reply.code(201).send(creatorView(parts, created.task))
       },
     )
   }
 
-/** Only what the owner may automate, and not more of it in a minute than is set. */
-export async function checkDomain(desk: Desk, domain: string): Promise<void> {
-  if (!(await mayBeTask(desk.database, domain))) throw domainNotAuthorised()
-  const limit = { max: desk.settings.CAPTCHA_DOMAIN_RATE_LIMIT, windowSec: MINUTE }
-  const taken = await desk.identity.takeRate(`desk domain ${domain}`, limit)
+/** Only domains that the owner may automate, and at most CAPTCHA_DOMAIN_RATE_LIMIT tasks a minute of each. */
+export async function checkDomain(
+  { database, identity, settings }: Pick<Desk, 'database' | 'identity' | 'settings'>,
+  domain: string,
+): Promise<void> {
+  if (!(await mayBeTask(database, domain))) throw domainNotAuthorised()
+  const limit = { max: settings.CAPTCHA_DOMAIN_RATE_LIMIT, windowSec: MINUTE }
+  const taken = await identity.takeRate(`desk domain ${domain}`, limit)
   if (!taken.ok) throw tooMany(taken.retryAfterSec)
 }
 
 type AskedTask = Omit<NewTask, 'accountId' | 'creator' | 'traceId' | 'idempotency'>
 
-export function parseTask(desk: Desk, body: TaskBody): AskedTask | HttpError {
+export function parseTask(
+  { proxies, settings }: Pick<Desk, 'proxies' | 'settings'>,
+  body: TaskBody,
+): AskedTask | HttpError {
   const page = pageOf(body)
   if (page === null) return invalid('url', 'must be an http or https URL with no credentials')
   const { metadata = {}, form, proxy_url: proxyUrl = null } = body
   if (JSON.stringify(metadata).length > METADATA_CHARS_MAX) return invalid('metadata', 'is too large')
-  const proxy: Proxy | null = proxyUrl === null ? null : desk.proxies.find(proxyUrl)
+  const proxy: Proxy | null = proxyUrl === null ? null : proxies.find(proxyUrl)
   if (proxyUrl !== null && proxy === null) return invalid('proxy_url', 'must be one of the configured proxies')
   const question = form === undefined ? null : parseForm(form)
   if (question instanceof HttpError) return question
@@ -93,7 +99,7 @@ export function parseTask(desk: Desk, body: TaskBody): AskedTask | HttpError {
     challengeType: body.challenge_type ?? null,
     errorMessage: body.error_message ?? null,
     requestId: body.request_id ?? null,
-    priority: body.priority ?? desk.settings.CAPTCHA_DEFAULT_PRIORITY,
+    priority: body.priority ?? settings.CAPTCHA_DEFAULT_PRIORITY,
     proxy,
     userAgent: body.user_agent ?? null,
     metadata,

@@ -1,19 +1,20 @@
-// PUT and GET /tasks/{uuid}/preview: a screenshot that the program took, shown to the operator beside the frame.
+// PUT and GET /tasks/{uuid}/preview: a screenshot from the program, shown to the operator beside the frame.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { refusals } from '../../../core/http/errors/detail.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
+import type { FileStore } from '../../../core/files/file-store.ts'
+import { openFolderStore } from '../../../core/files/folder-store.ts'
 import type { Desk } from '../desk.ts'
 import { taskNotFound } from '../errors.ts'
-import { deskGuard } from '../guard.ts'
+import { deskGuard, type GuardParts } from '../guard.ts'
 import { imageType } from './image.ts'
-import { previewKey } from './preview-store.ts'
 import { findVisible, noteSeen, TaskPath } from './read-tasks.ts'
 import { isCreator } from './task-view.ts'
 
-const REMEMBER = `
+const SET_PREVIEW = `
   update captcha_task set preview_type = $2, updated_at = clock_timestamp() where uuid = $1 and ended_at is null returning uuid`
 
 const PREVIEW_BYTES_MAX = 2 * 1024 * 1024
@@ -22,9 +23,16 @@ const CSP = `default-src 'none'; sandbox; frame-ancestors 'none'`
 
 const Stored = Type.Object({ preview_path: Type.String(), bytes: Type.Integer() })
 
+/** The common file store, unless CAPTCHA_PREVIEW_DIR names a folder. */
+export const openPreviews = (files: FileStore, folder: string): FileStore =>
+  folder === '' ? files : openFolderStore(folder)
+
+export const previewKey = (uuid: string): string => `captcha/previews/${uuid}`
+
 export const previewRoute =
-  (desk: Desk): FastifyPluginAsyncTypebox =>
+  (parts: GuardParts & Pick<Desk, 'tasks' | 'previews' | 'database'>): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { tasks, previews, database, settings } = parts
     const path = '/api/v1/captcha/tasks/:uuid/preview'
     app.addContentTypeParser<Buffer>(
       TYPES,
@@ -35,11 +43,11 @@ export const previewRoute =
     app.put(
       path,
       {
-        onRequest: deskGuard(desk, 'SCRAPER'),
+        onRequest: deskGuard(parts, 'SCRAPER'),
         bodyLimit: PREVIEW_BYTES_MAX,
         schema: {
           tags: ['desk'],
-          summary: 'Send a screenshot of at most 2 MB (PNG, JPEG, GIF or WebP) to be shown with my open task.',
+          summary: 'Store a screenshot of at most 2 MB (PNG, JPEG, GIF or WebP) for my open task.',
           security: SECURED,
           consumes: TYPES,
           params: TaskPath,
@@ -47,16 +55,16 @@ export const previewRoute =
         },
       },
       async (request) => {
-        if (!desk.settings.CAPTCHA_PREVIEW_ENABLED) throw new HttpError(403, 'forbidden', 'Previews are switched off')
-        const task = await desk.tasks.find(request.params.uuid)
+        if (!settings.CAPTCHA_PREVIEW_ENABLED) throw new HttpError(403, 'forbidden', 'Previews are switched off')
+        const task = await tasks.find(request.params.uuid)
         if (task === null || !isCreator(request, task)) throw taskNotFound()
         if (task.ended_at !== null) throw new HttpError(409, 'conflict', `Task is ${task.status}`)
         const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
         const type = imageType(bytes)
         if (type === null) throw new HttpError(415, 'unsupported_media_type', 'This is not a PNG, JPEG, GIF or WebP')
-        await desk.previews.put(previewKey(task.uuid), bytes, { bytesMax: PREVIEW_BYTES_MAX, contentType: type })
-        const remembered = await desk.database.query(REMEMBER, [task.uuid, type])
-        if (remembered.length === 0) await desk.previews.delete(previewKey(task.uuid)) // it ended meanwhile
+        await previews.put(previewKey(task.uuid), bytes, { bytesMax: PREVIEW_BYTES_MAX, contentType: type })
+        const updated = await database.query(SET_PREVIEW, [task.uuid, type])
+        if (updated.length === 0) await previews.delete(previewKey(task.uuid)) // the task ended meanwhile
         return { preview_path: path.replace(':uuid', task.uuid), bytes: bytes.length }
       },
     )
@@ -64,7 +72,7 @@ export const previewRoute =
     app.get(
       path,
       {
-        onRequest: deskGuard(desk, 'OPERATOR', 'SCRAPER', 'ADMIN'),
+        onRequest: deskGuard(parts, 'OPERATOR', 'SCRAPER', 'ADMIN'),
         schema: {
           tags: ['desk'],
           summary: 'The screenshot of a task.',
@@ -73,10 +81,10 @@ export const previewRoute =
         },
       },
       async (request, reply) => {
-        const task = await findVisible(desk, request, request.params.uuid)
-        const content = task.preview_type === null ? null : await desk.previews.get(previewKey(task.uuid))
+        const task = await findVisible(tasks, request, request.params.uuid)
+        const content = task.preview_type === null ? null : await previews.get(previewKey(task.uuid))
         if (content === null) throw new HttpError(404, 'not_found', 'The task has no preview')
-        await noteSeen(desk, request, task)
+        await noteSeen(database, request, task)
         return reply
           .header('content-security-policy', CSP)
           .header('cache-control', 'private, no-store')

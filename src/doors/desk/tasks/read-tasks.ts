@@ -1,20 +1,21 @@
-// Reading tasks. An operator sees all of them, a program its own. The wait for an end is the ledger's: nothing is missed
-// between the look and the wait, whatever becomes of the hints.
+// GET /tasks, /tasks/pending and /tasks/{uuid}. An operator sees all tasks, a program its own. The ledger waits for the end of a job:
+// no end is missed between the read and the wait, even if a notification is lost.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
 import { refusals } from '../../../core/http/errors/detail.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
+import type { Queryable } from '../../../core/db/database.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
 import { preferredWaitMs, waitSignal } from '../../../core/http/request/prefer.ts'
 import { audit } from '../changes/audit.ts'
 import type { Desk } from '../desk.ts'
 import { domainOf } from '../domains/domain.ts'
 import { taskNotFound } from '../errors.ts'
-import { actorOf, deskGuard, has } from '../guard.ts'
+import { actorOf, deskGuard, has, type GuardParts } from '../guard.ts'
 import { isEndedStatus, STATUSES, type WholeTaskRow } from './task.ts'
 import { creatorView, isCreator, operatorView, summaryOf, TaskDetail, TaskSummary } from './task-view.ts'
-import type { TaskFilter } from './task-store.ts'
+import type { TaskFilter, TaskStore } from './task-store.ts'
 
 const LIMIT_DEFAULT = 20
 const LIMIT_MAX = 100
@@ -44,10 +45,12 @@ const Listed = Type.Object({
 
 export const TaskPath = Type.Object({ uuid: Type.String({ maxLength: 512 }) })
 
+type ReadParts = GuardParts & Pick<Desk, 'tasks' | 'ledger' | 'database' | 'sealer' | 'proxies'>
+
 export const readTasksRoute =
-  (desk: Desk): FastifyPluginAsyncTypebox =>
+  (parts: ReadParts): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const onRequest = deskGuard(desk, 'OPERATOR', 'SCRAPER', 'ADMIN')
+    const onRequest = deskGuard(parts, 'OPERATOR', 'SCRAPER', 'ADMIN')
     const secured = { tags: ['desk'], security: SECURED }
     const response = { 200: Listed, ...refusals(401, 403, 422) }
 
@@ -59,14 +62,14 @@ export const readTasksRoute =
     }
     app.get('/api/v1/captcha/tasks', { onRequest, schema: all }, async (request) => {
       const filter = filterOf(request, request.query)
-      return listed(await desk.tasks.list(filter), filter)
+      return listed(await parts.tasks.list(filter), filter)
     })
 
     const summary = 'List pending tasks, most urgent first.'
     const pending = { ...secured, summary, querystring: PendingQuery, response }
     app.get('/api/v1/captcha/tasks/pending', { onRequest, schema: pending }, async (request) => {
       const filter = filterOf(request, { ...request.query, status: 'pending' })
-      return listed(await desk.tasks.listOpen(filter), filter)
+      return listed(await parts.tasks.listOpen(filter), filter)
     })
 
     const one = {
@@ -76,33 +79,33 @@ export const readTasksRoute =
       response: { 200: TaskDetail, ...refusals(401, 403, 404) },
     }
     app.get('/api/v1/captcha/tasks/:uuid', { onRequest, schema: one }, async (request, reply) => {
-      const task = await waited(desk, await findVisible(desk, request, request.params.uuid), request, reply)
-      if (isCreator(request, task)) return creatorView(desk, task)
-      await noteSeen(desk, request, task)
+      const task = await waited(parts, await findVisible(parts.tasks, request, request.params.uuid), request, reply)
+      if (isCreator(request, task)) return creatorView(parts, task)
+      await noteSeen(parts.database, request, task)
       return operatorView(task)
     })
   }
 
-/** A program that asks for another one's task learns nothing, not even that there is one. */
-export async function findVisible(desk: Desk, request: FastifyRequest, uuid: string): Promise<WholeTaskRow> {
-  const task = await desk.tasks.find(uuid)
+/** A program that asks for a task of another gets 404, as if there were none. */
+export async function findVisible(tasks: TaskStore, request: FastifyRequest, uuid: string): Promise<WholeTaskRow> {
+  const task = await tasks.find(uuid)
   const seesAll = has(request, 'OPERATOR') || has(request, 'ADMIN')
   if (task === null || !(seesAll || isCreator(request, task))) throw taskNotFound()
   return task
 }
 
-/** The first time that somebody else than the creator looks at it. */
-export async function noteSeen(desk: Desk, request: FastifyRequest, task: WholeTaskRow): Promise<void> {
+/** The first look of somebody other than the creator is recorded. */
+export async function noteSeen(on: Queryable, request: FastifyRequest, task: WholeTaskRow): Promise<void> {
   if (isCreator(request, task)) return
-  await audit(desk.database, { action: 'seen', actor: actorOf(request), uuid: task.uuid })
+  await audit(on, { action: 'seen', actor: actorOf(request), uuid: task.uuid })
 }
 
-async function waited(desk: Desk, task: WholeTaskRow, request: FastifyRequest, reply: FastifyReply) {
+async function waited({ tasks, ledger }: ReadParts, task: WholeTaskRow, request: FastifyRequest, reply: FastifyReply) {
   const timeoutMs = preferredWaitMs(request)
   if (timeoutMs === 0 || isEndedStatus(task.status)) return task
   reply.header('preference-applied', `wait=${timeoutMs / 1000}`)
-  await desk.ledger.awaitEnd(task.job_id, { timeoutMs, signal: waitSignal(request, reply) })
-  return (await desk.tasks.find(task.uuid)) ?? task
+  await ledger.awaitEnd(task.job_id, { timeoutMs, signal: waitSignal(request, reply) })
+  return (await tasks.find(task.uuid)) ?? task
 }
 
 function filterOf(request: FastifyRequest, query: Query): TaskFilter {

@@ -1,4 +1,4 @@
-// Reading tasks. Those who wait are answered in crowds, so that reads of one task share a query.
+// Reading tasks. Many waiting programs are answered at once, so that their reads share a query.
 import { batched } from '../../../core/db/batch.ts'
 import type { Database, Queryable } from '../../../core/db/database.ts'
 import { parseJobId } from '../../../core/ledger/job.ts'
@@ -25,7 +25,7 @@ export interface TaskFilter {
 }
 
 export interface TaskStore {
-  /** Null: no such task, or something that cannot be the name of one. */
+  /** Null: no such task, or a text that is not a UUID. */
   find(uuid: string): Promise<WholeTaskRow | null>
   findById(id: number): Promise<WholeTaskRow | null>
   findByJob(jobId: string): Promise<WholeTaskRow | null>
@@ -56,7 +56,7 @@ export function openTaskStore(database: Database): TaskStore {
   }
 }
 
-/** Written from the filters that are there, so that each can use its index: a few dozen statements in all. */
+/** Written from the filters that are given, so that each can use its index: a few dozen statements in all. */
 async function page(on: Queryable, filter: TaskFilter, order: Order) {
   const { accountId, status, domain, assignedTo, challengeType, limit, offset } = filter
   const params: unknown[] = []

@@ -1,5 +1,4 @@
-// A task as it is shown: the model's fields without the solution. Only the creator's own view has that; and only a view of
-// one task has the pictures of its form.
+// Views of a task. Only the creator's own view has the solution, and only a view of one task has the pictures of its form.
 import { Type, type Static } from 'typebox'
 import type { FastifyRequest } from 'fastify'
 import { accountOf } from '../../../core/http/auth/guard.ts'
@@ -72,20 +71,23 @@ export const summaryOf = (task: TaskRow): Static<typeof TaskSummary> => ({
   updated_at: task.updated_at.toISOString(),
 })
 
-/** For an operator: all there is to see, and no solution. */
+/** For an operator: everything but the solution. */
 export const operatorView = (task: WholeTaskRow): Static<typeof TaskDetail> => ({
   ...summaryOf(task),
   form: formWithImages(task.form, task.images),
 })
 
 /** For the creator. */
-export function creatorView(desk: Desk, task: WholeTaskRow): Static<typeof TaskDetail> {
+export function creatorView(
+  { sealer, proxies, settings }: Pick<Desk, 'sealer' | 'proxies' | 'settings'>,
+  task: WholeTaskRow,
+): Static<typeof TaskDetail> {
   const view = {
     ...operatorView(task),
-    proxy_url: desk.proxies.byId(task.proxy_id)?.url ?? task.proxy_shown,
-    wait_timeout: desk.settings.CAPTCHA_WORKER_WAIT_TIMEOUT,
+    proxy_url: proxies.byId(task.proxy_id)?.url ?? task.proxy_shown,
+    wait_timeout: settings.CAPTCHA_WORKER_WAIT_TIMEOUT,
   }
-  const solution = openSolution(desk.sealer, task)
+  const solution = openSolution(sealer, task)
   if (solution === null) return view
   const { type, payload, user_agent: userAgent, notes } = solution
   return {

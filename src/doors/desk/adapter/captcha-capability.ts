@@ -1,17 +1,15 @@
-// What the desk does for other doors: a `captcha` problem of theirs becomes a question to a person. The answer is a text.
+// What the desk does for other doors: a `captcha` problem becomes a question to a person, and the answer is a text.
 import type { Begun, Capability, WorkOutcome, WorkRequest } from '../../../core/capabilities.ts'
 import { hashBody } from '../../../core/http/request/idempotency.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
-import { auditEffect } from '../changes/audit.ts'
-import { createTask } from '../tasks/create-store.ts'
+import { cancelled } from '../changes/end-changes.ts'
+import { createTask, type CreateParts } from '../tasks/create-store.ts'
 import { parseTask } from '../tasks/create-task.ts'
-import { afterCommit, eventEffects, type Desk } from '../desk.ts'
+import type { Desk } from '../desk.ts'
 import { mayBeTask } from '../domains/domain-store.ts'
-import { endEffect } from '../solutions/ending.ts'
-import { told } from '../changes/events.ts'
 import { openSolution } from '../solutions/open-solution.ts'
 
-/** The creator of tasks that no account asked for. No account has this number, so that nobody reads them as their own. */
+/** The creator of another door's tasks. No account has this number, so that no program reads them as its own. */
 const NOBODY = -1
 const CREATOR = 'another door'
 const QUESTION = 'Solve the CAPTCHA and write down what it asks for.'
@@ -19,61 +17,53 @@ const URL_CHARS_MAX = 2048
 const QUESTION_CHARS_MAX = 4000
 const IMAGE_CHARS_MAX = 700_000
 
-export const openOffer = (desk: Desk): Capability => ({
-  begin: (request) => begin(desk, request),
+type CapabilityParts = CreateParts & Pick<Desk, 'database' | 'sealer' | 'proxies' | 'settings'>
+
+export const openCaptchaCapability = (parts: CapabilityParts): Capability => ({
+  begin: (request) => begin(parts, request),
   async outcomeOf(job): Promise<WorkOutcome> {
-    const task = await desk.tasks.findByJob(job.jobId)
+    const task = await parts.tasks.findByJob(job.jobId)
     if (task === null) return { ok: false, code: 'GONE', message: 'The task is gone.' }
     if (task.status === 'expired') return { ok: false, code: 'EXPIRED', message: 'Nobody claimed the task in time.' }
     if (task.status !== 'solved')
-      return { ok: false, code: 'UNSOLVABLE', message: task.last_error ?? 'It was given up.' }
-    const solution = openSolution(desk.sealer, task)
-    if (solution === null)
-      return { ok: false, code: 'GONE', message: 'The solution was thrown away before it was read.' }
+      return { ok: false, code: 'UNSOLVABLE', message: task.last_error ?? 'The task was marked as unsolvable.' }
+    const solution = openSolution(parts.sealer, task)
+    if (solution === null) return { ok: false, code: 'GONE', message: 'The solution was deleted before it was read.' }
     return { ok: true, answer: answerOf(solution.payload) }
   },
   async withdraw(jobId, reason) {
-    const task = await desk.tasks.findByJob(jobId)
+    const { ledger, changes, tasks } = parts
+    const task = await tasks.findByJob(jobId)
     if (task === null) return
-    const events = [told.unsolvable(task, reason)]
-    const answer = await desk.ledger.cancel({
-      jobId,
-      reason,
-      effects: [
-        auditEffect({ action: 'cancelled', actor: CREATOR, uuid: task.uuid, detail: reason }),
-        endEffect(jobId, { status: 'unsolvable', error: reason }),
-        ...eventEffects(desk, events),
-      ],
-    })
-    if (!answer.ok) return
-    afterCommit(desk, events)
-    desk.mirror.ended(task)
+    const change = cancelled(task, CREATOR, reason)
+    const answer = await ledger.cancel({ jobId, reason, effects: changes.effects(change) })
+    if (answer.ok) changes.committed(change)
   },
 })
 
-async function begin(desk: Desk, { key, body, traceId, wantedUntil }: WorkRequest): Promise<Begun> {
+async function begin(parts: CapabilityParts, { key, body, traceId, wantedUntil }: WorkRequest): Promise<Begun> {
   const asked = textsOf(body)
   if (asked === null) return wrong('A captcha problem has a url, an image (base64) or a question, each a text.')
   const { url, image, question = QUESTION } = asked
   const fields = image === undefined ? [] : [{ type: 'image' as const, name: 'picture', image }]
-  const parsed = parseTask(desk, {
+  const parsed = parseTask(parts, {
     ...(url === undefined ? {} : { url }),
     challenge_type: 'captcha',
     metadata: { wanted_until: wantedUntil.toISOString() },
     form: { question, fields },
   })
   if (parsed instanceof HttpError) return wrong(parsed.message)
-  if (!(await mayBeTask(desk.database, parsed.page.domain)))
+  if (!(await mayBeTask(parts.database, parsed.page.domain)))
     return wrong(`domain_not_authorised: ${parsed.page.domain} is not on the desk's list.`)
 
   const idempotency = { scope: 'desk offer', key, bodyHash: hashBody(body) }
-  const created = await createTask(desk, { ...parsed, accountId: NOBODY, creator: CREATOR, traceId, idempotency })
+  const created = await createTask(parts, { ...parsed, accountId: NOBODY, creator: CREATOR, traceId, idempotency })
   return created.ok ? { ok: true, jobId: created.task.job_id } : wrong('Another problem was sent under the same name.')
 }
 
 const wrong = (message: string): Begun => ({ ok: false, code: 'INVALID_PROBLEM', message })
 
-/** Null: one of them is not a text, or none is there. */
+/** Null: one of them is not a text, or none is given. */
 function textsOf(body: Readonly<Record<string, unknown>>) {
   const read = (name: string, charsMax: number) => {
     const value = body[name]

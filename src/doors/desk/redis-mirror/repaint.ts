@@ -1,4 +1,4 @@
-// The whole picture at once: for a Redis that was empty, flushed or away.
+// Shows everything at once, for a Redis that was empty, flushed or unreachable.
 import type { Redis } from 'ioredis'
 import type { Database } from '../../../core/db/database.ts'
 import { scoreOf, type MirrorKeys } from './mirror-keys.ts'
@@ -15,13 +15,13 @@ const SELECT_HELD = `
 const ROWS_MAX = 10_000
 
 export async function repaint(redis: Redis, keys: MirrorKeys, database: Database): Promise<void> {
-  const shown = await redis.zrange(keys.queue, 0, '-1') // before the truth is read: what is added meanwhile stays
+  const shown = await redis.zrange(keys.queue, 0, '-1') // read before the database: what is added meanwhile stays
   const waiting = await database.query<{ uuid: string; priority: number; created_at: Date }>(SELECT_WAITING, [ROWS_MAX])
   const held = await database.query<{ id: string; assigned_to: string; left_ms: number }>(SELECT_HELD, [ROWS_MAX])
   const sessions = await liveSessions(database, ROWS_MAX)
 
-  const truly = new Set(waiting.map(({ uuid }) => uuid))
-  const gone = shown.filter((uuid) => !truly.has(uuid))
+  const pending = new Set(waiting.map(({ uuid }) => uuid))
+  const gone = shown.filter((uuid) => !pending.has(uuid))
   const batch = redis.pipeline()
   if (gone.length > 0) batch.zrem(keys.queue, ...gone)
   if (waiting.length > 0) batch.zadd(keys.queue, ...waiting.flatMap((task) => [scoreOf(task), task.uuid]))

@@ -1,17 +1,17 @@
-// /ws/captcha and /ws/captcha/{domain}: the desk's events, live, and with `?since=` all that was missed. An operator sees
-// every task, a program its own.
+// /ws/captcha and /ws/captcha/{domain}: the desk's events as they happen, and with `?since=` those that were missed. An operator sees
+// the events of every task, a program those of its own.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { WebSocket } from 'ws'
-import type { Event } from '../../../core/events/events.ts'
+import type { Event, Events } from '../../../core/events/events.ts'
 import { follow } from '../../../core/http/sockets/follow.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
 import type { Desk } from '../desk.ts'
 import { domainOf } from '../domains/domain.ts'
-import { CHANNEL, eventFrom } from '../changes/events.ts'
-import { has, socketGuard } from '../guard.ts'
+import { CHANNEL, parseStoredEvent, wireEvent } from './events.ts'
+import { has, socketGuard, type GuardParts } from '../guard.ts'
 
 const Query = Type.Object({
   since: Type.Optional(
@@ -23,15 +23,15 @@ const Query = Type.Object({
 const TIMESTAMP = /^\d{4}-\d\d-\d\d(?:T|$)/
 
 export const socketRoute =
-  (desk: Desk): FastifyPluginAsyncTypebox =>
+  (parts: GuardParts & Pick<Desk, 'events'>): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { events } = desk
+    const { events } = parts
     const places = new WeakMap<FastifyRequest, number>()
     const hooks = {
       websocket: true as const,
-      onRequest: socketGuard(desk, 'OPERATOR', 'ADMIN', 'SCRAPER'),
+      onRequest: socketGuard(parts, 'OPERATOR', 'ADMIN', 'SCRAPER'),
       /** Before the upgrade: what happens once the client knows that it is connected is not missed. */
-      preHandler: async (request: FastifyRequest) => void places.set(request, await placeOf(desk, sinceOf(request))),
+      preHandler: async (request: FastifyRequest) => void places.set(request, await placeOf(events, sinceOf(request))),
     }
     const attach = (socket: WebSocket, request: FastifyRequest, domain: string | null) =>
       follow(app.hub.attach(socket), {
@@ -58,7 +58,7 @@ function sinceOf({ query }: FastifyRequest): string | null {
 }
 
 /** An id, a time, or now. */
-async function placeOf({ events }: Desk, since: string | null): Promise<number> {
+async function placeOf(events: Events, since: string | null): Promise<number> {
   if (since === null || since === '') return events.lastId(CHANNEL)
   if (/^\d{1,15}$/.test(since)) return Number(since)
   const moment = new Date(TIMESTAMP.test(since) ? since : Number.NaN)
@@ -70,10 +70,10 @@ async function placeOf({ events }: Desk, since: string | null): Promise<number> 
 
 function encoder(request: FastifyRequest, domain: string | null): (event: Event) => string | null {
   const ownOnly = has(request, 'OPERATOR') || has(request, 'ADMIN') ? null : accountOf(request).accountId
-  return ({ id, type, payload, at }) => {
-    const event = eventFrom(type, payload)
-    if (event === null || (ownOnly !== null && event.accountId !== ownOnly)) return null
-    const isOfDomain = domain === null || ('domain' in event.payload && event.payload.domain === domain)
-    return isOfDomain ? JSON.stringify({ id, type, timestamp: at.toISOString(), payload: event.payload }) : null
+  return ({ id, type, payload }) => {
+    const event = parseStoredEvent(payload)
+    if (event === null || (ownOnly !== null && event.account_id !== ownOnly)) return null
+    const isOfDomain = domain === null || event.payload.domain === domain
+    return isOfDomain ? JSON.stringify({ id, ...wireEvent(type, event) }) : null
   }
 }
