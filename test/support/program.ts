@@ -11,7 +11,7 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const runnable = (module: URL): URL => (IS_COMPILED ? new URL(module.href.replace(/\.ts$/, '.js')) : module)
 
 /** What Node needs before a script. */
-export const LOADER: readonly string[] = IS_COMPILED ? [] : ['--import', 'tsx']
+export const LOADER: readonly string[] = IS_COMPILED ? [] : ['--import', import.meta.resolve('tsx')]
 
 export const nodeArgs = (script: URL): string[] => [...LOADER, fileURLToPath(runnable(script))]
 
