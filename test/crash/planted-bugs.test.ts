@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { atEnd } from '../support/cleanup.ts'
@@ -45,7 +45,7 @@ const BUGS: readonly Bug[] = [
   },
   {
     name: 'an acknowledge before the finalize',
-    in: 'src/core/hands/hands.ts',
+    in: 'src/core/executor/executor.ts',
     find: `if (onStep !== undefined) await onStep('worked', job)`,
     replace: `await acknowledge()\n if (onStep !== undefined) await onStep('worked', job)`,
     watch: { file: 'steps.test.ts', name: 'when it is at "worked"', feed: REDIS },
@@ -53,7 +53,7 @@ const BUGS: readonly Bug[] = [
   },
   {
     name: 'a group that begins at the end of its stream',
-    in: 'src/core/feed/redis-group-connection.ts',
+    in: 'src/core/feed/redis/group-connection.ts',
     find: `group, '0', 'MKSTREAM'`,
     replace: `group, '$', 'MKSTREAM'`,
     watch: { file: 'steps.test.ts', name: 'announced before the first worker came', feed: REDIS },
@@ -61,7 +61,7 @@ const BUGS: readonly Bug[] = [
   },
   {
     name: 'no repair',
-    in: 'src/core/feed/redis-feed.ts',
+    in: 'src/core/feed/redis/feed.ts',
     find: '[reclaim(kinds), repair.loop(kinds)]',
     replace: '[reclaim(kinds)]',
     watch: FLUSHED,
@@ -110,8 +110,7 @@ describe('planted bugs', { concurrency: 2 }, () => {
 })
 
 async function copySource(t: TestContext): Promise<string> {
-  const folder = await temporaryFolder()
-  atEnd(t, () => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t)
   await mkdir(join(folder, 'test'))
   for (const name of COPIED) await cp(join(ROOT, name), join(folder, name), { recursive: true })
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
@@ -130,6 +129,7 @@ async function run(t: TestContext, folder: string, { file, name, feed }: Watch) 
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       ...env,
+      TMPDIR: folder, // tsx keeps a cache
       REEVE_TEST_POSTGRES: JSON.stringify(postgres),
       REEVE_TEST_PATIENCE_MS: String(PATIENCE_MS),
       REEVE_TEST_FEED: feed,

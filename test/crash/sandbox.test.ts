@@ -193,8 +193,8 @@ describe('the driver', SAFETY, () => {
     const mine = await (await openCgroups(hierarchy)).newHelper()
     atEnd(t, () => mine.remove())
     const folder = mine.args[1] ?? ''
-    const [, namespace] = /runner-(\d+)-/.exec(folder) ?? []
-    const dead = folder.replace(/runner-.*/, `runner-${namespace}-4194304-1-1`)
+    const [, namespace] = /helper-(\d+)-/.exec(folder) ?? []
+    const dead = folder.replace(/helper-.*/, `helper-${namespace}-4194304-1-1`)
     mkdirSync(join(dead, 'run'), { recursive: true })
     const sleeper = spawn('/bin/sh', ['-c', `echo $$ > ${dead}/run/cgroup.procs; echo in; exec sleep 1000`])
     atEnd(t, () => sleeper.kill('SIGKILL'))
