@@ -16,6 +16,8 @@ const SEED = `
     insert into accounts (username, username_key, password_hash, roles)
     select 'player ' || n, 'player ' || n, '', '{PLAYER}' from generate_series(1, $1::integer) as n
     returning account_id, username_key
+  ), playing as (
+    insert into players (user_id) select account_id from made
   )
   insert into tokens (token_hash, account_id, expires_at)
   select sha256(encode(sha256(('bench token ' || split_part(username_key, ' ', 2))::bytea), 'hex')::bytea), account_id,

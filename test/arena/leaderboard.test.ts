@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Database } from '../../src/core/db/database.ts'
+import { openDatabase, type Database } from '../../src/core/db/database.ts'
 import { readPage } from '../../src/doors/arena/read/leaderboard.ts'
 import { ask, startServer } from '../contract/arena/setup.ts'
 import { seeded } from './faults.ts'
@@ -84,11 +84,14 @@ describe('the leaderboard', () => {
     assert(read > 0 && read < 10_000, `${read} rows`)
   })
 
-  test('arena GET /api/leaderboard: everyone, best first, ties by user id; page 1 and size 10 by default', async (t) => {
-    const { url } = await startServer(t)
-    for (let n = 1; n <= 11; n += 1) {
+  test('arena GET /api/leaderboard: players, best first, ties by user id; page 1 and size 10 by default', async (t) => {
+    const { url, at } = await startServer(t)
+    for (let n = 1; n <= 12; n += 1) {
       await ask(url, '/api/auth/register', { body: { username: `p${n}`, password: 'p' } })
     }
+    const database = openDatabase(at, () => {})
+    t.after(() => database.close())
+    await database.query(`insert into players (user_id) select account_id from accounts where username like 'p%'`)
 
     const { status, body } = await ask(url, '/api/leaderboard')
     const second = await ask(url, '/api/leaderboard?page=2&size=10')
@@ -101,7 +104,7 @@ describe('the leaderboard', () => {
     assert.deepEqual(first, {
       rank: 1,
       userId: first.userId,
-      username: 'admin',
+      username: 'p1',
       rating: 1500,
       wins: 0,
       losses: 0,
@@ -110,8 +113,8 @@ describe('the leaderboard', () => {
     assert.deepEqual(
       second.body.data.entries.map(({ rank, username }: { rank: number; username: string }) => [rank, username]),
       [
-        [11, 'p10'],
-        [12, 'p11'],
+        [11, 'p11'],
+        [12, 'p12'],
       ],
     )
     assert.deepEqual([beyond.status, beyond.body.data.entries, beyond.body.data.total], [200, [], 12])

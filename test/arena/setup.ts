@@ -20,6 +20,7 @@ const INSERT_ACCOUNTS = `
   insert into accounts (username, username_key, password_hash, roles)
   select 'p' || n, 'p' || n, '', '{PLAYER}' from generate_series(1, $1::integer) as n order by n
   returning account_id`
+const INSERT_PLAYERS = `insert into players (user_id) select unnest($1::bigint[])`
 
 export interface Node {
   name: string
@@ -35,6 +36,7 @@ export async function setup(t: TestContext, players: number) {
   const first = openNode(t, at, 'node 1')
   const rows = await first.database.query<{ account_id: string }>(INSERT_ACCOUNTS, [players])
   const userIds = rows.map((row) => Number(row.account_id))
+  await first.database.query(INSERT_PLAYERS, [userIds])
   return { at, first, userIds, database: first.database }
 }
 

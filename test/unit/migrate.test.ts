@@ -60,7 +60,8 @@ describe('migrate', () => {
     await write('001_make.sql', `create table things (n bigint)`)
     await write('000_before.sql', `create table others (n integer)`)
 
-    await assert.rejects(migrate(database, folders), /desk\/001_make\.sql was changed after it had been applied/)
+    const refusal = /desk\/001_make\.sql was changed after it had been applied.*Use an empty database/s
+    await assert.rejects(migrate(database, folders), refusal)
 
     assert.deepEqual(await database.query(`select to_regclass('others') as others`), [{ others: null }])
   })
@@ -72,7 +73,25 @@ describe('migrate', () => {
     await migrate(database, folders)
     await remove('002_newer.sql')
 
-    await assert.rejects(migrate(database, folders), /desk\/002_newer\.sql, which this version of Reeve does not know/)
+    await assert.rejects(
+      migrate(database, folders),
+      /desk\/002_newer\.sql, which this version of Reeve does not know. Use a newer Reeve/,
+    )
+  })
+
+  test('a database of an older schema, whose migrations were merged since, is refused with what to do', async (t) => {
+    const { database, folders, write, remove } = await setup(t)
+    await write('001_make.sql', `create table things (n integer)`)
+    await write('002_more.sql', `alter table things add m integer`)
+    await migrate(database, folders)
+    await remove('001_make.sql')
+    await remove('002_more.sql')
+    await write('001_desk.sql', `create table others (n integer, m integer)`)
+
+    const refusal = /desk\/001_make\.sql.*made by another version.*Use an empty database.*REEVE_DATA_DIR/s
+    await assert.rejects(migrate(database, folders), refusal)
+
+    assert.deepEqual(await database.query(`select to_regclass('others') as others`), [{ others: null }])
   })
 
   test('a migration that fails leaves nothing of those before it', async (t) => {

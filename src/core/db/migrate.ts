@@ -1,5 +1,6 @@
-// Migrations are files named NNN_what.sql, forward only, frozen once released. Each folder (the core's, a door's) counts
-// for itself, so that a door can be added to a running deployment.
+// Migrations are files named NNN_what.sql in a folder of each owner (the core, a door), so that a door can be added to a
+// running deployment. They are forward only and frozen once released. Nothing is released before 0.2.0: until then each owner
+// has one migration, edited in place, and a database of another schema is refused.
 import { readFile, readdir } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
 import type { Database, Tx } from './database.ts'
@@ -18,6 +19,10 @@ const CREATE_TABLE = `
   )`
 const SELECT_APPLIED = `select name, sha256 from migrations where owner = $1`
 const INSERT_APPLIED = `insert into migrations (owner, name, sha256) values ($1, $2, $3)`
+
+const NO_UPGRADE =
+  'The database was made by another version of Reeve, before 0.2.0, and cannot be upgraded from it. ' +
+  'Use an empty database (DATABASE_URL) or another data folder (REEVE_DATA_DIR), or the version that made this one.'
 
 export interface MigrationFolder {
   /** 'core', or the door's name. */
@@ -42,6 +47,7 @@ async function applyFolder(tx: Tx, { owner, folder }: MigrationFolder): Promise<
     (await tx.query<{ name: string; sha256: string }>(SELECT_APPLIED, [owner])).map((row) => [row.name, row.sha256]),
   )
   const names = (await readdir(folder)).filter((name) => /^\d{3}_\w+\.sql$/.test(name)).sort()
+  refuseForeign(owner, known.keys(), names)
 
   const applied: string[] = []
   for (const name of names) {
@@ -53,14 +59,19 @@ async function applyFolder(tx: Tx, { owner, folder }: MigrationFolder): Promise<
       await tx.query(INSERT_APPLIED, [owner, name, sha256])
       applied.push(`${owner}/${name}`)
     } else if (before !== sha256) {
-      throw new StartError(`Migration ${owner}/${name} was changed after it had been applied. Add a new one instead.`)
+      throw new StartError(`Migration ${owner}/${name} was changed after it had been applied. ${NO_UPGRADE}`)
     }
   }
-  const ahead = [...known.keys()].find((name) => !names.includes(name))
-  if (ahead !== undefined) {
-    throw new StartError(
-      `The database has migration ${owner}/${ahead}, which this version of Reeve does not know. Use a newer Reeve.`,
-    )
-  }
   return applied
+}
+
+/** Before anything is applied: whether all that was applied belongs to this version. */
+function refuseForeign(owner: string, applied: Iterable<string>, names: readonly string[]): void {
+  const [unknown] = [...applied].filter((name) => !names.includes(name)).sort()
+  if (unknown === undefined) return
+  const isNewer = Number.parseInt(unknown) > names.length // they are numbered from 001 with no gap
+  throw new StartError(
+    `The database has migration ${owner}/${unknown}, which this version of Reeve does not know. ` +
+      (isNewer ? 'Use a newer Reeve.' : NO_UPGRADE),
+  )
 }

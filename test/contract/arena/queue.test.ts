@@ -99,8 +99,7 @@ describe('arena: the queue', () => {
     await client.connect()
     t.after(() => client.end())
     const [low, high, mid] = [await player(url, 'low'), await player(url, 'high'), await player(url, 'mid')]
-    await client.query('update players set rating = 1000 where user_id = $1', [low.userId])
-    await client.query('update players set rating = 1580 where user_id = $1', [high.userId])
+    await client.query('insert into players (user_id, rating) values ($1, 1000), ($2, 1580)', [low.userId, high.userId])
     const lines = [await connect(t, url, low), await connect(t, url, high), await connect(t, url, mid)]
 
     for (const one of [low, high, mid]) await join(url, one, { mode: 'rated', timeoutSeconds: 60 })

@@ -34,8 +34,8 @@ const SELECT_RATINGS = `
   select user_id, rating, rd, volatility, games from players where user_id = any ($1::bigint[])`
 const SELECT_RESULT = `select reason, winner_user_id, ticks from match_results where match_id = $1`
 
-const CHAIN_KEY = 'rating_applies_user_id_game_key'
-const RESULT_KEYS: ReadonlySet<string> = new Set(['match_results_pkey', 'rating_applies_pkey'])
+const CHAIN_KEY = 'rating_applies_one_chain_per_player'
+const RESULT_KEYS: ReadonlySet<string> = new Set(['match_results_pkey', 'rating_applies_once_per_match'])
 
 export interface RecorderDeps {
   ledger: Pick<Ledger, 'finalize' | 'acquire'>

@@ -1,6 +1,6 @@
 -- The arena: who plays, who waits, what runs, what came of it.
 
--- One row per account, from its first moment on: the leaderboard lists everyone.
+-- One row per account that has joined the queue, written with its first seat.
 create table players (
   user_id    bigint primary key references accounts on delete cascade,
   rating     double precision not null default 1500,
@@ -13,9 +13,9 @@ create table players (
   -- The rating as it is shown, negative: the leaderboard is in the order of (place, user_id).
   place      integer not null generated always as (-round(rating)::integer) stored,
 
-  check (wins + losses <= games)
+  constraint players_wins_and_losses_within_games check (wins + losses <= games)
 ) with (fillfactor = 80);
-create index players_place on players (place, user_id);
+create index players_by_place on players (place, user_id);
 
 -- The leaderboard reads any page of a million players in a few milliseconds because it never counts players one by one:
 -- it counts shown ratings (a few thousand), then blocks of 2,048 user ids within one of them (a few hundred), and then goes
@@ -73,28 +73,19 @@ create trigger players_left after delete on players
 create trigger players_moved after update on players
   referencing new table as arrived old table as departed for each statement execute function players_moved();
 
-create function accounts_play() returns trigger language plpgsql as $$
-begin
-  insert into players (user_id) select account_id from made;
-  return null;
-end $$;
-create trigger accounts_play after insert on accounts
-  referencing new table as made for each statement execute function accounts_play();
-insert into players (user_id) select account_id from accounts;
-
 -- Where a player is: waiting (no match) or in a match. One row for both, so that its key alone keeps a player from waiting
 -- twice, from being in two matches, and from waiting while in a match, whatever happens at the same moment.
 create table seats (
   user_id    bigint primary key references accounts on delete cascade,
   -- The order in which they came.
   number     bigint not null generated always as identity,
-  mode       text not null check (mode in ('normal', 'rated')),
+  mode       text not null constraint seats_mode_known check (mode in ('normal', 'rated')),
   joined_at  timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
   match_id   uuid
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);
-create index seats_waiting on seats (mode, number) where match_id is null;
-create index seats_expiry on seats (expires_at) where match_id is null;
+create index seats_waiting_by_number on seats (mode, number) where match_id is null;
+create index seats_waiting_by_expiry on seats (expires_at) where match_id is null;
 
 -- A repeated join with the same Idempotency-Key is answered with the first answer. Kept for a day at least.
 create table join_keys (
@@ -106,7 +97,7 @@ create table join_keys (
   created_at timestamptz not null default clock_timestamp(),
   primary key (user_id, key)
 );
-create index join_keys_age on join_keys (created_at);
+create index join_keys_by_age on join_keys (created_at);
 
 -- A match while it runs, with its last snapshot: the inputs so far (packed) and the tick. Positions follow from them.
 create table live_matches (
@@ -132,7 +123,7 @@ create table match_results (
   mode             text not null,
   user_a           bigint not null,
   user_b           bigint not null,
-  reason           text not null check (reason in ('completed', 'void')),
+  reason           text not null constraint match_results_reason_known check (reason in ('completed', 'void')),
   -- Null: a draw, or void.
   winner_user_id   bigint,
   ticks            integer not null,
@@ -143,13 +134,13 @@ create table match_results (
   created_at       timestamptz not null,
   finished_at      timestamptz not null default clock_timestamp(),
 
-  check (winner_user_id is null or winner_user_id in (user_a, user_b)),
-  check ((reason = 'void') = (position_a is null)),
-  check ((position_a is null) = (position_b is null)),
-  check (reason = 'completed' or winner_user_id is null)
+  constraint match_results_winner_played check (winner_user_id is null or winner_user_id in (user_a, user_b)),
+  constraint match_results_positions_unless_void check ((reason = 'void') = (position_a is null)),
+  constraint match_results_both_positions check ((position_a is null) = (position_b is null)),
+  constraint match_results_void_has_no_winner check (reason = 'completed' or winner_user_id is null)
 );
-create index match_results_a on match_results (user_a, match_id);
-create index match_results_b on match_results (user_b, match_id);
+create index match_results_by_user_a on match_results (user_a, match_id);
+create index match_results_by_user_b on match_results (user_b, match_id);
 
 -- What a match did to a rating: a chain per player. `game` counts its links, and no two may have the same number: of two
 -- results that were computed from the same rating, the second cannot be written before it is computed again.
@@ -158,7 +149,7 @@ create table rating_applies (
   user_id           bigint not null references players on delete cascade,
   game              integer not null,
   opponent_id       bigint not null,
-  score             double precision not null check (score in (0, 0.5, 1)),
+  score             double precision not null constraint rating_applies_score_known check (score in (0, 0.5, 1)),
   rating_before     double precision not null,
   rating_after      double precision not null,
   rd_before         double precision not null,
@@ -166,8 +157,8 @@ create table rating_applies (
   volatility_before double precision not null,
   volatility_after  double precision not null,
   applied_at        timestamptz not null default clock_timestamp(),
-  primary key (match_id, user_id),
-  unique (user_id, game)
+  constraint rating_applies_once_per_match primary key (match_id, user_id),
+  constraint rating_applies_one_chain_per_player unique (user_id, game)
 );
 
 -- What lets a player back into the running match: good once, stored only as a hash.
@@ -178,8 +169,8 @@ create table resume_tokens (
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null
 );
-create index resume_tokens_user on resume_tokens (user_id, created_at);
-create index resume_tokens_expiry on resume_tokens (expires_at);
+create index resume_tokens_by_user on resume_tokens (user_id, created_at);
+create index resume_tokens_by_expiry on resume_tokens (expires_at);
 
 -- Which nodes live, and who is connected where: hints for where a match should run and who should be told of it.
 create table arena_nodes (
@@ -191,4 +182,4 @@ create table presences (
   node    text not null,
   primary key (user_id, node)
 );
-create index presences_node on presences (node);
+create index presences_by_node on presences (node);

@@ -6,12 +6,16 @@ import { hideFromPlanner } from '../../../core/db/sql.ts'
 import type { Idempotency } from '../../../core/ledger/submit/submit.ts'
 import type { Mode } from '../match.ts'
 
-// An expired seat that is not deleted yet may be taken again. An Idempotency-Key is stored with the seat (join-keys.ts).
+// An account becomes a player with its first seat, whichever process made it. An expired seat that is not deleted yet may be taken again. An Idempotency-Key is stored with the seat (join-keys.ts).
 const TAKE = `
   with asked as materialized (
     select user_id, mode, timeout_ms, key, body_hash
       from json_to_recordset($1) as r (user_id bigint, mode text, timeout_ms integer, key text, body_hash text)
      order by user_id
+  ), newcomers as (
+    insert into players (user_id)
+    select user_id from asked where not exists (select from players p where p.user_id = asked.user_id)
+        on conflict (user_id) do nothing
   ), taken as (
     insert into seats as known (user_id, mode, expires_at)
     select user_id, mode, clock_timestamp() + timeout_ms * interval '1 ms' from asked

@@ -14,6 +14,9 @@ const SELECT_RATINGS = `
   select match_id, game, opponent_id, score, rating_before, rating_after, rd_after, applied_at from rating_applies
    where user_id = $1 and game < $2 order by game desc limit $3`
 
+/** An account that has not joined the queue yet. */
+const NEWCOMER = { rating: 1500, wins: 0, losses: 0, games: 0 }
+
 const SIZE_DEFAULT = 50
 const GAME_MAX = 2_147_483_647
 
@@ -68,8 +71,7 @@ export const profileRoutes =
         const { accountId: userId, username } = accountOf(request)
         type PlayerRow = { rating: number; wins: number; losses: number; games: number }
         const [row] = await pool.query<PlayerRow>(SELECT_PLAYER, [userId])
-        if (row === undefined) throw new Error('An account is not a player.')
-        const { rating, wins, losses, games: matches } = row
+        const { rating, wins, losses, games: matches } = row ?? NEWCOMER
         return reply.send(envelope.success({ userId, username, rating, wins, losses, matches }))
       },
     )

@@ -3,29 +3,32 @@
 
 -- A nonce is burnt by the transaction that answers its request. Unique per side: the key id is not signed.
 create table challenge_nonces (
-  side    text not null check (side in ('solver', 'challenger')),
+  side    text not null constraint challenge_nonces_side_known check (side in ('solver', 'challenger')),
   nonce   text not null,
   seen_at timestamptz not null default clock_timestamp(),
   primary key (side, nonce)
 );
-create index challenge_nonces_age on challenge_nonces (seen_at);
+create index challenge_nonces_by_age on challenge_nonces (seen_at);
 
 create table solve_requests (
   challenge_id text primary key,
   -- The newest job: a replay takes the place of the one that died.
-  job_id       uuid not null unique,
+  job_id       uuid not null constraint solve_requests_one_per_job unique,
   callback_url text not null,
-  status       text not null default 'pending' check (status in ('pending', 'success', 'failed')),
+  status       text not null default 'pending'
+               constraint solve_requests_status_known check (status in ('pending', 'success', 'failed')),
   answer       text,
   error_code   text,
   accepted_at  timestamptz not null default clock_timestamp(),
   finished_at  timestamptz,
-  check ((status = 'pending') = (finished_at is null))
+  -- The job of another door that solves the problem, while ours waits for its end.
+  waits_for    uuid,
+  constraint solve_requests_finished_at_when_ended check ((status = 'pending') = (finished_at is null))
 );
 
 create table challenges (
   challenge_id    text primary key,
-  seq             bigint generated always as identity unique,
+  seq             bigint generated always as identity constraint challenges_seq_once unique,
   account_id      bigint not null,
   problem         json not null,
   output_spec     json,
@@ -33,16 +36,16 @@ create table challenges (
   validation_rule json not null,
   answer          text not null,
   state           text not null default 'created'
-                  check (state in ('created', 'sending', 'accepted', 'send_failed', 'completed')),
+                  constraint challenges_state_known check (state in ('created', 'sending', 'accepted', 'send_failed', 'completed')),
   solver_job_id   text,
   idempotency_key text,
   body_hash       text not null,
   created_at      timestamptz not null default clock_timestamp(),
   sent_at         timestamptz,
   completed_at    timestamptz,
-  unique (account_id, idempotency_key)
+  constraint challenges_idempotency_key_used_once unique (account_id, idempotency_key)
 );
-create index challenges_of_account on challenges (account_id, seq);
+create index challenges_by_account on challenges (account_id, seq);
 
 create table challenge_results (
   result_id     bigint generated always as identity primary key,
@@ -61,9 +64,9 @@ create table challenge_results (
   is_final      boolean not null,
   body_hash     text not null,
   created_at    timestamptz not null default clock_timestamp(),
-  unique (challenge_id, request_id)
+  constraint challenge_results_one_per_request unique (challenge_id, request_id)
 );
-create unique index challenge_results_final on challenge_results (challenge_id) where is_final;
+create unique index challenge_results_one_final on challenge_results (challenge_id) where is_final;
 
 -- Every callback that was signed, whatever came of it.
 create table challenge_webhooks (
@@ -73,7 +76,8 @@ create table challenge_webhooks (
   headers      json not null,
   body_hash    text not null,
   status_code  integer not null,
-  outcome      text not null check (outcome in ('recorded', 'duplicate', 'conflict', 'refused')),
+  outcome      text not null constraint challenge_webhooks_outcome_known
+               check (outcome in ('recorded', 'duplicate', 'conflict', 'refused')),
   created_at   timestamptz not null default clock_timestamp()
 );
-create index challenge_webhooks_of on challenge_webhooks (challenge_id, webhook_id);
+create index challenge_webhooks_by_challenge on challenge_webhooks (challenge_id, webhook_id);

@@ -3,17 +3,17 @@
 
 create table captcha_task (
   id                bigint generated always as identity primary key,
-  uuid              uuid not null unique,
+  uuid              uuid not null constraint captcha_task_uuid_once unique,
   -- The newest job: a replay takes the place of the one that died.
-  job_id            uuid not null unique,
+  job_id            uuid not null constraint captcha_task_one_per_job unique,
   account_id        bigint not null,
   url               text not null,
   domain            text not null,
   status            text not null default 'pending'
-                    check (status in ('pending', 'in_progress', 'solving', 'failed', 'solved', 'expired', 'unsolvable')),
+                    constraint captcha_task_status_known check (status in ('pending', 'in_progress', 'solving', 'failed', 'solved', 'expired', 'unsolvable')),
   challenge_type    text,
   error_message     text,
-  priority          integer not null check (priority between 1 and 10),
+  priority          integer not null constraint captcha_task_priority_1_to_10 check (priority between 1 and 10),
   assigned_to       text,
   -- How often the same work was asked for again while it was open.
   attempts          integer not null default 0,
@@ -46,19 +46,21 @@ create table captcha_task (
   updated_at        timestamptz not null default clock_timestamp(),
   ended_at          timestamptz,
 
-  check ((status in ('solved', 'expired', 'unsolvable')) = (ended_at is not null)),
-  check ((status in ('in_progress', 'solving')) = (locked_until is not null)),
-  check ((status in ('pending', 'failed')) = (unclaimed_since is not null)),
-  check (locked_until is null or assigned_to is not null)
+  constraint captcha_task_ended_at_when_ended
+    check ((status in ('solved', 'expired', 'unsolvable')) = (ended_at is not null)),
+  constraint captcha_task_lock_while_claimed check ((status in ('in_progress', 'solving')) = (locked_until is not null)),
+  constraint captcha_task_unclaimed_since_while_free
+    check ((status in ('pending', 'failed')) = (unclaimed_since is not null)),
+  constraint captcha_task_lock_has_operator check (locked_until is null or assigned_to is not null)
 );
-create unique index captcha_task_same on captcha_task (account_id, dup_key) where ended_at is null and dup_key is not null;
-create index captcha_task_open on captcha_task (priority desc, id) where ended_at is null;
-create index captcha_task_held on captcha_task (locked_until) where locked_until is not null;
-create index captcha_task_free on captcha_task (unclaimed_since) where unclaimed_since is not null;
-create index captcha_task_of on captcha_task (account_id, id);
+create unique index captcha_task_one_open_duplicate on captcha_task (account_id, dup_key) where ended_at is null and dup_key is not null;
+create index captcha_task_open_by_priority on captcha_task (priority desc, id) where ended_at is null;
+create index captcha_task_by_lock_expiry on captcha_task (locked_until) where locked_until is not null;
+create index captcha_task_by_unclaimed_since on captcha_task (unclaimed_since) where unclaimed_since is not null;
+create index captcha_task_by_account on captcha_task (account_id, id);
 create index captcha_task_by_status on captcha_task (status, id);
 create index captcha_task_by_domain on captcha_task (domain, id);
-create index captcha_task_kept on captcha_task (ended_at)
+create index captcha_task_with_kept_values on captcha_task (ended_at)
   where ended_at is not null and (solver_result is not null or preview_type is not null or images is not null);
 
 -- What a solution leaves behind for its domain. A session belongs to the creator of its task, and to the proxy and the user
@@ -76,10 +78,10 @@ create table captcha_session (
   proxy_shown text,
   created_at  timestamptz not null default clock_timestamp(),
   expires_at  timestamptz not null,
-  unique (account_id, domain, variant)
+  constraint captcha_session_one_per_variant unique (account_id, domain, variant)
 );
-create index captcha_session_expiry on captcha_session (expires_at);
-create index captcha_session_task on captcha_session (uuid);
+create index captcha_session_by_expiry on captcha_session (expires_at);
+create index captcha_session_by_task on captcha_session (uuid);
 
 -- What the proxied page wanted the browser to keep. It is proposed to the operator, and goes with the task.
 create table captcha_cookie (
@@ -123,12 +125,12 @@ create table captcha_audit (
   waited_ms bigint,
   held_ms   bigint
 );
-create index captcha_audit_task on captcha_audit (uuid, audit_id);
-create index captcha_audit_at on captcha_audit (at);
+create index captcha_audit_by_task on captcha_audit (uuid, audit_id);
+create index captcha_audit_by_time on captcha_audit (at);
 -- A task ends once per job, whoever ends it and however often its end is told.
-create unique index captcha_audit_end on captcha_audit (job_id)
+create unique index captcha_audit_one_end_per_job on captcha_audit (job_id)
   where action in ('solved', 'unsolvable', 'expired', 'cancelled');
-create unique index captcha_audit_seen on captcha_audit (uuid, actor) where action = 'seen';
+create unique index captcha_audit_seen_once on captcha_audit (uuid, actor) where action = 'seen';
 
 -- The keys that values here may be sealed with, by name. A server that does not have them would not be able to open them.
 create table captcha_key (

@@ -22,7 +22,7 @@ create table problem_imports (
   account_id     bigint,
   imported_at    timestamptz not null default clock_timestamp()
 );
-create index problem_imports_of on problem_imports (problem_id, import_id);
+create index problem_imports_by_problem on problem_imports (problem_id, import_id);
 
 create table submissions (
   job_id      uuid primary key,
@@ -30,16 +30,16 @@ create table submissions (
   problem_id  text not null,
   language    text not null,
   -- Null: not judged yet.
-  verdict     text check (verdict in ('AC', 'WA', 'TLE', 'MLE', 'OLE', 'RE', 'CE', 'SE')),
+  verdict     text constraint submissions_verdict_known check (verdict in ('AC', 'WA', 'TLE', 'MLE', 'OLE', 'RE', 'CE', 'SE')),
   score       double precision,
   time_ms     integer,
   mem_kb      bigint,
   created_at  timestamptz not null default clock_timestamp(),
   finished_at timestamptz,
-  check ((verdict is null) = (finished_at is null))
+  constraint submissions_finished_at_with_verdict check ((verdict is null) = (finished_at is null))
 );
-create index submissions_of_account on submissions (account_id, job_id);
-create index submissions_of_problem on submissions (problem_id, job_id);
+create index submissions_by_account on submissions (account_id, job_id);
+create index submissions_by_problem on submissions (problem_id, job_id);
 
 -- Which languages can be judged now: every working process says what it has, again and again.
 create table judge_workers (

@@ -90,7 +90,7 @@ create table pool_results (
   job_id        uuid not null constraint pool_results_job unique,
   quorum_id     uuid,
   worker_id     bigint not null,
-  status        text not null check (status in ('completed', 'failed')),
+  status        text not null constraint pool_results_status_known check (status in ('completed', 'failed')),
   output        json,
   -- As the worker signed it, and as the server computed it.
   output_hash   text,
@@ -102,7 +102,7 @@ create table pool_results (
   metrics       json,
   signature     text not null,
   public_key    text not null,
-  verdict       text check (verdict in ('agreed', 'disagreed', 'passed', 'wrong')),
+  verdict       text constraint pool_results_verdict_known check (verdict in ('agreed', 'disagreed', 'passed', 'wrong')),
   finished_at   timestamptz not null,
   constraint pool_results_failed_has_error check ((status = 'failed') = (error_message is not null))
 );
@@ -178,7 +178,7 @@ create table pool_server_keys (
 create table pool_audit (
   audit_id   bigint generated always as identity primary key,
   worker_id  bigint not null,
-  action     text not null check (action in ('ban', 'unban', 'set_key')),
+  action     text not null constraint pool_audit_action_known check (action in ('ban', 'unban', 'set_key')),
   reason     text,
   -- Null: the server itself.
   actor_id   bigint,
