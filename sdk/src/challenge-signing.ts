@@ -87,8 +87,14 @@ export interface WebhookParts {
   body: string | Uint8Array
 }
 
-/** The headers of Standard Webhooks, so that stock libraries can verify a callback with the same secret. */
-export function webhookHeaders(secret: string, { id, ts, body }: WebhookParts): Record<string, string> {
-  const sig = createHmac('sha256', secret).update(`${id}.${ts}.`).update(body).digest('base64')
-  return { 'webhook-id': id, 'webhook-timestamp': String(ts), 'webhook-signature': `v1,${sig}` }
+/**
+ * The headers of Standard Webhooks, so that stock libraries can verify a callback with the same secret. During a rotation
+ * there are several secrets, and a signature for each.
+ */
+export function webhookHeaders(secrets: readonly string[], { id, ts, body }: WebhookParts): Record<string, string> {
+  const signatures = secrets.map((secret) => {
+    const sig = createHmac('sha256', secret).update(`${id}.${ts}.`).update(body).digest('base64')
+    return `v1,${sig}`
+  })
+  return { 'webhook-id': id, 'webhook-timestamp': String(ts), 'webhook-signature': signatures.join(' ') }
 }

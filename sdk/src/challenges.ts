@@ -2,7 +2,7 @@ import type { ReeveClient } from './client.ts'
 
 export type ValidationRule =
   | { type: 'ExactMatch'; params?: { case_sensitive?: boolean } }
-  | { type: 'NumericTolerance'; params: { tolerance: number } }
+  | { type: 'NumericTolerance'; params?: { tolerance?: number } }
   | { type: 'Regex'; params: { pattern: string } }
 
 export interface NewChallenge {
@@ -14,7 +14,8 @@ export interface NewChallenge {
   constraints?: { timeout_ms?: number; deadline_ts?: number }
 }
 
-export type ChallengeState = 'created' | 'sending' | 'accepted' | 'send_failed' | 'completed'
+/** `deadline_passed`: sent, and no result came before `constraints.deadline_ts`. */
+export type ChallengeState = 'created' | 'sending' | 'accepted' | 'send_failed' | 'deadline_passed' | 'completed'
 
 export interface Challenge {
   challenge_id: string
@@ -36,7 +37,7 @@ export interface ChallengeResult {
   answer: string | null
   error_code: string | null
   error_message: string | null
-  /** Null: there was no answer to judge. */
+  /** Null: there was no answer to check. */
   is_correct: boolean | null
   rule: string
   is_final: boolean
@@ -56,10 +57,10 @@ export interface ChallengeDelivery {
   created_at: string
 }
 
-/** A callback as it arrived, whatever came of it. */
+/** A callback as it arrived, whatever its outcome. */
 export interface ChallengeCallback {
   request_id: string
-  /** Those that matter, without the signature. */
+  /** All but secrets, and without the signature. */
   headers: Record<string, string>
   body_hash: string
   status_code: number
@@ -94,12 +95,13 @@ export class ChallengesClient {
     return this.#client.request('POST', '/challenges', { body: challenge, headers })
   }
 
-  /** Queued and tried again like a callback: `get` says what came of it. */
+  /** Queued and retried like a callback; `get` shows its attempts. With a key, a repeated call sends once. */
   send(
     challengeId: string,
-    options: { solver_url?: string } = {},
+    { idempotencyKey, ...body }: { solver_url?: string; idempotencyKey?: string } = {},
   ): Promise<{ challenge_id: string; request_id: string }> {
-    return this.#client.request('POST', `${pathOf(challengeId)}/send`, { body: options })
+    const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
+    return this.#client.request('POST', `${pathOf(challengeId)}/send`, { body, headers })
   }
 
   get(challengeId: string): Promise<ChallengeStory> {

@@ -14,7 +14,7 @@ const GROUPS: Readonly<Record<string, () => Promise<(reeve: Command) => void>>> 
   problem: async () => (await import('./problem-command.ts')).addProblemCommands,
   challenge: async () => (await import('./challenge-command.ts')).addChallengeCommands,
   desk: async () => (await import('./desk-command.ts')).addDeskCommands,
-  verify: async () => (await import('./verify-command.ts')).addVerifyCommand,
+  verify: async () => (await import('./verify/verify-command.ts')).addVerifyCommand,
   play: async () => (await import('./play-command.ts')).addPlayCommand,
   worker: async () => (await import('./worker-command.ts')).addWorkerCommands,
 }

@@ -66,7 +66,14 @@ async function setup(t: TestContext, options: { offered?: boolean; refuses?: boo
   const solve = async (more: object = {}) => {
     const jobId = newJobId()
     const problem = { type: 'captcha', url: 'https://shop.example/', question: 'Which are bridges?' }
-    const payload = { challenge_id: 'c1', problem, constraints: {}, callback_url: 'https://a.example/', ...more }
+    const payload = {
+      challenge_id: 'c1',
+      problem,
+      output_spec: null,
+      constraints: {},
+      callback_url: 'https://a.example/',
+      ...more,
+    }
     const effects = [{ sql: INSERT_REQUEST, row: { challenge_id: 'c1', job_id: jobId } }]
     return world.submit({ kind: 'solve', jobId, payload, effects })
   }

@@ -31,19 +31,56 @@ describe('reeve verify', () => {
       'request',
       `POST /solve?x=1 HTTP/1.1\r\nHost: a\r\nAuthorization: ${HEADER}\r\n\r\n${BODY}`,
     )
-    const parts = ['verify', '--path', '/solve', '--header', `Authorization: ${HEADER}`, '--body']
+    const at = ['--at', '2023-11-14T22:15:00Z']
+    const parts = ['verify', ...at, '--path', '/solve', '--header', `Authorization: ${HEADER}`, '--body']
 
     const runs = await Promise.all([
       reeve([...parts, body], { env: SECRET }),
       reeve([...parts, '-'], { env: SECRET, stdin: BODY }),
-      reeve(['verify', request], { env: SECRET }),
-      reeve(['verify', request, '--secret-file', await file('secret', 'top-secret\n')]),
-      reeve(['verify', request], { env: { SOLVER_HMAC_EXTRA_KEYS: 'solver-kid-1=top-secret@2024-01-01T00:00:00Z' } }),
+      reeve(['verify', request, ...at], { env: SECRET }),
+      reeve(['verify', request, ...at, '--secret-file', await file('secret', 'top-secret\n')]),
     ])
+    const extra = { SOLVER_HMAC_EXTRA_KEYS: 'solver-kid-1=top-secret@2024-01-01T00:00:00Z' }
+    const rotated = await reeve(['verify', request, ...at], { env: extra })
 
-    for (const { code, stdout, stderr } of runs) {
-      assert.deepEqual([code, stdout, stderr], [0, `${CANONICAL}\n\nThe signature verifies.\n`, ''])
+    const verified = `${CANONICAL}\n\nThe signature verifies.\nThe time is within the window: ts is 100 s before 2023-11-14T22:15:00.000Z.\n`
+    for (const { code, stdout, stderr } of runs) assert.deepEqual([code, stdout, stderr], [0, verified, ''])
+    assert.equal(rotated.stdout, `${verified}The key is accepted until 2024-01-01T00:00:00.000Z.\n`)
+  })
+
+  test('the time window and the key’s dates are checked apart from the signature, now or at a given time', async (t) => {
+    const file = await setup(t)
+    const request = await file('request', `POST /solve HTTP/1.1\nAuthorization: ${HEADER}\n\n${BODY}`)
+    const extra = { SOLVER_HMAC_EXTRA_KEYS: 'solver-kid-1=top-secret@2023-11-14T22:13:30Z' }
+
+    const now = await reeve(['verify', request], { env: SECRET })
+    const late = await reeve(['verify', request, '--at', '2023-11-14T22:18:21Z'], { env: SECRET })
+    const early = await reeve(['verify', request, '--at', '2023-11-14T22:08:20Z'], { env: SECRET })
+    const expired = await reeve(['verify', request, '--at', '2023-11-14T22:14:00Z'], { env: extra })
+    const odd = await reeve(['verify', request, '--at', 'noon'], { env: SECRET })
+
+    for (const { stdout } of [now, late, early, expired]) assert.match(stdout, /The signature verifies\./)
+    assert.deepEqual([now.code, late.code, early.code, expired.code, odd.code], [1, 1, 0, 1, 2])
+    assert.match(now.stderr, /The time window is missed: ts is \d+ s before/)
+    assert.match(late.stderr, /ts is 301 s before .*at most 300 s/)
+    assert.match(early.stdout, /ts is 300 s after/)
+    assert.match(expired.stderr, /The key is no longer accepted: its date was 2023-11-14T22:13:30/)
+  })
+
+  test('a prefix that a proxy strips is accepted where the suffix is signed, and named where it is not', async (t) => {
+    const file = await setup(t)
+    const key = { keyId: 'solver-kid-1', secret: 'top-secret' }
+    const request = (path: string, signedPath: string) => {
+      const { authorization } = signedHeaders('/solve', BODY, { key, signedPath })
+      return file(`request${signedPath.length}`, `POST ${path} HTTP/1.1\nAuthorization: ${authorization}\n\n${BODY}`)
     }
+    const env = { ...SECRET, SOLVER_URL: 'https://a.example/base' }
+
+    const suffix = await reeve(['verify', await request('/base/solve', '/solve')], { env })
+    const whole = await reeve(['verify', await request('/solve', '/base/solve')], { env })
+
+    assert.equal(suffix.code, 0)
+    assert.match(whole.stderr, /It would if line 2, the path, began with \/base, which a proxy strips: sign \/solve/)
   })
 
   test('the line that differs is named', async (t) => {

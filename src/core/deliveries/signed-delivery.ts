@@ -53,7 +53,7 @@ export function signedDeliveries(deps: SendingDeps, sender: Sender): Delivery[] 
     async deliver(rows, signal) {
       const attempts = await Promise.all(rows.map((row) => attempt(deps, sender, row, signal)))
       await deps.log.write(attempts.map(loggedFrom))
-      const answers = attempts.map(delivered)
+      const answers = attempts.map((attempt) => delivered(attempt, sender))
       await tellEnds(sender, attempts, answers)
       for (const answer of answers) wakeLater(deps, answer)
       return answers
@@ -73,13 +73,15 @@ async function attempt(deps: SendingDeps, sender: Sender, row: OutboxRow, signal
   if (!URL.canParse(request.url)) return done({ ok: false, code: 'invalid_url' })
 
   const { body, requestId: id, url, isTrusted } = request
-  const ts = Math.floor(deps.clock.now() / 1000)
+  const nowMs = deps.clock.now()
+  const ts = Math.floor(nowMs / 1000)
+  const secrets = [...new Set([key.secret, ...(sender.furtherSecrets?.(nowMs) ?? [])])]
   const parts = { method: 'POST', path: signedPath(new URL(url).pathname), ts, nonce: newSecret().slice(0, 32), body }
   const headers = {
     'content-type': 'application/json',
     authorization: authorization(key, parts),
     'x-request-id': id,
-    ...webhookHeaders(key.secret, { id, ts, body }),
+    ...webhookHeaders(secrets, { id, ts, body }),
   }
   return done(
     await deps.outbound.request({ url, method: 'POST', headers, body, timeoutMs: TIMEOUT_MS, isTrusted, signal }),
@@ -98,14 +100,14 @@ const loggedFrom = ({ row, request, answer, durationMs }: Attempt): NewAttempt =
   duration_ms: durationMs,
 })
 
-function delivered({ row, answer }: Attempt): Delivered {
+function delivered({ row, answer }: Attempt, { accepts = () => true }: Sender): Delivered {
   const retryMs = retryWaitMs(row.attempts, RETRY)
   if (!answer.ok) {
     const isFinal = answer.code !== 'no_key' && FINAL.has(answer.code)
     return { ok: false, error: answer.code, final: isFinal, retryMs }
   }
   const { status } = answer
-  if (status >= 200 && status < 300) return { ok: true }
+  if (status >= 200 && status < 300 && accepts(status)) return { ok: true }
   const isAgain = status === 429 || status >= 500
   const asked = isAgain ? retryAfterMs(answer.headers['retry-after']) : null
   return { ok: false, error: `HTTP ${status}`, final: !isAgain, retryMs: asked ?? retryMs }

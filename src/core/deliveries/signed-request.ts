@@ -36,6 +36,10 @@ export interface Sender {
   topic: string
   /** Null: none is set, and nothing can be signed. */
   keyOf(request: SignedRequest): SigningKey | null
+  /** Secrets of keys that are being rotated in or out, at this time: `webhook-signature` carries their signatures too. */
+  furtherSecrets?: (nowMs: number) => readonly string[]
+  /** Whether a 2xx status means success. Default: every one does. Others are final. */
+  accepts?: (status: number) => boolean
   /** What this side learns when it is over; null: it was given up. */
   onEnd?: ((request: SignedRequest, answer: OutboundAnswer | null) => Promise<void>) | undefined
 }

@@ -38,6 +38,12 @@ const REPLAY = `
      and status = 'dead'
   returning outbox_id`
 
+const RESEND = `
+  update outbox_events
+     set status = 'pending', attempts_forgiven = attempts, next_attempt_at = clock_timestamp(), last_error = null
+   where job_id = $1 and topic = $2 and status in ('delivered', 'dead')
+  returning outbox_id`
+
 const REPLAY_MAX = 10_000
 
 export interface NewOutboxRow {
@@ -73,6 +79,8 @@ export interface Outbox {
   wake(): void
   /** Whether this job's row still waits to be delivered. */
   isPending(topic: string, jobId: string): Promise<boolean>
+  /** Makes this job's row pending again if it was delivered or is dead. The caller calls `wake` after its commit. */
+  resendIn(tx: Queryable, topic: string, jobId: string): Promise<boolean>
   count(topic: string): Promise<{ pending: number; dead: number }>
   /** Newest first. */
   list(filter: ListFilter): Promise<ListedRow[]>
@@ -90,6 +98,9 @@ export function openOutbox(database: Database, wake: () => void): Outbox {
     async isPending(topic, jobId) {
       const [row] = await database.query<{ is_pending: boolean }>(IS_PENDING, [jobId, topic])
       return row?.is_pending === true
+    },
+    async resendIn(tx, topic, jobId) {
+      return (await tx.query(RESEND, [jobId, topic])).length > 0
     },
     async count(topic) {
       const rows = await database.query<{ status: string; count: number }>(COUNT, [topic])

@@ -22,6 +22,7 @@ import { readChallengesRoute } from './challenger/read-challenges.ts'
 import { noteSent, sendChallengeRoute } from './challenger/send-challenge.ts'
 import { CHALLENGE_SETTINGS } from './settings.ts'
 import { openVerifier } from './signing/verify.ts'
+import { openResendCallback } from './solver/resend-callback.ts'
 import { solveKind } from './solver/solve-kind.ts'
 import { openSolveStore } from './solver/accept.ts'
 import { solveRoute } from './solver/solve.ts'
@@ -60,8 +61,18 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
       ],
       loops: { working: [pruneNoncesLoop(database, skewSec)] },
       topics: [
-        ...deliveries.senders({ topic: CALLBACK_TOPIC, keyOf: () => keys.challenger.signing }),
-        ...deliveries.senders({ topic: SEND_TOPIC, keyOf: () => keys.solver.signing, onEnd: noteSent({ database }) }),
+        ...deliveries.senders({
+          topic: CALLBACK_TOPIC,
+          keyOf: () => keys.challenger.signing,
+          furtherSecrets: keys.challenger.further,
+        }),
+        ...deliveries.senders({
+          topic: SEND_TOPIC,
+          keyOf: () => keys.solver.signing,
+          furtherSecrets: keys.solver.further,
+          accepts: (status) => status === 202,
+          onEnd: noteSent({ database }),
+        }),
       ],
       async close() {
         await threads.close()
@@ -71,14 +82,15 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
         openTransport(app, settings, PATHS)
         const solveVerifier = openVerifier({ database, side: 'solver', keys: keys.solver, skewSec, threads })
         const store = openSolveStore({ ledger }, skewSec)
-        await app.register(solveRoute({ verifier: solveVerifier, store, allowInsecure }))
+        const resendCallback = openResendCallback({ database, outbox })
+        await app.register(solveRoute({ verifier: solveVerifier, store, resendCallback, allowInsecure }))
         await app.register(statsRoute({ outbox, ledger, clock }))
 
         const callbackVerifier = openVerifier({ database, side: 'challenger', keys: keys.challenger, skewSec, threads })
         await app.register(callbackRoute({ database, verifier: callbackVerifier, skewSec, threads }))
         await app.register(createChallengeRoute({ database, identity, threads }))
         await app.register(readChallengesRoute({ database, deliveries, identity }))
-        await app.register(sendChallengeRoute({ database, identity, config, deliveries, outbox }, settings))
+        await app.register(sendChallengeRoute({ database, ledger, identity, config, deliveries, outbox }, settings))
         await app.register(deadLettersRoute({ deliveries, identity }))
       },
     }

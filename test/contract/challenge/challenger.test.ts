@@ -4,6 +4,8 @@ import { until } from '../../support/until.ts'
 import { account, CHAL_KEY, get, login, post, postSigned, startReceiver, startServer } from './setup.ts'
 
 const RULE = { type: 'ExactMatch' }
+type RuleCase = [rule: object, answer: string, given: string, isRight: boolean]
+
 const newChallenge = (more: object = {}) =>
   JSON.stringify({ problem: { type: 'math', expression: '1+1' }, validation_rule: RULE, answer: '2', ...more })
 
@@ -28,8 +30,8 @@ async function setup(t: TestContext, env: Record<string, string> = {}) {
   return { url, owner, create, callback, show }
 }
 
-describe('challenge flow 1.1: POST /challenges', () => {
-  test('creates, lists and shows a challenge to its owner; to others it is 404', async (t) => {
+describe('challenge: POST /challenges', () => {
+  test('challenge 6.2: creates, lists and shows a challenge to its owner; to others it is 404', async (t) => {
     const { url, owner, create, show } = await setup(t)
     const other = await account(url, 'other')
 
@@ -48,7 +50,7 @@ describe('challenge flow 1.1: POST /challenges', () => {
     assert.deepEqual((await get(`${url}/challenges`, other)).body.challenges, [])
   })
 
-  test('needs the role CHALLENGER, before the body is looked at', async (t) => {
+  test('challenge 6.1: needs the role CHALLENGER, before the body is read', async (t) => {
     const { url } = await setup(t)
     const player = await account(url, 'player', ['CLIENT'])
 
@@ -57,7 +59,7 @@ describe('challenge flow 1.1: POST /challenges', () => {
     assert.deepEqual(codeOf(await get(`${url}/challenges`, player)), [403, 'FORBIDDEN'])
   })
 
-  test('a bad rule is refused when the challenge is created', async (t) => {
+  test('challenge 6.5: an invalid rule is refused when the challenge is created', async (t) => {
     const { create } = await setup(t)
     const bad = [
       null,
@@ -85,7 +87,7 @@ describe('challenge flow 1.1: POST /challenges', () => {
     assert.deepEqual(codeOf(await create({ constraints: { timeout_ms: -1 } })), [400, 'INVALID_CONSTRAINTS'])
   })
 
-  test('the same key or id and body name the same challenge, another body does not', async (t) => {
+  test('challenge 6.3: the same key or id and body name the same challenge, another body does not', async (t) => {
     const { create } = await setup(t)
     const key = { 'idempotency-key': 'k1' }
 
@@ -100,8 +102,8 @@ describe('challenge flow 1.1: POST /challenges', () => {
   })
 })
 
-describe('challenge flow 2.3: POST /callback/{challenge_id}', () => {
-  test('a right and a wrong answer are recorded as such; the first stays final', async (t) => {
+describe('challenge: POST /callback/{challenge_id}', () => {
+  test('challenge 7.4: a right and a wrong answer are recorded as such; the first stays final', async (t) => {
     const { create, callback, show } = await setup(t)
     await create({ challenge_id: 'c1' })
 
@@ -126,7 +128,7 @@ describe('challenge flow 2.3: POST /callback/{challenge_id}', () => {
     )
   })
 
-  test('the same X-Request-ID is a duplicate, and with another body a conflict in the audit', async (t) => {
+  test('challenge 7.5: the same X-Request-ID is a duplicate, and with another body a conflict in the audit', async (t) => {
     const { create, callback, show } = await setup(t)
     await create({ challenge_id: 'c1' })
 
@@ -149,7 +151,7 @@ describe('challenge flow 2.3: POST /callback/{challenge_id}', () => {
     )
   })
 
-  test('a missing X-Request-ID is derived from challenge, job and body', async (t) => {
+  test('challenge 7.6: a missing X-Request-ID is derived from challenge, job and body', async (t) => {
     const { create, callback, show } = await setup(t)
     await create({ challenge_id: 'c1' })
 
@@ -161,7 +163,7 @@ describe('challenge flow 2.3: POST /callback/{challenge_id}', () => {
     assert.equal((await show('c1')).results.length, 2)
   })
 
-  test('a failure is a result with no verdict', async (t) => {
+  test('challenge 7.3: a failure is a result with is_correct null', async (t) => {
     const { create, callback, show } = await setup(t)
     await create({ challenge_id: 'c1' })
 
@@ -171,7 +173,7 @@ describe('challenge flow 2.3: POST /callback/{challenge_id}', () => {
     assert.deepEqual([result.status, result.is_correct, result.error_code], ['failed', null, 'TIMEOUT'])
   })
 
-  test('the checks are those of /solve, then version, ids, and the challenge', async (t) => {
+  test('challenge 7.2: the checks are those of /solve, then version, ids, fields and the challenge', async (t) => {
     const { url, create, callback } = await setup(t)
     await create({ challenge_id: 'c1' })
     const send = async (body: object | string, options: object = {}) =>
@@ -191,35 +193,45 @@ describe('challenge flow 2.3: POST /callback/{challenge_id}', () => {
     assert.deepEqual(await send(good, { nonce: 'n1' }), [401, 'REPLAY_ATTACK'])
   })
 
-  test('each validator judges as it says', async (t) => {
+  const EXACT: RuleCase[] = [
+    [RULE, 'Abc', 'Abc', true],
+    [RULE, 'Abc', 'abc', false],
+    [{ type: 'ExactMatch', params: { case_sensitive: false } }, 'Abc', 'aBC', true],
+    [{ type: 'ExactMatch', params: { case_sensitive: false } }, 'ΟΔΟΣ', 'οδος', true],
+  ]
+  const numeric = { type: 'NumericTolerance', params: { tolerance: 0.01 } }
+  const NUMERIC: RuleCase[] = [
+    [numeric, '3.14', '3.1415', true],
+    [numeric, '3.14', '3.16', false],
+    [numeric, '3.14', 'NaN', false],
+    [numeric, '3.14', '3.14abc', false],
+    [numeric, '255', '0xff', false],
+    [numeric, '100', '1e2', true],
+    [{ type: 'NumericTolerance', params: { tolerance: 0.1 } }, '1', '1.1', true],
+    [{ type: 'NumericTolerance', params: { tolerance: 0 } }, '12345678901234567891', '12345678901234567890', false],
+  ]
+  const REGEX: RuleCase[] = [
+    [{ type: 'Regex', params: { pattern: '^\\d{3}$' } }, '', '123', true],
+    [{ type: 'Regex', params: { pattern: '\\d' } }, '', 'a1b', true],
+    [{ type: 'Regex', params: { pattern: '^(a+)+$' } }, '', `${'a'.repeat(50_000)}b`, false],
+  ]
+  const checkAll = async (t: TestContext, cases: readonly RuleCase[]) => {
     const { create, callback, show } = await setup(t)
-    const numeric = { type: 'NumericTolerance', params: { tolerance: 0.01 } }
-    const cases: [rule: object, answer: string, given: string, isRight: boolean][] = [
-      [RULE, 'Abc', 'Abc', true],
-      [RULE, 'Abc', 'abc', false],
-      [{ type: 'ExactMatch', params: { case_sensitive: false } }, 'Abc', 'aBC', true],
-      [numeric, '3.14', '3.1415', true],
-      [numeric, '3.14', '3.16', false],
-      [numeric, '3.14', 'NaN', false],
-      [numeric, '3.14', '3.14abc', false],
-      [numeric, '255', '0xff', false],
-      [numeric, '100', '1e2', true],
-      [{ type: 'Regex', params: { pattern: '^\\d{3}$' } }, '', '123', true],
-      [{ type: 'Regex', params: { pattern: '\\d' } }, '', 'a1b', true],
-      [{ type: 'Regex', params: { pattern: '^(a+)+$' } }, '', `${'a'.repeat(50_000)}b`, false],
-    ]
-
     for (const [index, [rule, answer, given, isRight]] of cases.entries()) {
       const id = `v${index}`
       assert.equal((await create({ challenge_id: id, validation_rule: rule, answer })).status, 201)
       await callback(id, { answer: given })
       assert.equal((await show(id)).results[0].is_correct, isRight, `${JSON.stringify(rule)} ${given.slice(0, 50)}`)
     }
-  })
+  }
+
+  test('challenge 6.6: ExactMatch compares characters, or folds case', (t) => checkAll(t, EXACT))
+  test('challenge 6.7: NumericTolerance compares exact decimals', (t) => checkAll(t, NUMERIC))
+  test('challenge 6.8: Regex matches somewhere in the answer, in bounded time', (t) => checkAll(t, REGEX))
 })
 
-describe('challenge flow 1.2: POST /challenges/{id}/send', () => {
-  test('sends neither the answer nor the rule, and notes what came of it', async (t) => {
+describe('challenge: POST /challenges/{id}/send', () => {
+  test('challenge 6.9: sends neither the answer nor the rule, and records the outcome', async (t) => {
     const receiver = await startReceiver(t, [
       (_request, response) => response.writeHead(202).end('{"solver_job_id":"theirs"}'),
     ])
@@ -245,7 +257,7 @@ describe('challenge flow 1.2: POST /challenges/{id}/send', () => {
     assert.deepEqual([deliveries[0].status_code, deliveries[0].attempt], [202, 1])
   })
 
-  test('an address that may not be reached is refused, at once or when it is dialled', async (t) => {
+  test('challenge 6.10: a URL that is missing or invalid is refused at once, a forbidden address when it is dialled', async (t) => {
     const { url, owner, create, show } = await setup(t, { OUTBOUND_ALLOW_CIDRS: '' })
     await create({ challenge_id: 'c1' })
     const send = async (body: object) => codeOf(await post(`${url}/challenges/c1/send`, JSON.stringify(body), owner))
@@ -258,7 +270,7 @@ describe('challenge flow 1.2: POST /challenges/{id}/send', () => {
     assert.equal((await show('c1')).deliveries[0].error, 'forbidden_address')
   })
 
-  test('a 4xx is not tried again, becomes a dead letter, and is delivered by a replay', async (t) => {
+  test('challenge 8.2: a 4xx is not retried, becomes a dead letter, and is delivered by a replay', async (t) => {
     const receiver = await startReceiver(t, [400, 202])
     const { url, owner, create, show } = await setup(t, { SOLVER_URL: receiver.url })
     await create({ challenge_id: 'c1' })

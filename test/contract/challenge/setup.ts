@@ -1,8 +1,6 @@
 // Real servers on a database of their own, spoken to over HTTP only. What they sign is checked, and what is sent to them
 // is signed, with node:crypto here: not with the code under test.
-//
-// Tests are named by the clauses of the contract: `auth` is its part on authentication and safety, `flow 1` what a Challenger
-// sends to a Solver and `flow 2` what comes back, each with its steps, `endpoints` the list of them, `notes` its last part.
+// Tests are titled by the clauses of docs/challenge.md.
 import assert from 'node:assert/strict'
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -55,7 +53,7 @@ export interface Signing {
 
 export const nowSec = () => Math.floor(Date.now() / 1000)
 
-/** The headers of a signed request, written from the contract. */
+/** The headers of a signed request, written from docs/challenge.md. */
 export function signedHeaders(path: string, body: string, options: Signing = {}): Record<string, string> {
   const { key = SOLVER_KEY, ts = nowSec(), nonce = randomUUID() } = options
   const hash = createHash('sha256').update(body).digest('hex')

@@ -20,26 +20,26 @@ const PARTS = { method: 'POST', path: '/solve', ts: 1_700_000_000, nonce: 'nonce
 const SIG = '4d952f83a0ad9af619f3bce73697a9aaed03d9bf18d249866a5da2627aff0f38'
 const HEADER = `RCS-HMAC-SHA256 keyId=solver-kid-1,ts=1700000000,nonce=nonce-1,sig=${SIG}`
 
-describe('challenge auth: the signature', () => {
-  test('the canonical string is METHOD, PATH, TIMESTAMP, NONCE and SHA256(body) on five lines', () => {
+describe('challenge: the signature', () => {
+  test('challenge 1.2: the canonical string is METHOD, PATH, TIMESTAMP, NONCE and SHA256(body) on five lines', () => {
     const hash = '82aa2802a7504fc5a6b939fb17eb5cb349f04a44d059d3a522db3d066287c040'
 
     assert.equal(bodyHash(BODY), hash)
     assert.equal(canonicalString(PARTS), `POST\n/solve\n1700000000\nnonce-1\n${hash}`)
   })
 
-  test('the signature is the one that openssl computes', () => {
+  test('challenge 1.2: the signature is the one that openssl computes', () => {
     assert.equal(signature('top-secret', PARTS), SIG)
     assert.equal(isSignedWith('top-secret', SIG, PARTS), true)
   })
 
-  test('an escaped path, an empty body and a secret outside ASCII sign as openssl does', () => {
+  test('challenge 1.4: an escaped path, an empty body and a secret outside ASCII sign as openssl does', () => {
     const parts = { method: 'POST', path: '/callback/caf%C3%A9', ts: 1_700_000_001, nonce: 'n2', body: '' }
 
     assert.equal(signature('schlüssel', parts), '6b5e69e4df3a4f02cc698cbf126744179488a771501e4bba16a57310c5954b85')
   })
 
-  test('a change of any part makes the signature wrong', () => {
+  test('challenge 1.2: a change of any part makes the signature wrong', () => {
     const changes = [{ method: 'PUT' }, { path: '/solve/' }, { ts: 1 }, { nonce: 'nonce-2' }, { body: `${BODY} ` }]
 
     for (const change of changes) assert.equal(isSignedWith('top-secret', SIG, { ...PARTS, ...change }), false)
@@ -47,7 +47,7 @@ describe('challenge auth: the signature', () => {
     assert.equal(isSignedWith('top-secret', SIG.slice(0, 62), PARTS), false)
   })
 
-  test('the header is RCS-HMAC-SHA256 keyId=…,ts=…,nonce=…,sig=… and reads back', () => {
+  test('challenge 1.1: the header is RCS-HMAC-SHA256 keyId=…,ts=…,nonce=…,sig=… and reads back', () => {
     assert.equal(authorization({ keyId: 'solver-kid-1', secret: 'top-secret' }, PARTS), HEADER)
     assert.deepEqual(parseAuthorization(HEADER), {
       keyId: 'solver-kid-1',
@@ -58,7 +58,7 @@ describe('challenge auth: the signature', () => {
     assert.deepEqual(parseAuthorization(HEADER.replaceAll(',', ', ')), parseAuthorization(HEADER))
   })
 
-  test('a malformed header is no header', () => {
+  test('challenge 1.1: a malformed header is refused', () => {
     const malformed = [
       '',
       'Bearer abc',
@@ -83,10 +83,10 @@ describe('challenge auth: the signature', () => {
     )
   })
 
-  test('the Standard Webhooks headers are what openssl computes and what the npm package verifies', () => {
-    const headers = webhookHeaders('top-secret', { id: 'msg_1', ts: 1_700_000_000, body: BODY })
+  test('challenge 1.10: the Standard Webhooks headers are what openssl computes and what the npm package verifies', () => {
+    const headers = webhookHeaders(['top-secret'], { id: 'msg_1', ts: 1_700_000_000, body: BODY })
     const now = Math.floor(Date.now() / 1000)
-    const fresh = webhookHeaders('top-secret', { id: 'msg_2', ts: now, body: BODY })
+    const fresh = webhookHeaders(['top-secret'], { id: 'msg_2', ts: now, body: BODY })
 
     assert.equal(headers['webhook-signature'], 'v1,n+IZyyzBKondXHYFjbBG78R16wOO9v1/vMoCc22J30c=')
     assert.deepEqual(new Webhook(Buffer.from('top-secret').toString('base64')).verify(BODY, fresh), {

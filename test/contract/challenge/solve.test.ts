@@ -25,8 +25,8 @@ const codeOf = (answer: { status: number; body: { error?: { code: string } } }) 
 ]
 
 for (const feed of FEEDS)
-  describe(`challenge flow 1.3: POST /solve (${feed})`, () => {
-    test('a signed challenge is accepted with 202 and its solver_job_id, and again with the same', async (t) => {
+  describe(`challenge: POST /solve (${feed})`, () => {
+    test('challenge 3.1: a signed challenge is accepted with 202 and its solver_job_id, and again with the same', async (t) => {
       const receiver = await startReceiver(t)
       const { url } = await startServer(t, { feed })
       const body = solveBody('c1', `${receiver.url}/callback/c1`)
@@ -45,7 +45,7 @@ for (const feed of FEEDS)
       await until('the one callback came', () => receiver.received.length > 0)
     })
 
-    test('header present → parsed → nonce → key → skew → signature, each with its code', async (t) => {
+    test('challenge 2.2: header present → parsed → nonce → key → skew → signature, each with its code', async (t) => {
       const { url } = await startServer(t, { role: 'serve', feed })
       const text = JSON.stringify(solveBody('c1', 'https://challenger.example/callback/c1'))
       const send = async (options: object, body = text) => codeOf(await postSigned(url, '/solve', body, options))
@@ -64,7 +64,7 @@ for (const feed of FEEDS)
       assert.deepEqual(await send({ key: { ...SOLVER_KEY, keyId: 'nobody' }, nonce: 'n1' }), [401, 'REPLAY_ATTACK'])
     })
 
-    test('the error body is {"error":{"code","message","request_id"}}', async (t) => {
+    test('challenge 2.1: the error body is {"error":{"code","message","request_id"}}', async (t) => {
       const { url } = await startServer(t, { role: 'serve', feed })
 
       const { body, headers } = await post(`${url}/solve`, '{}', { 'x-request-id': 'mine' })
@@ -75,7 +75,7 @@ for (const feed of FEEDS)
       assert.equal(headers.get('access-control-allow-origin'), '*')
     })
 
-    test('a query is not part of the signed path', async (t) => {
+    test('challenge 1.3: a query is not part of the signed path', async (t) => {
       const { url } = await startServer(t, { role: 'serve', feed })
       const body = JSON.stringify(solveBody('c1', 'https://challenger.example/callback/c1'))
 
@@ -84,7 +84,7 @@ for (const feed of FEEDS)
       assert.equal(answer.status, 202)
     })
 
-    test('INVALID_JSON, UNSUPPORTED_VERSION, MISSING_CHALLENGE_ID and INVALID_CALLBACK_URL, in this order', async (t) => {
+    test('challenge 3.2: INVALID_JSON, UNSUPPORTED_VERSION, MISSING_CHALLENGE_ID and INVALID_CALLBACK_URL, in this order', async (t) => {
       const { url } = await startServer(t, { role: 'serve', feed })
       const good = solveBody('c1', 'https://challenger.example/callback/c1')
       const send = async (body: object | string) => codeOf(await postSigned(url, '/solve', body))
@@ -105,7 +105,7 @@ for (const feed of FEEDS)
       assert.deepEqual(await send({ ...good, constraints: 5 }), [400, 'INVALID_CONSTRAINTS'])
     })
 
-    test('a plain http callback needs ALLOW_INSECURE_CALLBACKS', async (t) => {
+    test('challenge 3.3: a plain http callback needs ALLOW_INSECURE_CALLBACKS', async (t) => {
       const { url } = await startServer(t, { role: 'serve', feed, env: { ALLOW_INSECURE_CALLBACKS: 'false' } })
 
       const answer = await postSigned(url, '/solve', solveBody('c1', 'http://127.0.0.1:1/callback/c1'))
@@ -113,7 +113,7 @@ for (const feed of FEEDS)
       assert.deepEqual(codeOf(answer), [400, 'INVALID_CALLBACK_URL'])
     })
 
-    test('a nonce is burnt by a 4xx after the signature verified, and not by a 401', async (t) => {
+    test('challenge 1.9: a nonce is burnt by a 4xx after the signature verified, and not by a 401', async (t) => {
       const { url } = await startServer(t, { role: 'serve', feed })
       const good = solveBody('c1', 'https://challenger.example/callback/c1')
       const send = async (body: object, options: object) => codeOf(await postSigned(url, '/solve', body, options))
@@ -127,7 +127,7 @@ for (const feed of FEEDS)
       assert.deepEqual(await send(good, { nonce: 'n2' }), [401, 'REPLAY_ATTACK'])
     })
 
-    test('a body over 5 MB is refused with 413', async (t) => {
+    test('challenge 2.2: a body over 5 MB is refused with 413', async (t) => {
       const { url } = await startServer(t, { role: 'serve', feed })
       const body = JSON.stringify({ filler: 'a'.repeat(5 * 1024 * 1024) })
 
@@ -137,7 +137,7 @@ for (const feed of FEEDS)
       ])
     })
 
-    test('with SHARED_SECRET_KEY both key ids have the one secret', async (t) => {
+    test('challenge 1.5: with SHARED_SECRET_KEY both key ids have the one secret', async (t) => {
       const { url } = await startServer(t, { role: 'serve', feed, env: { SHARED_SECRET_KEY: 'shared' } })
       const good = solveBody('c1', 'https://challenger.example/callback/c1')
 
@@ -147,7 +147,7 @@ for (const feed of FEEDS)
       assert.equal((await postSigned(url, '/solve', good)).status, 401)
     })
 
-    test('a further key is accepted until its date, under its own id or the same', async (t) => {
+    test('challenge 1.6: a further key is accepted until its date, under its own id or the same', async (t) => {
       const extra =
         'next=next secret@2999-01-01T00:00:00Z,solver-kid-1=newer@2999-01-01T00:00:00Z,old=o@2020-01-01T00:00:00Z'
       const { url } = await startServer(t, { role: 'serve', feed, env: { SOLVER_HMAC_EXTRA_KEYS: extra } })
@@ -161,7 +161,7 @@ for (const feed of FEEDS)
       assert.equal(await statusOf('old', 'o'), 401)
     })
 
-    test('GET /stats counts, and OPTIONS answers a preflight', async (t) => {
+    test('challenge 3.5: GET /stats counts, and OPTIONS answers a preflight', async (t) => {
       const { url } = await startServer(t, { role: 'serve', feed })
       await postSigned(url, '/solve', solveBody('c1', 'https://challenger.example/callback/c1'))
 
@@ -176,7 +176,7 @@ for (const feed of FEEDS)
       assert.equal(preflight.headers.get('access-control-allow-origin'), '*')
     })
 
-    test('HTTPS_ONLY redirects to https', async (t) => {
+    test('challenge 2.5: HTTPS_ONLY redirects to https', async (t) => {
       const { url } = await startServer(t, { role: 'serve', feed, env: { HTTPS_ONLY: 'true' } })
 
       const response = await fetch(`${url}/stats`, { redirect: 'manual' })
@@ -187,8 +187,8 @@ for (const feed of FEEDS)
   })
 
 for (const feed of FEEDS)
-  describe(`challenge flow 2: the callback (${feed})`, () => {
-    test('is signed with the Challenger’s key over its own path, and verifies as a Standard Webhook', async (t) => {
+  describe(`challenge: the callback (${feed})`, () => {
+    test('challenge 5.1: a callback is signed with the Challenger’s key over its own path, and verifies as a Standard Webhook', async (t) => {
       const receiver = await startReceiver(t)
       const { url } = await startServer(t, { feed })
 
@@ -223,7 +223,7 @@ for (const feed of FEEDS)
       new Webhook(Buffer.from(CHAL_KEY.secret).toString('base64')).verify(callback.body, headers)
     })
 
-    test('says why where there is no answer: unsolvable, unavailable, too late', async (t) => {
+    test('challenge 4.6: a callback without an answer says why: unsolvable, unavailable, too late', async (t) => {
       const receiver = await startReceiver(t)
       const { url } = await startServer(t, { feed })
       const asked = {
@@ -259,7 +259,7 @@ for (const feed of FEEDS)
       )
     })
 
-    test('is retried on 429 and 5xx with the same body and X-Request-ID, and a new nonce and ts', async (t) => {
+    test('challenge 5.7: a callback is retried on 429 and 5xx with the same body and X-Request-ID, and a new nonce and ts', async (t) => {
       const receiver = await startReceiver(t, [500, 429, 200])
       const { url } = await startServer(t, { feed })
 

@@ -5,9 +5,9 @@ import { freePort } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
 import { account, FEEDS, get, post, startServer } from './setup.ts'
 
-describe('challenge flows 1 and 2', () => {
+describe('challenge: both sides', () => {
   for (const feed of FEEDS) {
-    test(`two servers play the two sides against each other (${feed})`, async (t) => {
+    test(`challenge 7.1: two servers play the two sides against each other (${feed})`, async (t) => {
       const solver = await startServer(t, { feed })
       const port = String(await freePort())
       const here = `http://127.0.0.1:${port}`

@@ -1,4 +1,4 @@
-// POST /callback/{challenge_id}: receives a Solver's result (section 6). It is checked by the challenge's rule and recorded
+// POST /callback/{challenge_id}: receives a Solver's result (section 7). It is checked by the challenge's rule and recorded
 // once per request id; the first result is final. Nonce, result and audit row commit together.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { bodyHash } from '@reeve/sdk/challenge'
@@ -89,7 +89,7 @@ function callbackOf(
   if (errorCode === undefined || errorMessage === undefined) return challengeError('INVALID_CALLBACK')
 
   const given = request.headers['x-request-id']
-  // Without a request id, the same result is the same request (clause 6.4).
+  // Without a request id, the same result is the same request (clause 7.6).
   const requestId = given === undefined ? bodyHash(`${challengeId}\n${solverJobId ?? ''}\n${hash}`) : String(given)
   if (!REQUEST_ID.test(requestId)) return challengeError('INVALID_REQUEST_ID')
   const { metadata = null } = fields

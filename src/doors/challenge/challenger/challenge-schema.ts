@@ -6,7 +6,7 @@ const Moment = Type.Union([Type.String(), Type.Null()])
 
 export const ChallengeView = Type.Object({
   challenge_id: Type.String(),
-  state: Type.String({ description: 'created, sending, accepted, send_failed or completed.' }),
+  state: Type.String({ description: 'created, sending, accepted, send_failed, deadline_passed or completed.' }),
   problem: Type.Unknown(),
   output_spec: Type.Unknown(),
   constraints: Type.Unknown(),

@@ -11,15 +11,23 @@ const INSERT = `
       on conflict do nothing
   returning challenge_id`
 
-const FIND_SAME = `
-  select * from challenges where challenge_id = $1 or (account_id = $2 and idempotency_key = $3)`
+// A deadline that passed without a result is derived when a challenge is read: no state has to change at that moment.
+const COLUMNS = `
+  challenge_id, seq, account_id, problem, output_spec, constraints, validation_rule, answer, solver_job_id,
+  idempotency_key, body_hash, created_at, sent_at, completed_at,
+  case when state in ('sending', 'accepted') and (constraints ->> 'deadline_ts')::float8 > 0
+        and (constraints ->> 'deadline_ts')::float8 < date_part('epoch', clock_timestamp())
+       then 'deadline_passed' else state end as state`
 
-const SELECT_ONE = `select * from challenges where challenge_id = $1`
+const FIND_SAME = `
+  select ${COLUMNS} from challenges where challenge_id = $1 or (account_id = $2 and idempotency_key = $3)`
+
+const SELECT_ONE = `select ${COLUMNS} from challenges where challenge_id = $1`
 
 const SELECT_RULES = `select challenge_id, validation_rule, answer from challenges where challenge_id = any($1)`
 
 const SELECT_PAGE = `
-  select * from challenges
+  select ${COLUMNS} from challenges
    where account_id = $1 and ($2::bigint is null or seq < $2) order by seq desc limit $3`
 
 const SELECT_RESULTS = `

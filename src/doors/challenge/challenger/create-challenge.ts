@@ -1,4 +1,4 @@
-// POST /challenges: creates a challenge (section 5). Its answer and rule are never sent.
+// POST /challenges: creates a challenge (section 6). Its answer and rule are never sent.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Database } from '../../../core/db/database.ts'

@@ -3,10 +3,13 @@
 import { isObject } from '../../../core/is-object.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { storableText } from '../../../core/db/database.ts'
+import { storableText, type Tx } from '../../../core/db/database.ts'
 import type { Deps } from '../../../core/door.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
 import { accountOf, requireRole } from '../../../core/http/auth/guard.ts'
+import { hashBody, idempotencyConflict, idempotencyOf } from '../../../core/http/request/idempotency.ts'
+import type { Ledger } from '../../../core/ledger/ledger.ts'
+import type { Idempotency } from '../../../core/ledger/submit/submit.ts'
 import { isCallableUrl } from '../../../core/outbound/callback-url.ts'
 import type { SignedRequest } from '../../../core/deliveries/signed-request.ts'
 import type { OutboundAnswer } from '../../../core/outbound/outbound.ts'
@@ -35,11 +38,11 @@ const Send = Type.Optional(
 )
 const Sending = Type.Object({ challenge_id: Type.String(), state: Type.String(), request_id: Type.String() })
 
-export type SendDeps = Pick<Deps, 'database' | 'identity' | 'config' | 'deliveries' | 'outbox'>
+export type SendDeps = Pick<Deps, 'database' | 'ledger' | 'identity' | 'config' | 'deliveries' | 'outbox'>
 
 export const sendChallengeRoute =
   (
-    { database, identity, config, deliveries, outbox }: SendDeps,
+    { database, ledger, identity, config, deliveries, outbox }: SendDeps,
     settings: ChallengeSettings,
   ): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -71,15 +74,33 @@ export const sendChallengeRoute =
           body: JSON.stringify(solveRequest(row, callbackHost)),
           isTrusted: target.isTrusted,
         }
-        await database.transaction(async (tx) => {
+        const idempotency = idempotencyOf(request, 'challenge-send')
+        const requestId = await database.transaction(async (tx) => {
+          const first = await firstRequestId(ledger, tx, signed, idempotency)
+          if (first !== signed.requestId) return first
           await tx.query(MARK_SENDING, [row.challenge_id])
           await deliveries.addIn(tx, SEND_TOPIC, signed)
+          return first
         })
         outbox.wake()
-        return reply.code(202).send({ challenge_id: row.challenge_id, state: 'sending', request_id: signed.requestId })
+        return reply.code(202).send({ challenge_id: row.challenge_id, state: 'sending', request_id: requestId })
       },
     )
   }
+
+/** The request id that this Idempotency-Key named first, or the new one. The key belongs to the challenge and the body. */
+async function firstRequestId(
+  ledger: Pick<Ledger, 'nameIn'>,
+  tx: Tx,
+  { subject, requestId }: SignedRequest,
+  idempotency: Idempotency | null,
+): Promise<string> {
+  if (idempotency === null) return requestId
+  const bodyHash = hashBody({ challenge_id: subject, body: idempotency.bodyHash })
+  const named = await ledger.nameIn(tx, { ...idempotency, bodyHash }, requestId)
+  if (!named.ok) throw idempotencyConflict()
+  return named.jobId
+}
 
 function targetOf(given: string | undefined, settings: ChallengeSettings): { url: string; isTrusted: boolean } {
   if (given === undefined) {

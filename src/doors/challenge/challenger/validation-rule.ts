@@ -1,4 +1,4 @@
-// Whether an answer is correct, by the challenge's validation rule (clauses 5.5 to 5.9). A rule is checked when the challenge
+// Whether an answer is correct, by the challenge's validation rule (clauses 6.5 to 6.8). A rule is checked when the challenge
 // is created, so that an invalid one is refused there and not when the answer arrives.
 import { isObject } from '../../../core/is-object.ts'
 import { RE2JS } from 're2js'

@@ -21,8 +21,10 @@ create table solve_requests (
   error_code   text,
   accepted_at  timestamptz not null default clock_timestamp(),
   finished_at  timestamptz,
-  -- The job of another door that solves the problem, while ours waits for its end.
+  -- The job of another door that solves the problem, while this one waits for its end.
   waits_for    uuid,
+  -- When the Challenger last asked again for a callback that it had lost.
+  resent_at    timestamptz,
   constraint solve_requests_finished_at_when_ended check ((status = 'pending') = (finished_at is null))
 );
 

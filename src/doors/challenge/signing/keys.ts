@@ -12,6 +12,8 @@ export interface HmacKey {
 export interface KeyRing {
   /** Null: no secret is set, so nothing can be signed. */
   signing: HmacKey | null
+  /** Secrets of further keys that are still valid. */
+  further(nowMs: number): string[]
   /** Includes expired keys: the database's clock decides. Several keys may share an id during a rotation. */
   find(keyId: string): HmacKey[]
 }
@@ -41,6 +43,8 @@ function ring(main: readonly HmacKey[], further: readonly HmacKey[]): KeyRing {
   const all = [...main, ...further]
   return {
     signing: main[0] ?? null,
+    further: (nowMs) =>
+      further.filter(({ notAfterMs }) => notAfterMs !== null && notAfterMs >= nowMs).map(({ secret }) => secret),
     find: (keyId) => all.filter((key) => key.keyId === keyId),
   }
 }

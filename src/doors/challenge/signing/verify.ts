@@ -1,4 +1,4 @@
-// The checks of every signed request, in the order of clause 2.7: header present, header parsed, body read, nonce unused,
+// The checks of every signed request, in the order of clause 2.2: header present, header parsed, body read, nonce unused,
 // key known, time within the window, signature. The database decides about nonce and time, by its own clock, in the
 // statement that does the request's work and burns the nonce: a request that passes costs one round trip. When the key or
 // the signature is wrong there is no such statement; the nonce is only looked up, because a replay is reported first.

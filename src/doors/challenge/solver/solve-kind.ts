@@ -1,11 +1,11 @@
 // The job kind `solve`: the work behind POST /solve. The Challenger is told how the job ended, with an answer, as unsolvable
 // or dead: the callback is queued in the transaction that ends the job.
-import { isObject } from '../../../core/is-object.ts'
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
 import type { Deliveries } from '../../../core/deliveries/deliveries.ts'
 import { JobFailed, type Kind } from '../../../core/executor/kind.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import { CALLBACK_TOPIC } from '../deliveries/topics.ts'
-import { constraintsOf } from './constraints.ts'
 import type { CallbackOutcome } from '../problems/solution.ts'
 import { solveProblem, type SolveContext } from '../problems/solve-problem.ts'
 import { SOLVE_KIND, solverJobId, type SolvePayload } from './accept.ts'
@@ -23,6 +23,16 @@ const REPLACE_JOB = `
     from json_to_recordset($1) as r (job_id uuid, new_job_id uuid)
    where solve_requests.job_id = r.job_id`
 
+const StoredPayload = Compile(
+  Type.Object({
+    challenge_id: Type.String(),
+    problem: Type.Unknown(),
+    output_spec: Type.Unknown(),
+    constraints: Type.Object({ timeout_ms: Type.Optional(Type.Number()), deadline_ts: Type.Optional(Type.Number()) }),
+    callback_url: Type.String(),
+  }),
+)
+
 const ERROR_CHARS_MAX = 500
 
 export interface SolveKindContext extends Omit<SolveContext, 'signal'> {
@@ -36,7 +46,7 @@ export function solveKind(context: SolveKindContext): Kind {
     prepare: async () => context.threads.warm(),
     async run(job, { signal }) {
       const payload = payloadOf(job.payload)
-      if (payload === null) throw new JobFailed('The payload lacks challenge_id or callback_url.', { final: true })
+      if (payload === null) throw new JobFailed('The payload is not that of POST /solve.', { final: true })
       const solution = await solveProblem(job, payload, { ...context, signal })
       if ('waitsFor' in solution) return solution
       return { result: solution, effects: effectsOf(deliveries, job.jobId, payload, solution) }
@@ -70,15 +80,4 @@ function effectsOf(
 }
 
 /** Null: an admin submitted this job with some other payload. */
-function payloadOf(payload: unknown): SolvePayload | null {
-  if (!isObject(payload)) return null
-  const { challenge_id: id, callback_url: url } = payload
-  if (typeof id !== 'string' || typeof url !== 'string') return null
-  return {
-    challenge_id: id,
-    problem: payload['problem'],
-    output_spec: payload['output_spec'],
-    callback_url: url,
-    constraints: constraintsOf(payload['constraints']) ?? {},
-  }
-}
+const payloadOf = (payload: unknown): SolvePayload | null => (StoredPayload.Check(payload) ? payload : null)

@@ -1,5 +1,6 @@
 // POST /solve: accepts a challenge to solve (section 3). Accepted means on disk; the answer is sent by callback.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyBaseLogger } from 'fastify'
 import { Type } from 'typebox'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { isCallableUrl } from '../../../core/outbound/callback-url.ts'
@@ -12,6 +13,7 @@ import {
   type RequestVerifier,
   type VerifiedRequest,
 } from '../signing/verify.ts'
+import type { ResendCallback } from './resend-callback.ts'
 import { solverJobId, type SolvePayload, type SolveStore } from './accept.ts'
 
 const CHALLENGE_ID_CHARS_MAX = 255
@@ -21,11 +23,12 @@ const Accepted = Type.Object({ message: Type.String(), solver_job_id: Type.Strin
 export interface SolveDeps {
   verifier: RequestVerifier
   store: SolveStore
+  resendCallback: ResendCallback
   allowInsecure: boolean
 }
 
 export const solveRoute =
-  ({ verifier, store, allowInsecure }: SolveDeps): FastifyPluginAsyncTypebox =>
+  ({ verifier, store, resendCallback, allowInsecure }: SolveDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     readSignedBodies(app)
     const summary = 'Accept a challenge to solve. RequestVerifier: Authorization: RCS-HMAC-SHA256 …'
@@ -40,11 +43,21 @@ export const solveRoute =
         const { bodyBytes: bytes } = verified
         const { verdict, isNew } = await store.accept({ nonce: verified, payload, bytes, traceId: request.traceId })
         if (verdict !== 'burnt') throw nonceRefusal(verdict)
+        if (!isNew) await askedAgain(resendCallback, payload.challenge_id, request.log)
         const message = isNew ? 'Challenge accepted' : 'Challenge already accepted'
         return reply.code(202).send({ message, solver_job_id: solverJobId(payload.challenge_id) })
       },
     )
   }
+
+/** The request is already answered with 202, and its nonce burnt: a failure here is logged. */
+async function askedAgain(resend: ResendCallback, challengeId: string, log: FastifyBaseLogger): Promise<void> {
+  try {
+    await resend(challengeId)
+  } catch (error) {
+    log.error({ err: error, challenge_id: challengeId }, 'could not queue a callback again')
+  }
+}
 
 /** The checks of clause 3.2, in its order. */
 function payloadOf({ fields }: VerifiedRequest, allowInsecure: boolean): SolvePayload | HttpError {

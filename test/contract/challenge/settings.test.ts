@@ -1,4 +1,4 @@
-// Sentences of the contract that need a server of their own.
+// Clauses that need a server with its own settings.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -27,7 +27,7 @@ const CHALLENGE = {
   answer: '2',
 }
 
-/** What the contract says it must be, for the nonce and the time that were sent. */
+/** Recomputes the signature for the nonce and time that were sent. */
 function assertSigned(request: Received | undefined, path: string, key: typeof SOLVER_KEY): void {
   const { authorization = '' } = request?.headers ?? {}
   const [, keyId, ts, nonce] = /keyId=([^,]+),ts=(\d+),nonce=([^,]+),/.exec(authorization) ?? []
@@ -36,8 +36,8 @@ function assertSigned(request: Received | undefined, path: string, key: typeof S
   assert.equal(keyId, key.keyId)
 }
 
-describe('challenge auth', () => {
-  test('CLOCK_SKEW_SECONDS sets how far the time may be off, in both directions of time', async (t) => {
+describe('challenge: signed requests', () => {
+  test('challenge 1.7: CLOCK_SKEW_SECONDS limits how far ts may differ, in both directions', async (t) => {
     const { url } = await startServer(t, { role: 'serve', env: { CLOCK_SKEW_SECONDS: '60' } })
     const statusAt = async (offSec: number) =>
       (await postSigned(url, '/solve', solveBody('c1', CALLBACK), { ts: nowSec() + offSec })).status
@@ -47,7 +47,7 @@ describe('challenge auth', () => {
     assert.deepEqual(statuses, [202, 202, 401, 401])
   })
 
-  test('a nonce counts once per side, whichever key signed', async (t) => {
+  test('challenge 1.8: a nonce is accepted once per side, whichever key signed', async (t) => {
     const extra = { SOLVER_HMAC_EXTRA_KEYS: 'other=other secret@2999-01-01T00:00:00Z' }
     const { url } = await startServer(t, { role: 'serve', env: extra })
     const solve = solveBody('c1', CALLBACK)
@@ -63,7 +63,7 @@ describe('challenge auth', () => {
     assert.equal(elsewhere.body.error.code, 'CHALLENGE_NOT_FOUND') // its nonce was good
   })
 
-  test('a large body is checked as a small one is, in both directions', async (t) => {
+  test('challenge 2.3: a large body is checked as a small one is, in both directions', async (t) => {
     const { url } = await startServer(t, { role: 'serve' })
     const filler = 'é'.repeat(300_000)
     const codesOf = async (path: string, key: typeof SOLVER_KEY, good: object) => {
@@ -93,7 +93,7 @@ describe('challenge auth', () => {
     assert.deepEqual(back, ['CHALLENGE_NOT_FOUND', ...bad])
   })
 
-  test('CORS is open on this door and no other, and can be narrowed or closed', async (t) => {
+  test('challenge 2.4: CORS is open on this door and no other, and can be narrowed or closed', async (t) => {
     const originOf = async (url: string) => (await fetch(url)).headers.get('access-control-allow-origin')
     const open = await startServer(t, { role: 'serve' })
     const narrow = await startServer(t, { role: 'serve', env: { CHALLENGE_CORS_ORIGIN: 'https://a.example' } })
@@ -107,7 +107,7 @@ describe('challenge auth', () => {
     assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /Authorization/)
   })
 
-  test('HTTPS_ONLY goes by X-Forwarded-Proto, where the proxy is trusted', async (t) => {
+  test('challenge 2.5: HTTPS_ONLY follows X-Forwarded-Proto of a trusted proxy', async (t) => {
     const { url } = await startServer(t, { role: 'serve', env: { HTTPS_ONLY: 'true', TRUST_PROXY: 'true' } })
     const statusOf = async (proto: string) =>
       (await fetch(`${url}/stats`, { headers: { 'x-forwarded-proto': proto }, redirect: 'manual' })).status
@@ -116,8 +116,8 @@ describe('challenge auth', () => {
   })
 })
 
-describe('challenge flow 1', () => {
-  test('1.2: the request is signed with the Solver’s key over /solve, and has Content-Type and X-Request-ID', async (t) => {
+describe('challenge: sending', () => {
+  test('challenge 1.4: a send is signed with the Solver’s key over /solve, and has Content-Type and X-Request-ID', async (t) => {
     const solver = await startReceiver(t, [202])
     const { url } = await startServer(t, {
       env: { SOLVER_URL: `${solver.url}/`, PUBLIC_CALLBACK_HOST: 'challenger.example/' },
@@ -139,7 +139,7 @@ describe('challenge flow 1', () => {
     assert.equal(callback_url, 'https://challenger.example/callback/c1')
   })
 
-  test('1.4: with SHARED_SECRET_KEY the Challenger knows both key ids as well', async (t) => {
+  test('challenge 1.5: with SHARED_SECRET_KEY the Challenger accepts both key ids', async (t) => {
     const { url } = await startServer(t, { role: 'serve', env: { SHARED_SECRET_KEY: 'shared' } })
     await post(`${url}/challenges`, JSON.stringify(CHALLENGE), await account(url, 'owner'))
     const callback = (keyId: string, secret: string) =>
@@ -160,8 +160,8 @@ describe('challenge flow 1', () => {
   })
 })
 
-describe('challenge flow 2', () => {
-  test('2.2: after six attempts a callback is given up, and listed with what came of it', async (t) => {
+describe('challenge: callbacks', () => {
+  test('challenge 5.4: after six attempts a callback is a dead letter with its last error', async (t) => {
     const refuse = { status: 503, headers: { 'retry-after': '0' } }
     const receiver = await startReceiver(
       t,
@@ -180,7 +180,7 @@ describe('challenge flow 2', () => {
     assert.equal((await get(`${url}/stats`)).body.callbacks_dead, 1)
   })
 
-  test('2.2: the canonical path is the one that is sent, escapes and all, without host and query', async (t) => {
+  test('challenge 1.3: the signed path is escaped as it is sent, without host and query', async (t) => {
     const receiver = await startReceiver(t)
     const { url } = await startServer(t)
 
@@ -191,7 +191,7 @@ describe('challenge flow 2', () => {
     assertSigned(receiver.received[0], '/callback/caf%C3%A9%2F1/%C3%A9', CHAL_KEY)
   })
 
-  test('2.3: only an answer of a success is judged; the result keeps what was sent, and the audit says how', async (t) => {
+  test('challenge 7.7: only the answer of a success is checked; the result keeps what was sent, and the audit how', async (t) => {
     const { url } = await startServer(t, { role: 'serve' })
     const owner = await account(url, 'owner')
     await post(`${url}/challenges`, JSON.stringify(CHALLENGE), owner)
@@ -228,7 +228,7 @@ describe('challenge flow 2', () => {
   })
 })
 
-describe('challenge endpoints', () => {
+describe('challenge: health', () => {
   test('GET /healthz and GET /readyz answer on the same server', async (t) => {
     const { url } = await startServer(t, { role: 'serve' })
 

@@ -9,9 +9,9 @@ import { testDatabase } from '../../support/database.ts'
 import { until } from '../../support/until.ts'
 import { FEEDS, post, signedHeaders, solveBody, startServer } from './setup.ts'
 
-describe('challenge auth: nonces', () => {
+describe('challenge: nonces', () => {
   for (const feed of FEEDS)
-    test(`a request that failed with 503 is accepted when the identical one comes again (${feed})`, async (t) => {
+    test(`challenge 1.9: a request that failed with 503 is accepted when it is repeated unchanged (${feed})`, async (t) => {
       const { url, at } = await startServer(t, { role: 'serve', feed })
       const body = JSON.stringify(solveBody('c1', 'https://challenger.example/callback/c1'))
       const headers = signedHeaders('/solve', body)
@@ -38,7 +38,7 @@ describe('challenge auth: nonces', () => {
       assert.equal(again.body.message, 'Challenge accepted')
     })
 
-  test('are thrown away once an hour, those older than twice the window and a minute', async (t) => {
+  test('challenge 1.8: nonces are deleted once they are older than twice the window and a minute', async (t) => {
     const { database } = await testDatabase(t, migrationFolders().slice(1))
     await database.query(
       `insert into challenge_nonces (side, nonce, seen_at)

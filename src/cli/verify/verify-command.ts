@@ -1,0 +1,131 @@
+// `reeve verify`: whether a signed request verifies, and if not, why. It says about the signature, the time window and the
+// key's dates what the server would (docs/challenge.md, section 1). It cannot know whether the nonce was used.
+import { readFileSync } from 'node:fs'
+import {
+  canonicalString,
+  isSignedWith,
+  parseAuthorization,
+  signedPath,
+  type AuthFields,
+  type SignedParts,
+} from '@reeve/sdk/challenge'
+import type { Command } from 'commander'
+import { systemClock } from '../../core/clock.ts'
+import { environment, parseConfig } from '../../core/config.ts'
+import { readSettings } from '../../core/settings.ts'
+import { CHALLENGE_SETTINGS, type ChallengeSettings } from '../../doors/challenge/settings.ts'
+import { openKeys, type HmacKey } from '../../doors/challenge/signing/keys.ts'
+import { doorSettings } from '../../doors/outline.ts'
+import { CommandFailed } from '../failure.ts'
+import { plain, print, styled } from '../terminal.ts'
+import { addVerifyReceiptCommand } from '../verify-receipt-command.ts'
+import { mistakesOf } from './mistakes.ts'
+import { readRequest, type RequestOptions } from './request-file.ts'
+
+interface VerifyRequestOptions extends RequestOptions {
+  secretFile?: string
+  canonical?: string
+  at?: string
+}
+
+export function addVerifyCommand(program: Command): void {
+  const command = program
+    .command('verify')
+    .description('say whether a signed request verifies, and if not, which line of the canonical string differs')
+    .argument(
+      '[request]',
+      'a file with the whole request (request line, headers, empty line, body); - for standard input',
+    )
+    .option('--method <method>', 'the method; default: POST')
+    .option('--path <path>', 'the path as it was sent, for example /solve')
+    .option('--header <authorization>', 'the value of the Authorization header')
+    .option('--body <file>', 'the body, byte for byte; - for standard input; default: empty')
+    .option('--secret-file <file>', 'the secret; default: those of the key id in the settings')
+    .option('--canonical <file>', "the other side's canonical string, to be compared line by line")
+    .option('--at <time>', 'check the time window and the key’s dates at this time (ISO 8601); default: now')
+    .action(verify)
+  addVerifyReceiptCommand(command)
+}
+
+async function verify(file: string | undefined, options: VerifyRequestOptions): Promise<void> {
+  const { method, target, header, body } = readRequest(file, options)
+  const auth = parseAuthorization(header)
+  if (auth === null) throw new CommandFailed('The header is not RCS-HMAC-SHA256 keyId=…,ts=…,nonce=…,sig=….', 2)
+  const parts = { method, path: target.split('?', 1)[0] ?? '', ts: auth.ts, nonce: auth.nonce, body }
+  print(plainLines(canonicalString(parts)))
+  print()
+  if (options.canonical !== undefined) compare(canonicalString(parts), readFileSync(options.canonical, 'utf8'))
+
+  const settings = readChallengeSettings()
+  const keys = keysOf(settings, auth.keyId, options.secretFile)
+  const isRight = (parts: SignedParts) => keys.some((key) => isSignedWith(key.secret, auth.sig, parts))
+  const signed = [parts, { ...parts, path: signedPath(parts.path) }].find(isRight)
+  if (signed === undefined) {
+    const mistake = mistakesOf({ parts, target, prefixes: prefixesOf(settings) }).find(({ parts }) => isRight(parts))
+    throw new CommandFailed(
+      mistake === undefined
+        ? 'The signature does not verify, and none of the usual mistakes explains it: check the secret and the body’s bytes.'
+        : `The signature does not verify. It would if ${mistake.sentence}.`,
+    )
+  }
+  print(styled('green', 'The signature verifies.'))
+  const signers = keys.filter((key) => isSignedWith(key.secret, auth.sig, signed))
+  checkTimes(auth, signers, settings.CLOCK_SKEW_SECONDS, timeOf(options.at))
+}
+
+/** The window of `ts` and the dates of the keys, each in a sentence of its own. Throws if the server would refuse. */
+function checkTimes({ ts }: AuthFields, signers: readonly HmacKey[], skewSec: number, at: Date): void {
+  const offSec = Math.round(at.getTime() / 1000 - ts)
+  const distance = `ts is ${Math.abs(offSec)} s ${offSec < 0 ? 'after' : 'before'} ${at.toISOString()}`
+  if (Math.abs(at.getTime() / 1000 - ts) > skewSec) {
+    throw new CommandFailed(`The time window is missed: ${distance}, and at most ${skewSec} s are allowed.`)
+  }
+  print(styled('green', `The time is within the window: ${distance}.`))
+
+  const ends = signers.map(({ notAfterMs }) => notAfterMs ?? Infinity)
+  const lastEnd = Math.max(...ends)
+  if (lastEnd === Infinity) return
+  const end = new Date(lastEnd).toISOString()
+  if (lastEnd < at.getTime()) throw new CommandFailed(`The key is no longer accepted: its date was ${end}.`)
+  print(styled('green', `The key is accepted until ${end}.`))
+}
+
+function timeOf(text: string | undefined): Date {
+  const at = text === undefined ? new Date(systemClock.now()) : new Date(text)
+  if (Number.isNaN(at.getTime())) throw new CommandFailed('--at is a time such as 2026-12-31T00:00:00Z.', 2)
+  return at
+}
+
+const plainLines = (text: string): string => text.split('\n').map(plain).join('\n')
+
+const LINES = ['method', 'path', 'timestamp', 'nonce', 'SHA256(body)']
+
+function compare(ours: string, theirs: string): void {
+  const [mine, other] = [ours.split('\n'), theirs.replace(/\n$/, '').split('\n')]
+  for (const [index, name] of LINES.entries()) {
+    if (mine[index] === other[index]) continue
+    print(styled('red', `line ${index + 1}, ${name}: expected "${mine[index]}", got "${plain(other[index] ?? '')}"`))
+  }
+  if (other.length > LINES.length) print(styled('red', `there are ${other.length} lines instead of ${LINES.length}`))
+}
+
+function readChallengeSettings(): ChallengeSettings {
+  parseConfig(environment(), doorSettings()) // names every problem of the settings
+  return readSettings(CHALLENGE_SETTINGS, environment(), [])
+}
+
+/** Also keys whose date has passed, since the request may be old. */
+function keysOf(settings: ChallengeSettings, keyId: string, file: string | undefined): HmacKey[] {
+  if (file !== undefined) return [{ keyId, secret: readFileSync(file, 'utf8').replace(/\r?\n$/, ''), notAfterMs: null }]
+  const { solver, challenger } = openKeys(settings)
+  const keys = [...solver.find(keyId), ...challenger.find(keyId)]
+  if (keys.length > 0) return keys
+  throw new CommandFailed(`No secret is set for the key ${plain(keyId)}: use --secret-file.`)
+}
+
+/** The paths of the configured URLs: what a proxy in front of this server, or of the Solver, may strip. */
+const prefixesOf = ({ SOLVER_URL: solver, PUBLIC_CALLBACK_HOST: callback }: ChallengeSettings): string[] =>
+  [solver, callback]
+    .filter((url) => URL.canParse(url))
+    .map((url) => new URL(url).pathname.replace(/\/$/, ''))
+    .filter((path) => path !== '')

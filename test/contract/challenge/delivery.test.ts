@@ -1,0 +1,117 @@
+// Sections 5, 6 and 8 of docs/challenge.md: how signed requests leave, and what is shown of them.
+import assert from 'node:assert/strict'
+import type http from 'node:http'
+import { describe, test } from 'node:test'
+import { until } from '../../support/until.ts'
+import { account, get, login, post, postSigned, solveBody, startReceiver, startServer } from './setup.ts'
+
+const answering =
+  (status: number, headers: http.OutgoingHttpHeaders): http.RequestListener =>
+  (_request, response) =>
+    void response.writeHead(status, headers).end()
+
+describe('challenge: deliveries', () => {
+  test('challenge 5.2: metadata has the solver and compute_time_ms', async (t) => {
+    const receiver = await startReceiver(t)
+    const { url } = await startServer(t)
+
+    await postSigned(url, '/solve', solveBody('c1', `${receiver.url}/callback/c1`))
+    await until('the callback came', () => receiver.received.length > 0)
+
+    const { metadata } = JSON.parse(receiver.received[0]?.body ?? '')
+    assert.deepEqual(Object.keys(metadata).toSorted(), ['compute_time_ms', 'solver'])
+    assert(Number.isInteger(metadata.compute_time_ms) && metadata.compute_time_ms >= 0)
+  })
+
+  test('challenge 5.3: a callback of a job that ended is sent by whoever comes next', async (t) => {
+    const receiver = await startReceiver(t, [answering(503, { 'retry-after': '3' })])
+    const first = await startServer(t)
+    await postSigned(first.url, '/solve', solveBody('c1', `${receiver.url}/callback/c1`))
+    await until('the first attempt was made', () => receiver.received.length === 1)
+    await first.stop()
+
+    await startServer(t, { on: first.at })
+    await until('another server made the second', () => receiver.received.length === 2)
+
+    assert.equal(receiver.received[1]?.body, receiver.received[0]?.body)
+  })
+
+  test('challenge 5.5: a 4xx is final, a 5xx is not', async (t) => {
+    const receiver = await startReceiver(t, [400])
+    const { url } = await startServer(t)
+    const admin = await login(url)
+    const dead = async () => (await get(`${url}/challenges/deliveries`, admin)).body.deliveries
+
+    await postSigned(url, '/solve', solveBody('c1', `${receiver.url}/callback/c1`))
+    await until('it is a dead letter', async () => (await dead()).length === 1)
+
+    assert.equal((await dead())[0].attempts, 1)
+    assert.equal(receiver.received.length, 1)
+  })
+
+  test('challenge 5.6: Retry-After replaces the wait', async (t) => {
+    const receiver = await startReceiver(t, [
+      answering(503, { 'retry-after': '1' }),
+      answering(429, { 'retry-after': '0' }),
+    ])
+    const { url } = await startServer(t)
+
+    await postSigned(url, '/solve', solveBody('c1', `${receiver.url}/callback/c1`))
+    await until('three attempts were made', () => receiver.received.length === 3)
+
+    const [first = 0, second = 0] = receiver.received.map(({ at }) => at)
+    assert(second - first >= 1000, 'a second as asked, not half of one')
+  })
+
+  test('challenge 5.8: an address that is not public is refused when it is dialled', async (t) => {
+    const receiver = await startReceiver(t)
+    const { url } = await startServer(t, { env: { OUTBOUND_ALLOW_CIDRS: '' } })
+    const admin = await login(url)
+    const dead = async () => (await get(`${url}/challenges/deliveries`, admin)).body.deliveries
+
+    await postSigned(url, '/solve', solveBody('c1', `${receiver.url}/callback/c1`))
+    await until('it is a dead letter', async () => (await dead()).length === 1)
+
+    assert.match((await dead())[0].last_error, /forbidden_address/)
+    assert.equal(receiver.received.length, 0)
+  })
+
+  test('challenge 6.4: challenges are listed newest first, page by page', async (t) => {
+    const { url } = await startServer(t, { role: 'serve' })
+    const owner = await account(url, 'owner')
+    for (const id of ['c1', 'c2', 'c3']) {
+      const challenge = {
+        challenge_id: id,
+        problem: { type: 'text' },
+        validation_rule: { type: 'ExactMatch' },
+        answer: '',
+      }
+      await post(`${url}/challenges`, JSON.stringify(challenge), owner)
+    }
+    const page = async (query: string) => {
+      const { challenges, next_before: next } = (await get(`${url}/challenges?${query}`, owner)).body
+      return { ids: challenges.map((one: { challenge_id: string }) => one.challenge_id), next }
+    }
+
+    const first = await page('limit=2')
+    const second = await page(`limit=2&before=${first.next}`)
+
+    assert.deepEqual([first.ids, second], [['c3', 'c2'], { ids: ['c1'], next: null }])
+  })
+
+  test('challenge 8.1: deliveries are listed for admins by status', async (t) => {
+    const receiver = await startReceiver(t)
+    const { url } = await startServer(t)
+    const admin = await login(url)
+    const owner = await account(url, 'owner')
+    const listed = async (query: string) => (await get(`${url}/challenges/deliveries${query}`, admin)).body.deliveries
+
+    await postSigned(url, '/solve', solveBody('c1', `${receiver.url}/callback/c1`))
+    await until('it was delivered', async () => (await listed('?status=delivered')).length === 1)
+
+    const [delivery] = await listed('?status=delivered')
+    assert.deepEqual([delivery.challenge_id, delivery.attempts, delivery.last_error], ['c1', 1, null])
+    assert.deepEqual(await listed(''), [])
+    assert.equal((await get(`${url}/challenges/deliveries`, owner)).status, 403)
+  })
+})
