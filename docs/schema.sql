@@ -645,6 +645,7 @@ create table solve_requests (
   accepted_at timestamp with time zone not null default clock_timestamp(),
   finished_at timestamp with time zone,
   waits_for uuid,
+  resent_at timestamp with time zone,
   constraint solve_requests_pkey PRIMARY KEY (challenge_id),
   constraint solve_requests_one_per_job UNIQUE (job_id),
   constraint solve_requests_finished_at_when_ended CHECK (((status = 'pending'::text) = (finished_at IS NULL))),
