@@ -2,20 +2,23 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { bundleTypebox } from './runner/bundle-typebox.ts'
 
 const BUILD = 'build'
 const COMPILED = ['src', 'test', 'bench', 'scripts']
 
 /** Null, or what the compiler said. What is there is written over, not removed: another run may be using it. */
 export function compileTests(): string | null {
-  const { status, stdout, stderr } = spawnSync('npx', ['tsc', '-p', 'test'], { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync('node_modules/.bin/tsc', ['-p', 'test'], { encoding: 'utf8' })
   if (status !== 0) return `${stdout}${stderr}`
   for (const folder of COMPILED)
     cpSync(folder, join(BUILD, folder), { recursive: true, filter: (path) => !path.endsWith('.ts') })
   removeOldMigrations()
+  bundleTypebox(BUILD)
   for (const name of readdirSync('.')) {
     const place = join(BUILD, name)
-    if (![...COMPILED, BUILD, '.git'].includes(name) && !existsSync(place)) symlinkSync(join('..', name), place)
+    if (![...COMPILED, BUILD, 'node_modules', '.git'].includes(name) && !existsSync(place))
+      symlinkSync(join('..', name), place)
   }
   return null
 }
