@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { DataDirLocked, lockDataDir } from './lock.ts'
+import { DataDirLocked, lockDataDir } from '../../src/core/embedded/lock.ts'
 import { makeFolder, startPeer } from './setup.ts'
 
 describe('lockDataDir', () => {

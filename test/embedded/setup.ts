@@ -10,15 +10,15 @@ import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
-import { type EmbeddedServer, startEmbedded } from './server.ts'
-import { LOADER, runnable } from '../../../test/support/program.ts'
+import { type EmbeddedServer, startEmbedded } from '../../src/core/embedded/server.ts'
+import { LOADER, runnable } from '../support/program.ts'
 
 export const NOBODY = 65_534
 export const FAST = { fsync: 'off', shared_buffers: '16MB' }
 export const asRoot = process.getuid?.() === 0 ? {} : { skip: 'needs root, to become another user' }
 const GONE_MS_MAX = 30_000
-const SERVER_MODULE = runnable(new URL('./server.ts', import.meta.url)).href
-const LOCK_MODULE = runnable(new URL('./lock.ts', import.meta.url)).href
+const SERVER_MODULE = runnable(new URL('../../src/core/embedded/server.ts', import.meta.url)).href
+const LOCK_MODULE = runnable(new URL('../../src/core/embedded/lock.ts', import.meta.url)).href
 
 /** Locks and starts; on SIGINT uses the database for a while longer, as a drain does, then stops. */
 const SERVE = `

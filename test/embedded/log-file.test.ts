@@ -3,7 +3,7 @@ import { appendFile, stat, writeFile } from 'node:fs/promises'
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openLog } from './log-file.ts'
+import { openLog } from '../../src/core/embedded/log-file.ts'
 import { makeFolder } from './setup.ts'
 
 const TOO_LONG = 'x'.repeat(11 * 1024 * 1024)

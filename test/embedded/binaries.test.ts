@@ -4,9 +4,9 @@ import { chmod, mkdir, readlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { findBinaries, makeLinks } from './binaries.ts'
+import { findBinaries, makeLinks } from '../../src/core/embedded/binaries.ts'
 import { asRoot, makeFolder, NOBODY } from './setup.ts'
-import { LOADER, runnable } from '../../../test/support/program.ts'
+import { LOADER, runnable } from '../support/program.ts'
 
 async function setup(t: TestContext) {
   const folder = await makeFolder(t)
@@ -36,7 +36,7 @@ describe('binaries', () => {
     await chmod(folder, 0o755)
     const script = `const { makeLinks } = await import(process.argv[1]); await makeLinks(process.argv[2])`
     const args = [...LOADER, '--input-type=module', '-e', script]
-    const module = runnable(new URL('./binaries.ts', import.meta.url)).href
+    const module = runnable(new URL('../../src/core/embedded/binaries.ts', import.meta.url)).href
 
     const made = promisify(execFile)(process.execPath, [...args, module, folder], { uid: NOBODY, gid: NOBODY })
 

@@ -9,9 +9,9 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { mock, type TestContext } from 'node:test'
 import S3rver from '@20minutes/s3rver'
-import type { FileStore } from './file-store.ts'
-import { openFolderStore } from './folder-store.ts'
-import { openS3Store, type S3Config } from './s3-store.ts'
+import type { FileStore } from '../../src/core/files/file-store.ts'
+import { openFolderStore } from '../../src/core/files/folder-store.ts'
+import { openS3Store, type S3Config } from '../../src/core/files/s3-store.ts'
 
 export const MIB = 1024 * 1024
 export const KEYS = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' } // the only pair that the server knows

@@ -3,8 +3,8 @@ import { existsSync, statSync } from 'node:fs'
 import { readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { FileStoreError } from './file-store.ts'
-import { openFolderStore } from './folder-store.ts'
+import { FileStoreError } from '../../src/core/files/file-store.ts'
+import { openFolderStore } from '../../src/core/files/folder-store.ts'
 import { MIB, keys, newFolder, read, setupFolder } from './setup.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { DataDirLocked } from './lock.ts'
-import { findRunning, startEmbedded } from './server.ts'
+import { DataDirLocked } from '../../src/core/embedded/lock.ts'
+import { findRunning, startEmbedded } from '../../src/core/embedded/server.ts'
 import { atEnd, FAST, makeFolder, processesOf, query, start } from './setup.ts'
 
 const SETTINGS = `
