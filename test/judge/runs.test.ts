@@ -7,8 +7,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { atEnd } from '../support/cleanup.ts'
-import { until } from '../support/until.ts'
-import { attackFolder, boxedProcesses, cannotTest, MB, setup, workFolder, type Rig } from './rig.ts'
+import { attackFolder, cannotTest, MB, setup, workFolder } from './rig.ts'
 
 const SAFETY = { skip: cannotTest, timeout: 120_000 }
 
@@ -142,49 +141,6 @@ describe('a run', SAFETY, () => {
     const { report } = await run(work, { cpuMs: 60_000, wallMs: 100 + 2 * alone.report.timeMs })
 
     assert(report.verdict === 'OK' || report.starved, JSON.stringify(report))
-  })
-})
-
-describe('killing', SAFETY, () => {
-  const startEndless = ({ run }: Rig) => run(['/bin/sh', '-c', 'sleep 1000 & wait'], { wallMs: 100_000 })
-
-  test('a signal ends the run with its reason, and the next box works', async (t) => {
-    const aborter = new AbortController()
-    const rig = await setup(t, { signal: aborter.signal })
-    const ended = startEndless(rig)
-    await until('the program runs', () => boxedProcesses().some(({ name }) => name === 'sleep'))
-
-    aborter.abort(new Error('the lease is lost'))
-
-    await assert.rejects(ended, /the lease is lost/)
-    await assert.rejects(rig.run(['/bin/true']), /the lease is lost/)
-    await rig.box.close()
-    await rig.box.close()
-    const next = await setup(t)
-    assert.equal((await next.run(['/bin/true'])).report.verdict, 'OK')
-  })
-
-  test('closing a box kills what runs in it, as often as one likes', async (t) => {
-    const rig = await setup(t)
-    const ended = startEndless(rig)
-    await until('the program runs', () => boxedProcesses().some(({ name }) => name === 'sleep'))
-
-    await Promise.all([rig.box.close(), rig.box.close()])
-
-    assert.match((await ended).report.sandboxError, /killed on request/)
-    await assert.rejects(rig.run(['/bin/true']), /closed/)
-  })
-
-  test('closing a runner does, too', async (t) => {
-    const rig = await setup(t)
-    const ended = startEndless(rig)
-    await until('the program runs', () => boxedProcesses().some(({ name }) => name === 'sleep'))
-
-    await Promise.all([rig.runner.close(), rig.runner.close()])
-
-    assert.match((await ended).report.sandboxError, /killed on request/)
-    await rig.box.close()
-    await assert.rejects(rig.runner.open({ workFolder: rig.work, writable: false, readOnlyPaths: [] }), /closed/)
   })
 })
 

@@ -1,13 +1,17 @@
 // The judge door: programs in, verdicts out.
 //
 //   POST /submit ── job of kind `judge` ──► compile ─► run on each test ─► compare ──► GET /status/{job_id}
-//                                            (boxes: nothing that a program does reaches this machine)
+//                                           (in a sandbox)
+//
+// Rooms, in the order in which a submission passes them: submissions/ (requests, progress, results), problems/ (requests,
+// import), package/ (the package format), languages/, work/ (one submission judged), programs/ (compiling, caches),
+// compare/, sandbox/; verify/ is `reeve problem verify`.
 //
 // Contestants: POST /submit, GET /status/{job_id}, GET /status/{job_id}/events, GET /submissions, GET /problems,
 //              GET /problems/{problem_id}.
 // Admins:      PUT /problems/{problem_id}.
 // Other doors: `code` problems.
-// Loops:       the languages of this process are told, the caches kept within bounds.
+// Loops:       publish the languages of this process, prune the caches.
 import { join } from 'node:path'
 import { redisUrl, type Config } from '../../core/config.ts'
 import type { Deps, Door } from '../../core/door.ts'
@@ -41,13 +45,13 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
   migrations: new URL('migrations/', import.meta.url),
 
   async open(deps, settings) {
-    const { config, database, files, log } = deps
+    const { config, database, events, files, identity, ledger, log, outbox } = deps
     const languages = await loadLanguages(settings.JUDGE_LANGUAGES_FILE)
     const problems = openProblemStore(database)
-    const importing = importingWith(deps, settings, problems)
+    const importing = importingWith({ config, files }, settings, problems)
     const offered = openOfferedLanguages(database)
     const checking = { problems, languages, offered }
-    deps.offers.provide('code', codeOffer(deps, checking))
+    deps.offers.provide('code', codeOffer({ ledger, events, checking }))
     const judging = openJudging({
       folder: judgeFolder(config, settings),
       languages,
@@ -62,21 +66,23 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
       const installed = await installSamples(importing)
       if (installed.length > 0) log.info({ problems: installed }, 'sample problems installed')
     }
+    const slots = slotsOf(settings.JUDGE_SLOTS)
+    const isAnnounced = announcedIn(outbox, redisUrl(config) !== null)
 
     return {
-      kinds: [judgeKind({ ...deps, slots: slotsOf(settings.JUDGE_SLOTS), worker: judging.open })],
+      kinds: [judgeKind({ slots, worker: judging.open, database, events, outbox, log })],
       loops: { working: [offered.loop(owner, judging.versions), judging.loop] },
       async close() {
         await judging.close()
         if (judging.versions() !== null) await offered.leave(owner)
       },
       async routes(app) {
-        await app.register(submitRoute({ ...deps, checking, settings }))
-        await app.register(statusRoute({ ...deps, isAnnounced: announcedIn(deps.outbox, redisUrl(config) !== null) }))
-        await app.register(watchRoute(deps))
-        await app.register(submissionsRoute(deps))
-        await app.register(problemsRoute({ ...deps, ...checking }))
-        await app.register(putProblemRoute({ ...deps, importing }))
+        await app.register(submitRoute({ identity, ledger, checking, settings }))
+        await app.register(statusRoute({ identity, ledger, isAnnounced }))
+        await app.register(watchRoute({ identity, ledger, events }))
+        await app.register(submissionsRoute({ identity, database, ledger }))
+        await app.register(problemsRoute({ identity, problems, languages, offered }))
+        await app.register(putProblemRoute({ identity, importing }))
       },
     }
   },

@@ -15,7 +15,7 @@ const ENV = {
 }
 
 describe('challenge: a code problem', { skip: cannotTest }, () => {
-  test('is judged like a submission, and its verdict called back', async (t) => {
+  test('judge 8.1: a code problem is judged like a submission, and its verdict is called back', async (t) => {
     const { url, ann } = await setup(t, { env: ENV })
     const receiver = await startReceiver(t)
     const problems = [TWICE.accepted, TWICE.wrong].map((code) => ({
@@ -40,7 +40,7 @@ describe('challenge: a code problem', { skip: cannotTest }, () => {
     assert.equal((await ask(`${url}/status/${jobId}`, { headers: ann })).status, 404, 'it is nobody’s submission')
   })
 
-  test('that names no problem, or no language that is known, fails with INVALID_PROBLEM', async (t) => {
+  test('judge 8.2: a code problem with an unknown problem or language fails with INVALID_PROBLEM', async (t) => {
     const { url } = await setup(t, { env: ENV, role: 'up' })
     const receiver = await startReceiver(t)
     const problems = [

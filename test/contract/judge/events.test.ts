@@ -26,7 +26,7 @@ async function collect(watching: AsyncIterable<JudgeEvent>): Promise<JudgeEvent[
 }
 
 describe('judge GET /status/{job_id}/events', { skip: cannotTest }, () => {
-  test('tells every test in its order, then the verdict, and ends', async (t) => {
+  test('judge 3.1: the stream has every test in order, then the verdict, and ends', async (t) => {
     const { url, ann } = await setup(t)
     await putProblem(url, 'long', packageOf(packageFiles(SLOW_TESTS)))
     const reeve = clientOf(url, ann)
@@ -45,7 +45,7 @@ describe('judge GET /status/{job_id}/events', { skip: cannotTest }, () => {
     assert(events.every((event) => event.attempt_id === 1))
   })
 
-  test('whoever comes late hears all of it again, and whoever comes back only the rest', async (t) => {
+  test('judge 3.2: a late reader gets all events, a returning reader only the missing ones', async (t) => {
     const { url, ann } = await setup(t)
     const { body } = await submit(url, ann, { code: TWICE.accepted })
     await judged(url, ann, body.job_id)
@@ -61,7 +61,7 @@ describe('judge GET /status/{job_id}/events', { skip: cannotTest }, () => {
     assert.match(await rest.text(), /event: finished/)
   })
 
-  test('no text of a test is in the events, of samples neither', async (t) => {
+  test('judge 3.3: events contain no text of a test, not even of a sample', async (t) => {
     const { url, ann } = await setup(t)
     const { body } = await submit(url, ann, { code: TWICE.accepted })
 
@@ -72,7 +72,7 @@ describe('judge GET /status/{job_id}/events', { skip: cannotTest }, () => {
       assert.deepEqual(Object.keys(one).sort(), ['attempt_id', 'mem_kb', 'name', 'time_ms', 'verdict'])
   })
 
-  test('belongs to the owner, as the status does', async (t) => {
+  test('judge 3.4: events are visible to whoever may see the status', async (t) => {
     const { url, ann } = await setup(t, { role: 'serve' })
     const { body } = await submit(url, ann, { code: TWICE.accepted })
 
@@ -82,7 +82,7 @@ describe('judge GET /status/{job_id}/events', { skip: cannotTest }, () => {
     assert.equal((await ask(`${url}/status/${body.job_id}/events`)).status, 401)
   })
 
-  test('a submission that dies is told as SE with its reason', async (t) => {
+  test('judge 3.5: a submission that dies is reported as SE with its reason', async (t) => {
     const { url, ann } = await setup(t, { role: 'serve' })
     const reeve = clientOf(url, ann)
     const { job_id: jobId } = await reeve.judge.submit({ problem_id: 'twice', language: 'c', code: TWICE.accepted })
@@ -96,7 +96,7 @@ describe('judge GET /status/{job_id}/events', { skip: cannotTest }, () => {
     assert.deepEqual([finished.verdict, finished.reason], ['SE', 'enough'])
   })
 
-  test('a client that hangs up leaves nothing behind, and a server that stops ends the stream', async (t) => {
+  test('judge 3.6: a client that disconnects leaves nothing behind, and a server that stops ends the stream', async (t) => {
     const server = await setup(t, { role: 'serve' })
     const { url, ann, at } = server
     const { body } = await submit(url, ann, { code: TWICE.accepted })

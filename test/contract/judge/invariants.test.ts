@@ -55,7 +55,7 @@ const LEASE = { JOB_LEASE_SEC: '3', JOB_HEARTBEAT_SEC: '1' }
 
 for (const feed of FEEDS) {
   describe(`judge, with ${feed} as the feed`, { skip: cannotTest }, () => {
-    test('judge C5: a result of an attempt that was taken over is refused as stale_attempt, and the newer one stays', async (t) => {
+    test('judge INV-5: a result of an older attempt is refused as stale_attempt, and the newer one stays', async (t) => {
       const { url, at, folder, own, refusals, expireLease, rejected, finished } = await setup(t, feed)
 
       await expireLease()
@@ -73,7 +73,7 @@ for (const feed of FEEDS) {
       assert.equal(await metric(url, 'worker_finalize_total{status="rejected"}'), 1)
     })
 
-    test('judge C5: a result for a job that has ended meanwhile is refused as already_finished', async (t) => {
+    test('judge C5: a result for a finished job is refused as already_finished', async (t) => {
       const { url, ann, jobId, refusals, rejected } = await setup(t, feed)
 
       await ask(`${url}/admin/jobs/${jobId}/cancel`, { body: { reason: 'stopped' }, headers: await login(url) })
@@ -85,7 +85,7 @@ for (const feed of FEEDS) {
       assert.equal(await rejected('already_finished'), 1)
     })
 
-    test('judge C5: a result that is late for its lease is refused, and the job is judged again, not lost', async (t) => {
+    test('judge C5: a result after the end of its lease is refused, and the job is judged again', async (t) => {
       const { refusals, expireLease, rejected, finished } = await setup(t, feed)
 
       await expireLease()
@@ -97,7 +97,7 @@ for (const feed of FEEDS) {
       assert.equal(await rejected('lease_lost_or_owner_mismatch'), 1)
     })
 
-    test('judge C5: a result for a job that was put back is refused as not_in_expected_state, and the job is judged again', async (t) => {
+    test('judge C5: a result for a requeued job is refused as not_in_expected_state, and the job is judged again', async (t) => {
       const { client, jobId, refusals, rejected, finished } = await setup(t, feed)
 
       await client.query(
@@ -112,7 +112,7 @@ for (const feed of FEEDS) {
       assert.equal(await rejected('not_in_expected_state'), 1)
     })
 
-    test('judge INV-4, C5: a result that the database could not take is an error, not a refusal, and is handed in again', async (t) => {
+    test('judge INV-4: a database failure is an error, not a refusal, and the result is handed in again', async (t) => {
       const { url, client, refusals, finished } = await setup(t, feed)
       const errors = () => metric(url, 'worker_finalize_errors_total')
 
@@ -128,7 +128,7 @@ for (const feed of FEEDS) {
       assert.equal(await metric(url, 'worker_finalize_total{status="ok"}'), 1)
     })
 
-    test('judge C3: a lost lease stops the judging at once, and whatever it found is void', async (t) => {
+    test('judge C3: a lost lease stops the run at once, and its result is discarded', async (t) => {
       const { url, at, folder, own, expireLease, finished } = await setup(t, feed, LEASE)
 
       await expireLease()
@@ -146,7 +146,7 @@ for (const feed of FEEDS) {
       assert(inFlight <= 1)
     })
 
-    test('judge INV-9: a submission that costs every worker its life is buried as SE, reclaims counted', async (t) => {
+    test('judge INV-9: a submission that kills every worker is buried as SE, reclaims counted', async (t) => {
       const { url, ann, jobId, client } = await setup(t, feed, {
         JOB_MAX_ATTEMPTS: '2',
         JOB_LEASE_SEC: '3',

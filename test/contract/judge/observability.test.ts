@@ -30,7 +30,7 @@ const METRICS = [
 const UNIQUE = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-|\b(job|attempt|trace|request|account)_id="/
 
 describe('judge Observability', { skip: cannotTest }, () => {
-  test('every metric of the contract is there under its name, and no label holds an id', async (t) => {
+  test('judge 7.1: every metric exists under its name with its labels', async (t) => {
     const { url, ann } = await setup(t)
     for (const code of [TWICE.accepted, TWICE.wrong, TWICE.slow, 'int main(void) { return 1; }\n'])
       await judge(url, ann, { code })
@@ -55,7 +55,7 @@ describe('judge Observability', { skip: cannotTest }, () => {
     assert.match(text, /^worker_finalize_total\{status="ok"\} 4$/m)
   })
 
-  test('what is logged about a submission names job, attempt and the trace of its request, and no code', async (t) => {
+  test('judge INV-6: log lines about a submission carry job, attempt and trace ids, and no code', async (t) => {
     const lines: string[] = []
     const { url, ann } = await setup(t, { lines })
     const traceId = '0af7651916cd43dd8448eb211c80319c'

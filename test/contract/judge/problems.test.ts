@@ -50,7 +50,7 @@ function aliasBomb(): string {
 }
 
 describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
-  test('is 201 for a new problem and 200 for one that is replaced, with its title and number of tests', async (t) => {
+  test('judge 5.1: importing is 201 for a new problem and 200 for a replaced one, with title and number of tests', async (t) => {
     const { url } = await startServer(t, { role: 'serve' })
 
     const created = await putProblem(url, 'twice')
@@ -61,7 +61,7 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
     assert.deepEqual([replaced.status, replaced.body], [200, { problem_id: 'twice', title: 'Two times', tests: 3 }])
   })
 
-  test('takes the package at the root of the zip or in its only folder', async (t) => {
+  test('judge 5.2: the package is the root of the zip or its only folder', async (t) => {
     const { url, ann } = await setup(t)
     const inFolder = Object.fromEntries(
       Object.entries(packageFiles()).map(([name, text]) => [`twice-1.0/${name}`, text]),
@@ -71,7 +71,7 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
     assert.equal((await judge(url, ann, { problem_id: 'nested', code: TWICE.accepted })).verdict, 'AC')
   })
 
-  test('is an admin’s, whatever the body', async (t) => {
+  test('judge 5.3: importing needs the role ADMIN, whatever the body', async (t) => {
     const { url } = await startServer(t, { role: 'serve' })
     const asking = { method: 'PUT', bytes: packageOf() }
     const type = { 'content-type': 'application/zip' }
@@ -83,7 +83,7 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
     assert.deepEqual([ann.status, ann.body.code], [403, 'forbidden'])
   })
 
-  test('refuses a package that cannot be judged with 400 and what to mend, and keeps nothing of it', async (t) => {
+  test('judge 5.4: a package that cannot be judged is 400 with what to fix, and nothing of it is kept', async (t) => {
     const { url, at, folder, env } = await startServer(t, {
       role: 'serve',
       env: { PROBLEM_UNPACKED_MAX_BYTES: '2000000' },
@@ -105,7 +105,7 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
     assert.deepEqual(await readdir(path.join(env['JUDGE_CACHE_DIR'] ?? '', 'uploads')), [])
   })
 
-  test('refuses an id, a type and a size that it does not take', async (t) => {
+  test('judge 5.5: a bad id, content type or size is refused', async (t) => {
     const { url } = await startServer(t, { role: 'serve', env: { PROBLEM_PACKAGE_MAX_BYTES: '2000' } })
     const admin = await login(url)
     const put = (id: string, type: string, bytes = packageOf()) =>
@@ -121,7 +121,7 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
     assert.match(large.body.error, /PROBLEM_PACKAGE_MAX_BYTES/)
   })
 
-  test('a body of unknown length is cut off at the limit', async (t) => {
+  test('judge 5.6: a body of unknown length is cut off at the limit', async (t) => {
     const { url } = await startServer(t, { role: 'serve', env: { PROBLEM_PACKAGE_MAX_BYTES: '2000' } })
     const chunk = Buffer.alloc(1000, 'x')
     async function* endless() {
@@ -140,7 +140,7 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
     assert.equal((await ask(`${url}/healthz`)).status, 200)
   })
 
-  test('a submission is judged by the package that was there when it was submitted', async (t) => {
+  test('judge 5.7: a submission is judged by the package that was in force when it was submitted', async (t) => {
     const server = await setup(t, { role: 'serve' })
     const { url, ann } = server
     const before = await ask(`${url}/submit`, {
@@ -169,7 +169,7 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
 })
 
 describe('judge GET /problems', { skip: cannotTest }, () => {
-  test('the sample problems are there on the first start, and are not put back later', async (t) => {
+  test('judge 5.8: the sample problems are installed on the first start, and not again', async (t) => {
     const env = { JUDGE_SAMPLE_PROBLEMS: 'true' }
     const first = await startServer(t, { role: 'serve', env })
     const { body } = await ask(`${first.url}/problems`, { headers: await login(first.url) })
@@ -185,7 +185,7 @@ describe('judge GET /problems', { skip: cannotTest }, () => {
     assert.equal(later.body.problems.length, 1)
   })
 
-  test('lists problems by id, page by page', async (t) => {
+  test('judge 5.9: problems are listed by id, in pages', async (t) => {
     const { url } = await startServer(t, { role: 'serve' })
     for (const id of ['c', 'a', 'b']) await putProblem(url, id)
     const headers = await account(url, 'ann')
@@ -200,7 +200,7 @@ describe('judge GET /problems', { skip: cannotTest }, () => {
     assert.deepEqual([title, type, interactive, time, memory, tests], ['Twice', 'pass-fail', false, 1000, 256, 3])
   })
 
-  test('shows limits, languages with versions, samples and statement, and nothing secret', async (t) => {
+  test('judge 5.10: a problem shows limits, languages with versions, samples and statement, and nothing secret', async (t) => {
     const { url, ann } = await setup(t)
     const files = packageFiles({
       'problem_statement/problem.en.md': '# Twice\n',

@@ -28,7 +28,7 @@ describe('judge C1: a submission in the stream', { skip: cannotTest }, () => {
     assert.equal(entry?.fields['priority'], '5')
   })
 
-  test('judge C1: the payload is all that it takes to judge it, in an envelope of version 1 with the set TTL', async (t) => {
+  test('judge C1: the payload contains everything needed for judging, in an envelope of version 1 with the configured TTL', async (t) => {
     const { url: redisUrl, redis, entries } = await redisFor(t)
     const { url, ann } = await setup(t, { role: 'serve', env: { REDIS_URL: redisUrl, JOB_PAYLOAD_TTL_SEC: '1000' } })
 
@@ -55,7 +55,7 @@ describe('judge C1: a submission in the stream', { skip: cannotTest }, () => {
     assert.deepEqual([(await entries()).length, await redis.xlen('reeve:jobs:echo')], [1, 1])
   })
 
-  test('judge: the status is PENDING until it is in the stream, then DISPATCHED, RUNNING, FINISHED', async (t) => {
+  test('judge 2.4: the status is PENDING until the entry is in the stream, then DISPATCHED, RUNNING, FINISHED', async (t) => {
     const port = await freePort()
     const first = await redisFor(t, { port })
     const server = await setup(t, { role: 'serve', env: { REDIS_URL: first.url } })
@@ -77,7 +77,7 @@ describe('judge C1: a submission in the stream', { skip: cannotTest }, () => {
 })
 
 describe('judge C2: reading the stream', { skip: cannotTest }, () => {
-  test('judge C2: an entry is pending under the worker’s name while it is judged, and acknowledged after the verdict', async (t) => {
+  test('judge INV-2: an entry is pending under the worker’s name while it is judged, and acknowledged after the verdict', async (t) => {
     const { url: redisUrl, pending, entries } = await redisFor(t)
     const { url, ann, at } = await setup(t, { env: { REDIS_URL: redisUrl, WORKER_ID: 'judge-1' } })
     const client = await openClient(t, at)
@@ -97,7 +97,7 @@ describe('judge C2: reading the stream', { skip: cannotTest }, () => {
     assert.equal((await entries()).length, 1, 'an entry is acknowledged, not deleted')
   })
 
-  test('judge C2: what was announced before the first worker came is judged (the group begins at 0)', async (t) => {
+  test('judge C2: entries announced before the first worker started are judged (the group begins at 0)', async (t) => {
     const { url: redisUrl, redis, entries } = await redisFor(t)
     const env = { REDIS_URL: redisUrl }
     const server = await setup(t, { role: 'serve', env })
@@ -134,7 +134,7 @@ describe('judge C2: reading the stream', { skip: cannotTest }, () => {
     assert.equal(await metric(worker.url, 'worker_claim_total{status="rejected",reason="missing_field"}'), 3)
   })
 
-  test('judge C2: a poison entry does not end a job that somebody is judging', async (t) => {
+  test('judge C2: a malformed entry does not end a job that is being judged', async (t) => {
     const { url: redisUrl, redis, pending } = await redisFor(t)
     const { url, ann } = await setup(t, { env: { REDIS_URL: redisUrl } })
     const { body } = await submit(url, ann, { code: TWICE.slow })
@@ -146,7 +146,7 @@ describe('judge C2: reading the stream', { skip: cannotTest }, () => {
     assert.equal(result.verdict, 'TLE')
   })
 
-  test('judge C2: a payload that has expired is no loss, for the database has it', async (t) => {
+  test('judge C2: an expired payload is read from the database', async (t) => {
     const { url: redisUrl, redis, entries } = await redisFor(t)
     const env = { REDIS_URL: redisUrl }
     const server = await setup(t, { role: 'serve', env })
@@ -180,7 +180,7 @@ describe('judge C4: what a dead worker left', { skip: cannotTest }, () => {
     assert(await metric(worker.url, 'worker_reclaim_latency_ms_count'))
   })
 
-  test('judge C4: each look at a dead consumer’s pending list goes on where the last one stopped', async (t) => {
+  test('judge C4: each scan of a dead consumer’s pending list continues where the last one stopped', async (t) => {
     const { url: redisUrl, redis, entries, letLie } = await redisFor(t)
     const env = { REDIS_URL: redisUrl, ...WITHOUT_GRACE, JOB_RECLAIM_COUNT: '1' }
     const server = await setup(t, { role: 'serve', env })
@@ -229,7 +229,7 @@ describe('judge C6: a stream that was trimmed or lost', { skip: cannotTest }, ()
 })
 
 describe('judge C6: a stream that was trimmed while its group exists', { skip: cannotTest }, () => {
-  test('judge C6: what was read by a dead worker and what nobody has read are both announced again and judged', async (t) => {
+  test('judge C6: entries read by a dead worker and entries that nobody read are both announced again and judged', async (t) => {
     const { url: redisUrl, redis, entries, pending } = await redisFor(t)
     const env = { REDIS_URL: redisUrl, ...WITHOUT_GRACE }
     const server = await setup(t, { role: 'serve', env })
@@ -246,7 +246,7 @@ describe('judge C6: a stream that was trimmed while its group exists', { skip: c
 })
 
 describe('judge D1: the outbox', { skip: cannotTest }, () => {
-  test('judge D1: with Redis away a submission is accepted all the same, and judged once it is back', async (t) => {
+  test('judge D1: a submission is accepted while Redis is away, and judged once it is back', async (t) => {
     const port = await freePort()
     const first = await redisFor(t, { port })
     const { url, ann, at } = await setup(t, { env: { REDIS_URL: first.url } })
@@ -268,7 +268,41 @@ describe('judge D1: the outbox', { skip: cannotTest }, () => {
     assert.equal(await metric(url, 'api_outbox_pending'), 0)
   })
 
-  test('judge D1: an entry that is delivered twice is judged once', async (t) => {
+  test('judge INV-8: a submission, its row in the list and its announcement are there together', async (t) => {
+    const redis = await redisFor(t)
+    const { url, ann, at } = await setup(t, { role: 'serve', env: { REDIS_URL: redis.url } })
+    const client = await openClient(t, at)
+    await redis.stop() // so that the announcement stays in the outbox
+
+    const { body } = await submit(url, ann, { code: TWICE.accepted })
+    await submit(url, ann, { code: '' })
+    const { rows } = await client.query(`
+      select jobs.job_id from jobs join submissions using (job_id) join outbox_events using (job_id) where topic = 'feed'`)
+    const { rows: counts } = await client.query(`
+      select (select count(*)::int from jobs) as jobs, (select count(*)::int from submissions) as submissions,
+             (select count(*)::int from outbox_events) as announcements`)
+
+    assert.deepEqual(rows, [{ job_id: body.job_id }])
+    assert.deepEqual(counts, [{ jobs: 1, submissions: 1, announcements: 1 }])
+  })
+
+  test('judge INV-1: an acknowledged entry does not finish a submission', async (t) => {
+    const { url: redisUrl, redis, entries, pending } = await redisFor(t)
+    const { url, ann } = await setup(t, { role: 'serve', env: { REDIS_URL: redisUrl } })
+    const { body } = await submit(url, ann, { code: TWICE.accepted })
+    await until('it is announced', async () => (await entries()).length === 1)
+    await redis.call('XGROUP', 'CREATE', STREAM, GROUP, '0').catch(() => {}) // a worker may have made it
+    await redis.call('XREADGROUP', 'GROUP', GROUP, 'somebody', 'COUNT', 1, 'STREAMS', STREAM, '>')
+
+    for (const { id } of await pending()) await redis.xack(STREAM, GROUP, id)
+    const { body: status } = await ask(`${url}/status/${body.job_id}`, { headers: ann })
+
+    assert.deepEqual(await pending(), [])
+    assert.notEqual(status.status, 'FINISHED')
+    assert.equal(status.verdict, undefined)
+  })
+
+  test('judge INV-3: an entry that is delivered twice is judged once', async (t) => {
     const { url: redisUrl, redis, pending, letLie } = await redisFor(t)
     const { url, ann } = await setup(t, { env: { REDIS_URL: redisUrl, ...WITHOUT_GRACE } })
     const { body } = await submit(url, ann, { code: TWICE.slow })

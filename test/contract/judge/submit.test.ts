@@ -8,7 +8,7 @@ import { packageFiles, packageOf } from '../../support/zip.ts'
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 describe('judge POST /submit', () => {
-  test('accepts a submission with 202, a UUIDv7 and PENDING, and it is on disk', async (t) => {
+  test('judge 1.1: a submission is accepted with 202, a UUIDv7 and PENDING, and is on disk', async (t) => {
     const { url, at, ann } = await setup(t, { role: 'serve' })
 
     const accepted = await submit(url, ann, { code: TWICE.accepted })
@@ -25,7 +25,7 @@ describe('judge POST /submit', () => {
     assert.match(payload.package, /^[0-9a-f]{64}$/)
   })
 
-  test('asks who it is before it looks at the body', async (t) => {
+  test('judge 1.2: authentication is checked before the body', async (t) => {
     const { url } = await setup(t, { role: 'serve' })
 
     for (const headers of [{}, { authorization: 'Bearer nobody' }, { 'x-api-key': 'nobody' }]) {
@@ -35,7 +35,7 @@ describe('judge POST /submit', () => {
     }
   })
 
-  test('refuses what cannot be judged with 4xx, {"error","code"} and no job', async (t) => {
+  test('judge 1.3: a bad submission is refused with 4xx and {"error","code"}, and creates no job', async (t) => {
     const { url, at, ann } = await setup(t, { role: 'serve' })
     const tooMuch = '/'.repeat(64 * 1024 + 1)
     const cases: [body: unknown, status: number, code: string][] = [
@@ -62,7 +62,7 @@ describe('judge POST /submit', () => {
     assert.equal((await client.query('select from submissions')).rowCount, 0)
   })
 
-  test('takes 64 KB of code, in characters of any length', async (t) => {
+  test('judge 1.4: code may have 65,536 bytes, counted in UTF-8', async (t) => {
     const { url, ann } = await setup(t, { role: 'serve' })
     const fits = `//${'é'.repeat(32 * 1024 - 1)}`
 
@@ -70,7 +70,7 @@ describe('judge POST /submit', () => {
     assert.equal((await submit(url, ann, { code: `${fits}!` })).status, 400)
   })
 
-  test('the same Idempotency-Key and body name the same submission, another body is 422', async (t) => {
+  test('judge 1.5: the same Idempotency-Key and body name the same submission, another body is 422', async (t) => {
     const { url, at, ann } = await setup(t, { role: 'serve' })
     const bob = await account(url, 'bob')
     const key = { 'idempotency-key': 'once' }
@@ -87,7 +87,7 @@ describe('judge POST /submit', () => {
     assert.equal((await client.query('select from submissions')).rowCount, 2)
   })
 
-  test('more than SUBMIT_RATE_LIMIT_MAX in a window are 429 with Retry-After, for that account only', async (t) => {
+  test('judge 1.6: more than SUBMIT_RATE_LIMIT_MAX in a window are 429 with Retry-After, for that account only', async (t) => {
     const env = { SUBMIT_RATE_LIMIT_MAX: '3', SUBMIT_RATE_LIMIT_WINDOW: '60' }
     const { url, ann } = await setup(t, { role: 'serve', env })
     const bob = await account(url, 'bob')
@@ -100,7 +100,7 @@ describe('judge POST /submit', () => {
     assert.equal((await submit(url, bob, { code: TWICE.wrong })).status, 202)
   })
 
-  test('a package may allow some languages only', async (t) => {
+  test('judge 1.7: a package may restrict its languages', async (t) => {
     const { url, ann } = await setup(t, { role: 'serve' })
     const yaml = 'name: Only C\nlanguages: [c]\n'
     assert.equal((await putProblem(url, 'only-c', packageOf(packageFiles({ 'problem.yaml': yaml })))).status, 201)
@@ -114,7 +114,7 @@ describe('judge POST /submit', () => {
 })
 
 describe('judge GET /status/{job_id}', () => {
-  test('is the owner’s and admins’, and 404 to everybody else', async (t) => {
+  test('judge 2.1: the status is visible to the owner and admins, and 404 to others', async (t) => {
     const { url, ann } = await setup(t, { role: 'serve' })
     const { body } = await submit(url, ann, { code: TWICE.accepted })
     const path = `${url}/status/${body.job_id}`
@@ -134,7 +134,7 @@ describe('judge GET /status/{job_id}', () => {
     assert.equal(nobodys.status, 401)
   })
 
-  test('is 404 for what is no submission, whatever it looks like', async (t) => {
+  test('judge 2.2: a job_id that is not a submission is 404, whatever it looks like', async (t) => {
     const { url, ann } = await setup(t, { role: 'serve' })
     const echo = await ask(`${url}/admin/jobs`, { body: { kind: 'echo', payload: 1 }, headers: await login(url) })
 
@@ -144,7 +144,7 @@ describe('judge GET /status/{job_id}', () => {
     }
   })
 
-  test('shows the code to whoever asks for it, and only then', async (t) => {
+  test('judge 2.3: the code is shown only on request', async (t) => {
     const { url, ann } = await setup(t, { role: 'serve' })
     const { body } = await submit(url, ann, { code: TWICE.accepted })
 
@@ -157,7 +157,7 @@ describe('judge GET /status/{job_id}', () => {
 })
 
 describe('judge GET /submissions', { skip: cannotTest }, () => {
-  test('lists one’s own, newest first, page by page; an admin may ask for all', async (t) => {
+  test('judge 2.5: the list holds the caller’s submissions, newest first, in pages; an admin may list all', async (t) => {
     const { url, ann } = await setup(t, { role: 'serve' })
     const bob = await account(url, 'bob')
     const ids: string[] = []
@@ -177,7 +177,7 @@ describe('judge GET /submissions', { skip: cannotTest }, () => {
     assert.equal(first.body.submissions[0].status, 'PENDING')
   })
 
-  test('can be narrowed to a problem and a verdict', async (t) => {
+  test('judge 2.6: the list can be filtered by problem and verdict', async (t) => {
     const { url, ann } = await setup(t)
     const right = await submit(url, ann, { code: TWICE.accepted })
     const wrong = await submit(url, ann, { code: TWICE.wrong })
@@ -199,7 +199,7 @@ describe('judge GET /submissions', { skip: cannotTest }, () => {
 })
 
 describe('judge paths', () => {
-  test('a path or method that is not there is refused in the door’s words', async (t) => {
+  test('judge 2.7: an unknown path or method gets the door’s error body', async (t) => {
     const { url } = await startServer(t, { role: 'serve' })
 
     for (const [method, path, status] of [

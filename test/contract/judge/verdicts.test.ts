@@ -34,24 +34,28 @@ const ENDS: readonly [verdict: string, text: string, code: string][] = [
 ]
 
 describe('judge verdicts', { skip: cannotTest }, () => {
-  test('every way a program can end has its verdict, in short and in words', { timeout: 120_000 }, async (t) => {
-    const { url, ann } = await setup(t)
+  test(
+    'judge 4.1: each way in which a program can end has its verdict, in short and in words',
+    { timeout: 120_000 },
+    async (t) => {
+      const { url, ann } = await setup(t)
 
-    const results = await Promise.all(ENDS.map(([, , code]) => judge(url, ann, { code })))
+      const results = await Promise.all(ENDS.map(([, , code]) => judge(url, ann, { code })))
 
-    assert.deepEqual(
-      results.map((result) => [result.verdict, result.status_text]),
-      ENDS.map(([verdict, text]) => [verdict, text]),
-    )
-    for (const result of results) {
-      assert.deepEqual([result.status, result.attempt_id], ['FINISHED', 1])
-      assert.equal(typeof result.time_ms, 'number')
-      assert.equal(typeof result.mem_kb, 'number')
-      assert.equal('score' in result, false)
-    }
-  })
+      assert.deepEqual(
+        results.map((result) => [result.verdict, result.status_text]),
+        ENDS.map(([verdict, text]) => [verdict, text]),
+      )
+      for (const result of results) {
+        assert.deepEqual([result.status, result.attempt_id], ['FINISHED', 1])
+        assert.equal(typeof result.time_ms, 'number')
+        assert.equal(typeof result.mem_kb, 'number')
+        assert.equal('score' in result, false)
+      }
+    },
+  )
 
-  test('tests are named in their order, secret ones without input or output, samples with both', async (t) => {
+  test('judge 4.2: tests are listed in order, secret ones without input or output, samples with both', async (t) => {
     const { url, ann } = await setup(t)
 
     const accepted = await judge(url, ann, { code: TWICE.accepted })
@@ -76,7 +80,7 @@ describe('judge verdicts', { skip: cannotTest }, () => {
     assert.match(message, /expected "42", got "43"/)
   })
 
-  test('nothing of a secret test is told, by whatever way it fails', async (t) => {
+  test('judge 4.3: nothing of a secret test is shown, whichever way the program fails', async (t) => {
     const { url, ann } = await setup(t)
     const code = `#include <stdio.h>\nint main(void) { int n; scanf("%d", &n); fprintf(stderr, "in %d", n); puts(n == 21 ? "42" : "1234567"); }\n`
 
@@ -91,7 +95,7 @@ describe('judge verdicts', { skip: cannotTest }, () => {
     assert(!JSON.stringify(result).includes('1234567'))
   })
 
-  test('a compile error brings the compiler’s words, and the same code is not compiled twice', async (t) => {
+  test('judge 4.4: a compile error carries the compiler’s output, and the same code is compiled once', async (t) => {
     const { url, ann } = await setup(t)
 
     const first = await judge(url, ann, { code: 'int main(void) { return missing_name; }\n' })
@@ -105,7 +109,7 @@ describe('judge verdicts', { skip: cannotTest }, () => {
     assert.match(metrics, /judge_compile_cache_total\{outcome="hit"\} 1/)
   })
 
-  test('a scoring problem gives points by group', async (t) => {
+  test('judge 4.5: a scoring problem reports points by group', async (t) => {
     const { url, ann } = await setup(t, { env: { JUDGE_SAMPLE_PROBLEMS: 'true' } })
 
     const all = await judge(url, ann, {
@@ -127,7 +131,7 @@ describe('judge verdicts', { skip: cannotTest }, () => {
     ])
   })
 
-  test('a limit of its own for a language holds for that language', async (t) => {
+  test('judge 4.6: a language can have its own time limit', async (t) => {
     const { url, ann } = await setup(t)
     const yaml = 'name: Slow\nlimits:\n  time_limit: 0.2\n  time_limits:\n    python3: 30\n'
     await putProblem(url, 'slow', packageOf(packageFiles({ 'problem.yaml': yaml })))
@@ -156,7 +160,7 @@ describe('judge SE', { skip: cannotTest }, () => {
     },
   }
 
-  test('a sandbox that fails is tried again, and when no attempt is left the verdict is SE with the reason', async (t) => {
+  test('judge 4.7: a sandbox failure is retried, and after the last attempt the verdict is SE with the reason', async (t) => {
     const folder = await temporaryFolder(t)
     const file = path.join(folder, 'languages.json')
     await writeFile(file, JSON.stringify(GHOST))
@@ -171,7 +175,7 @@ describe('judge SE', { skip: cannotTest }, () => {
     assert.equal(list.body.submissions[0].verdict, 'SE')
   })
 
-  test('a validator that crashes is the problem’s fault: SE at once, and the reason says so', async (t) => {
+  test('judge 4.8: a crashing validator is SE at once, and the reason says so', async (t) => {
     const { url, ann } = await setup(t)
     const files = packageFiles({
       'problem.yaml': 'name: Broken\nvalidation: custom\n',
@@ -185,7 +189,7 @@ describe('judge SE', { skip: cannotTest }, () => {
     assert.match(result.reason, /The output validator ended with 1.*I am lost/s)
   })
 
-  test('a job that an admin cancels is FINISHED with SE and the reason', async (t) => {
+  test('judge 4.9: a submission that an admin cancels is FINISHED with SE and the reason', async (t) => {
     const { url, ann } = await setup(t, { role: 'serve' })
     const { body } = await submit(url, ann, { code: TWICE.accepted })
     const admin = await account(url, 'root', ['ADMIN'])
@@ -196,7 +200,7 @@ describe('judge SE', { skip: cannotTest }, () => {
     assert.deepEqual([result.verdict, result.reason], ['SE', 'contest is over'])
   })
 
-  test('a dead submission that is replayed is a new one, judged and listed like any other', async (t) => {
+  test('judge 4.10: a replayed submission is a new one, judged and listed like any other', async (t) => {
     const server = await setup(t, { role: 'serve' })
     const { url, ann } = server
     const admin = await account(url, 'root', ['ADMIN'])

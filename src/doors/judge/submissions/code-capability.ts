@@ -1,5 +1,5 @@
-// What the judge does for other doors: a `code` problem, {problem_id, language, code}, becomes a submission of nobody's, and
-// its verdict is the answer.
+// The capability `code` for other doors: a problem {problem_id, language, code} is judged as a submission without an owner,
+// and its verdict is the answer.
 import type { Deps } from '../../../core/door.ts'
 import { hashBody } from '../../../core/http/request/idempotency.ts'
 import type { Capability } from '../../../core/capabilities.ts'
@@ -13,7 +13,11 @@ import { JUDGE_KIND } from '../settings.ts'
 
 const SCOPE = 'judge:offer'
 
-export const codeOffer = ({ ledger, events }: Pick<Deps, 'ledger' | 'events'>, checking: CheckDeps): Capability => ({
+export interface CodeOfferDeps extends Pick<Deps, 'ledger' | 'events'> {
+  checking: CheckDeps
+}
+
+export const codeOffer = ({ ledger, events, checking }: CodeOfferDeps): Capability => ({
   async begin({ key, body, traceId }) {
     const invalid = (message: string) => ({ ok: false, code: 'INVALID_PROBLEM', message }) as const
     const { problem_id: problemId, language, code } = body

@@ -1,19 +1,17 @@
-// A judge job's payload: all that it takes to judge it, the tests by the hash of their package.
+// A judge job's payload: everything that judging needs. The tests are named by the hash of their package.
+import { Type, type Static } from 'typebox'
+import { Compile } from 'typebox/compile'
 
-export interface JudgePayload {
-  problem_id: string
-  /** The SHA-256 of the package: judged is what the problem was when it was submitted. */
-  package: string
-  language: string
-  code: string
-}
+const Payload = Type.Object({
+  problem_id: Type.String(),
+  /** SHA-256 of the package. Pins the package version at submission. */
+  package: Type.String(),
+  language: Type.String(),
+  code: Type.String(),
+})
+const payloadSchema = Compile(Payload)
 
-/** Null: not one of ours. */
-export function payloadFrom(stored: unknown): JudgePayload | null {
-  if (typeof stored !== 'object' || stored === null) return null
-  const fields: Record<string, unknown> = { ...stored }
-  const { problem_id: problemId, package: sha256, language, code } = fields
-  if (typeof problemId !== 'string' || typeof sha256 !== 'string') return null
-  if (typeof language !== 'string' || typeof code !== 'string') return null
-  return { problem_id: problemId, package: sha256, language, code }
-}
+export type JudgePayload = Static<typeof Payload>
+
+/** Null: not a payload of this door. */
+export const payloadFrom = (stored: unknown): JudgePayload | null => (payloadSchema.Check(stored) ? stored : null)

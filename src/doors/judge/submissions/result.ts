@@ -1,38 +1,48 @@
-// The result of a judged submission, as the ledger keeps it and the wire shows it.
+// The result of a judged submission, as the ledger stores it and the wire shows it.
+import { Type, type Static } from 'typebox'
+import { Compile } from 'typebox/compile'
 import type { Judged } from '../work/judge-submission.ts'
-import { isVerdict, type Verdict } from './verdict.ts'
+import { VERDICTS } from './verdict.ts'
 import type { TestResult } from '../work/run-test.ts'
 
-export interface TestLine {
-  name: string
-  verdict: Verdict
-  time_ms: number
-  mem_kb: number
-  message?: string
-  /** Only of a sample. */
-  input?: string
-  expected?: string
-  output?: string
-  stderr?: string
-}
+const VerdictType = Type.Enum(VERDICTS)
+const OptionalText = Type.Optional(Type.String())
 
-export interface GroupLine {
-  name: string
-  verdict: Verdict
-  score: number
-  max_score: number | null
-}
+const TestLineType = Type.Object({
+  name: Type.String(),
+  verdict: VerdictType,
+  time_ms: Type.Number(),
+  mem_kb: Type.Number(),
+  message: OptionalText,
+  /** Samples only, like the three below. */
+  input: OptionalText,
+  expected: OptionalText,
+  output: OptionalText,
+  stderr: OptionalText,
+})
+const Result = Type.Object({
+  verdict: VerdictType,
+  time_ms: Type.Number(),
+  mem_kb: Type.Number(),
+  score: Type.Optional(Type.Number()),
+  groups: Type.Optional(
+    Type.Array(
+      Type.Object({
+        name: Type.String(),
+        verdict: VerdictType,
+        score: Type.Number(),
+        max_score: Type.Union([Type.Number(), Type.Null()]),
+      }),
+    ),
+  ),
+  tests: Type.Array(TestLineType),
+  compile_output: OptionalText,
+  degraded: Type.Optional(Type.Literal(true)),
+})
+const resultSchema = Compile(Result)
 
-export interface JudgeResult {
-  verdict: Verdict
-  time_ms: number
-  mem_kb: number
-  score?: number
-  groups?: GroupLine[]
-  tests: TestLine[]
-  compile_output?: string
-  degraded?: true
-}
+export type TestLine = Static<typeof TestLineType>
+export type JudgeResult = Static<typeof Result>
 
 const COMPILE_OUTPUT_CHARS_MAX = 64 * 1024
 
@@ -62,7 +72,7 @@ export function testLine({ test, verdict, timeMs, memKb, message, shown }: TestR
   }
 }
 
-/** Without the texts: for those who watch. */
+/** Without texts: for the event stream. */
 export const briefLine = ({
   test,
   verdict,
@@ -75,15 +85,5 @@ export const briefLine = ({
   mem_kb: memKb,
 })
 
-/** Out of the ledger; null: it is not a result of this door. */
-export function resultFrom(stored: unknown): JudgeResult | null {
-  return isResult(stored) ? stored : null
-}
-
-const isResult = (stored: unknown): stored is JudgeResult =>
-  typeof stored === 'object' &&
-  stored !== null &&
-  'verdict' in stored &&
-  isVerdict(stored.verdict) &&
-  'tests' in stored &&
-  Array.isArray(stored.tests)
+/** Null: not a result of this door. */
+export const resultFrom = (stored: unknown): JudgeResult | null => (resultSchema.Check(stored) ? stored : null)

@@ -13,5 +13,3 @@ export const STATUS_TEXT = {
   CE: 'Compile Error',
   SE: 'System Error',
 } as const satisfies Record<Verdict, string>
-
-export const isVerdict = (text: unknown): text is Verdict => VERDICTS.some((verdict) => verdict === text)

@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import type { RunRequest } from '../../src/doors/judge/sandbox/box.ts'
-import { startHelper } from '../../src/doors/judge/sandbox/helper-process.ts'
-import { parseReport } from '../../src/doors/judge/sandbox/report.ts'
-import { ProtocolError } from '../../src/doors/judge/sandbox/sandbox-error.ts'
-import { createBoxRunner } from '../../src/doors/judge/sandbox/box-runner.ts'
-import { atEnd } from '../support/cleanup.ts'
-import { cannotTest, LIMITS, setup } from './rig.ts'
+import type { RunRequest } from '../../../src/doors/judge/sandbox/box.ts'
+import { startHelper } from '../../../src/doors/judge/sandbox/helper-process.ts'
+import { parseReport } from '../../../src/doors/judge/sandbox/report.ts'
+import { ProtocolError } from '../../../src/doors/judge/sandbox/sandbox-error.ts'
+import { createBoxRunner } from '../../../src/doors/judge/sandbox/box-runner.ts'
+import { atEnd } from '../../support/cleanup.ts'
+import { cannotTest, LIMITS, setup } from '../../judge/rig.ts'
 
 /** The contract's example of a line. */
 const EXAMPLE =
@@ -29,7 +29,7 @@ const RUN: RunRequest = {
 }
 
 /** A runner whose helper is a shell script: it answers `run` with the given commands. */
-function slotOf(t: TestContext, answer: string, limits = { stdoutLimitBytes: 1000, stderrLimitBytes: 1000 }) {
+function runnerOf(t: TestContext, answer: string, limits = { stdoutLimitBytes: 1000, stderrLimitBytes: 1000 }) {
   const heard: { protocolErrors: string[]; truncated: string[]; fallBacks: number; started: number } = {
     protocolErrors: [],
     truncated: [],
@@ -64,8 +64,8 @@ function slotOf(t: TestContext, answer: string, limits = { stdoutLimitBytes: 100
 }
 
 describe('Judge JSON v1', () => {
-  test('a line of the contract is understood, further fields or not', async (t) => {
-    const { open, heard } = slotOf(t, `echo '${LINE}'`)
+  test('judge B: a line with the specified fields is parsed, with or without further fields', async (t) => {
+    const { open, heard } = runnerOf(t, `echo '${LINE}'`)
 
     const report = await (await open()).run(RUN)
 
@@ -99,8 +99,8 @@ describe('Judge JSON v1', () => {
     ['invalid_json', 'Segmentation fault'],
     ['truncated', LINE.padEnd(2000)],
   ] as const) {
-    test(`${reason}: ${line.slice(0, 60)}… is refused, counted and never relabelled`, async (t) => {
-      const { open, heard } = slotOf(t, `echo '${line}'`)
+    test(`judge B: ${reason}: ${line.slice(0, 60)}… is refused, counted and never relabelled`, async (t) => {
+      const { open, heard } = runnerOf(t, `echo '${line}'`)
       const box = await open()
 
       await assert.rejects(box.run(RUN), (error) => error instanceof ProtocolError && error.reason === reason)
@@ -110,24 +110,24 @@ describe('Judge JSON v1', () => {
     })
   }
 
-  test('a helper that dies or says nothing before it does has given no answer', async (t) => {
-    const { open, heard } = slotOf(t, 'echo "Bus error" >&2; exit 3')
+  test('judge B: a helper that dies without a line counts as no_answer', async (t) => {
+    const { open, heard } = runnerOf(t, 'echo "Bus error" >&2; exit 3')
 
     await assert.rejects((await open()).run(RUN), /no_answer.*exit code 3.*Bus error/s)
 
     assert.deepEqual(heard.protocolErrors, ['no_answer'])
   })
 
-  test('what it says beyond the limit of standard error is read, dropped and counted', async (t) => {
-    const { open, heard } = slotOf(t, `head -c 3000000 /dev/zero >&2; echo '${LINE}'`)
+  test('judge B: standard error beyond its limit is read, dropped and counted', async (t) => {
+    const { open, heard } = runnerOf(t, `head -c 3000000 /dev/zero >&2; echo '${LINE}'`)
 
     assert.equal((await (await open()).run(RUN)).verdict, 'OK')
 
     assert.deepEqual(heard.truncated, ['stderr'])
   })
 
-  test('after three helpers that broke in a row each run gets one of its own', async (t) => {
-    const { open, heard } = slotOf(t, 'exit 1')
+  test('judge INV-7: after three broken helpers in a row each run gets a helper of its own', async (t) => {
+    const { open, heard } = runnerOf(t, 'exit 1')
     const box = await open()
 
     for (let runs = 0; runs < 5; runs += 1) await assert.rejects(box.run(RUN), ProtocolError)
@@ -136,8 +136,11 @@ describe('Judge JSON v1', () => {
     assert.equal(heard.started, 5)
   })
 
-  test('the run after a broken one gets a new helper, and a good answer makes good', async (t) => {
-    const { open, heard, folder } = slotOf(t, `if [ -e "$FOLDER/mended" ]; then echo '${LINE}'; else echo nonsense; fi`)
+  test('judge B: the run after a broken one gets a new helper, and a good answer resets the count', async (t) => {
+    const { open, heard, folder } = runnerOf(
+      t,
+      `if [ -e "$FOLDER/mended" ]; then echo '${LINE}'; else echo nonsense; fi`,
+    )
     const box = await open()
 
     await assert.rejects(box.run(RUN), ProtocolError)
@@ -150,7 +153,7 @@ describe('Judge JSON v1', () => {
     assert.equal(heard.fallBacks, 0)
   })
 
-  test('the remedy is said with the call that failed', () => {
+  test('the remedy is shown with the call that failed', () => {
     const error = 'unshare(CLONE_NEWUSER | CLONE_NEWNS): EPERM'
     const line: unknown = JSON.parse(LINE.replace('"sandbox_error":""', `"sandbox_error":"${error}"`))
 
@@ -159,7 +162,7 @@ describe('Judge JSON v1', () => {
 })
 
 describe('the helper itself', { skip: cannotTest, timeout: 60_000 }, () => {
-  test('writes the fields of the contract in its order, and its own after them', async (t) => {
+  test('judge B: the helper writes the specified fields in order, then its own', async (t) => {
     const { box } = await setup(t)
     const lines: string[] = []
     const parse = JSON.parse
