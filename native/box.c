@@ -5,8 +5,10 @@
 // makes it its root, hangs in the rest, and lets go of the host's. It is process 1 of the box: whatever loses its
 // parent falls to it, and when it dies, or the helper does, the kernel kills the rest.
 //
-// With the right to do so (root) it has one id of the host and the programs another, and neither is root. Without, both
-// have the user's own, and it is protected by being process 1, by not being dumpable, and by the filter.
+// With the right to do so (root) it has one id of the host and the programs another, and neither is root. Each helper
+// uses a pair of its own, because the kernel limits pipes, signals and more per id: a program must not use up the share
+// of another box. Without the right, both have the user's own id, which all boxes share; the first process is protected
+// by being process 1, by not being dumpable, and by the filter.
 #include "reeve-box.h"
 
 #include <grp.h>
@@ -21,10 +23,16 @@
 // <sys/mount.h>, which declares these, cannot be included together with <linux/mount.h>.
 extern int mount(const char *source, const char *target, const char *type, unsigned long flags, const void *options);
 extern int umount2(const char *target, int flags);
-enum { LAZILY = 2 /* MNT_DETACH */, OPEN_FILES_MAX = 1024, CPU_BACKSTOP_S = 2 };
+enum { LAZILY = 2 /* MNT_DETACH */, OPEN_FILES_MAX = 1024, CPU_BACKSTOP_S = 2, SIGNALS_PENDING_MAX = 256 };
+// The kernel runs a piped core handler even at 0; at 1 it does not, and 1 byte is too little for a file.
+enum { NO_CORE = 1 };
+// A pair of ids per helper, by its pid; or one pair for all in a container that has no ids so high.
+enum { OWN_IDS = 1000000000, SHARED_IDS = 65533 };
 enum { SOCKET = 0, LAST_PID = 1 }; // descriptors of the first process, which has no other use for them
 
 bool privileged;
+int box_root_id;
+static int box_user_id; // on the host
 static struct { const char *target; int fd; } binds[BINDS_MAX];
 static int bind_count, uid, gid; // of the helper
 
@@ -41,17 +49,35 @@ static int map_ids(int pid, int inside) {
   if (!privileged && put_file(path, "deny") != 0) return -1;
   for (int group = 0; group < 2; group++) {
     snprintf(path, sizeof path, "/proc/%d/%s_map", pid, group ? "gid" : "uid");
-    if (privileged) snprintf(map, sizeof map, "0 %d 1\n%d %d 1\n", BOX_ROOT_ID, BOX_USER_ID, BOX_USER_ID);
+    if (privileged) snprintf(map, sizeof map, "0 %d 1\n%d %d 1\n", box_root_id, BOX_USER_ID, box_user_id);
     else snprintf(map, sizeof map, "%d %d 1\n", inside, group ? gid : uid);
     if (put_file(path, map) != 0) return -1;
   }
   return 0;
 }
 
+static bool has_ids(const char *map, long first) {
+  long inside, outside, count;
+  bool found = false;
+  FILE *file = fopen(map, "re");
+  while (file != NULL && !found && fscanf(file, "%ld %ld %ld", &inside, &outside, &count) == 3)
+    found = first >= inside && first + 1 < inside + count;
+  if (file != NULL) fclose(file);
+  return found;
+}
+
+static void choose_ids(void) {
+  int own = OWN_IDS + 2 * (int)getpid();
+  bool mapped = has_ids("/proc/self/uid_map", own) && has_ids("/proc/self/gid_map", own);
+  box_root_id = mapped ? own : SHARED_IDS;
+  box_user_id = box_root_id + 1;
+}
+
 // A mount namespace of its own, and the right to copy mounts in it: as root, or as the owner of a user namespace.
 int box_start(void) {
   uid = (int)geteuid(), gid = (int)getegid();
   privileged = uid == 0 && unshare(CLONE_NEWNS) == 0;
+  choose_ids();
   if (!privileged && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return failed("unshare(CLONE_NEWUSER | CLONE_NEWNS)");
   if (!privileged && map_ids(getpid(), uid) != 0) return -1;
   return mount("none", "/", NULL, MS_SLAVE | MS_REC, NULL) == 0 ? 0 : failed("mount(\"/\", MS_SLAVE)");
@@ -75,15 +101,18 @@ int open_input(const char *path, int *mount) {
   return fd < 0 ? failed("open(\"%s\")", path) : fd;
 }
 
+int open_output_folder(const char *path) { return copy_mount(path, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC); }
+
 // Triples: what it is, the path on the host, the path in the box.
-static int add_binds(const struct json *command) {
+static int add_binds(struct box *box, const struct json *command) {
   bind_count = 0;
   for (char **word = json_list(command, "mounts"); word[0] != NULL && word[1] != NULL; word += 3) {
     bool is_work = strcmp(word[2], "/work") == 0, is_device = strcmp(word[0], "device") == 0;
     uint64_t attributes = is_device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV;
     if (strcmp(word[0], "writable") != 0) attributes |= MOUNT_ATTR_RDONLY;
     if (bind_count == BINDS_MAX) return errno = E2BIG, failed("show more than %d paths", BINDS_MAX);
-    if (is_work && privileged && chown(word[1], BOX_USER_ID, BOX_USER_ID) != 0) return failed("chown(\"%s\")", word[1]);
+    if (is_work && privileged && chown(word[1], box_user_id, box_user_id) != 0) return failed("chown(\"%s\")", word[1]);
+    if (is_work && strcmp(word[0], "writable") == 0) box->work = open(word[1], O_DIRECTORY | O_CLOEXEC);
     if ((binds[bind_count].fd = copy_mount(word[1], attributes)) < 0) return -1;
     binds[bind_count++].target = word[2];
   }
@@ -155,7 +184,9 @@ static void set_limits(const struct json *command) {
   limit(RLIMIT_CPU, json_number(command, "cpu_ms") / 1000 + CPU_BACKSTOP_S);
   limit(RLIMIT_FSIZE, json_number(command, "file_bytes"));
   limit(RLIMIT_STACK, json_number(command, "stack_bytes"));
-  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_CORE, NO_CORE);
+  limit(RLIMIT_SIGPENDING, SIGNALS_PENDING_MAX);
+  limit(RLIMIT_MSGQUEUE, 0);
   limit(RLIMIT_NOFILE, OPEN_FILES_MAX);
   limit(RLIMIT_MEMLOCK, 64 * 1024);
   if (cgroup_version != CGROUP_NONE) return;
@@ -268,7 +299,7 @@ void box_open(struct box *box, const struct json *command) {
   const uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
   int ends[2] = {-1, -1}, pidfd = -1;
   struct box_message ready;
-  if (add_binds(command) == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) failed("socketpair");
+  if (add_binds(box, command) == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) failed("socketpair");
   if (trouble.err == 0 && (box->pid = fork_into(namespaces, cgroup_box_fd, &pidfd)) == 0)
     close(ends[0]), first_process(ends[1]); // closed so that the helper's death can be seen
   if (trouble.err == 0 && box->pid < 0) failed("clone3(new namespaces)");
@@ -293,5 +324,6 @@ bool box_receive(struct box *box, struct box_message *message, int *pidfd) {
 void box_close(struct box *box) { // as often as you like
   if (box->socket >= 0) close(box->socket);
   if (box->pid > 0 && kill(box->pid, SIGKILL) == 0) waitpid(box->pid, NULL, 0);
-  box->pid = box->socket = -1;
+  if (box->work >= 0) close(box->work);
+  box->pid = box->socket = box->work = -1;
 }

@@ -55,6 +55,13 @@ static void remove_folder(int slot, const char *name) { // the last process may 
   for (int i = 0; i < REMOVE_TRIES && unlinkat(slot, name, AT_REMOVEDIR) != 0 && errno == EBUSY; i++) usleep(1000);
 }
 
+// The first process of a box, which forks the run, has an id of its own. It has to own cgroup.procs wherever it moves
+// a run from one leaf to another.
+static int own_procs(int folder) {
+  if (!privileged || fchownat(folder, "cgroup.procs", (uid_t)box_root_id, (gid_t)-1, 0) == 0) return 0;
+  return failed("chown(cgroup.procs)");
+}
+
 static int make_run(void) {
   for (int i = 0; i < trees; i++) {
     if (joins[i] > 0) close(joins[i]);
@@ -74,9 +81,18 @@ static int make_run(void) {
   }
   start.limit = start.processes = -1;
   if (is_v1()) return 0;
-  // The first process of a box, which forks the run, has an id of its own: it has to own cgroup.procs.
-  if (privileged && fchownat(joins[0], "cgroup.procs", BOX_ROOT_ID, -1, 0) != 0) return failed("chown(cgroup.procs)");
+  if (own_procs(joins[0]) != 0) return -1;
   return put(SWAP_LIMIT, 0);
+}
+
+// However many processes a run has, together they get half the share of one ordinary process. Not every system lends the
+// CPU controller, and limits do not depend on it.
+static void weigh(void) {
+  const char *name = is_v1() ? "cpu.shares" : "cpu.weight", *weight = is_v1() ? "512" : "50";
+  int fd = openat(slots[is_v1() ? known[CPU].tree : 0], name, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  (void)!write(fd, weight, strlen(weight));
+  close(fd);
 }
 
 int cgroup_start(char **folders) {
@@ -86,6 +102,8 @@ int cgroup_start(char **folders) {
       return failed("open(\"%s\")", folders[trees]);
   if (cgroup_version == CGROUP_V2 && (cgroup_box_fd = openat(slots[0], "box", O_DIRECTORY | O_CLOEXEC)) < 0)
     return failed("open(box) in a cgroup");
+  if (cgroup_version == CGROUP_V2 && own_procs(slots[0]) != 0) return -1;
+  weigh();
   return make_run();
 }
 

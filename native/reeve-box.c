@@ -24,6 +24,7 @@
 //   that could not.
 #include "reeve-box.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <time.h>
@@ -37,7 +38,7 @@ enum {
 };
 
 struct trouble trouble;
-static struct box box = {-1, -1};
+static struct box box = {-1, -1, -1};
 static int64_t cores;
 static volatile sig_atomic_t kill_requested;
 
@@ -84,7 +85,7 @@ static void answer(const char *word) {
 enum end { BY_ITSELF, OUTPUT, MEMORY, CPU_TIME, WALL_CLOCK, STARVED, REQUEST };
 
 struct watch {
-  int64_t cpu_ns, wall_ns, output_bytes, processes; // limits
+  int64_t cpu_ns, wall_ns, output_bytes, disk_bytes, processes; // limits
   struct box_message ended;
   struct usage usage;
   enum end end; // what the helper ended it for
@@ -97,13 +98,29 @@ static int64_t size_of(int fd) { // -1: it is no regular file
   return fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) ? stat.st_size : -1;
 }
 
+// Outputs of a box are mostly in one folder, which is kept open.
+static struct { char path[PATH_MAX]; int fd; } outputs = {"", -1};
+
+static int folder_of(const char *path) {
+  const char *end = strrchr(path, '/');
+  size_t length = end == NULL ? 0 : (size_t)(end - path);
+  if (length == 0 || length >= sizeof outputs.path) return errno = ENAMETOOLONG, failed("open(\"%s\")", path);
+  if (outputs.fd >= 0 && strlen(outputs.path) == length && strncmp(outputs.path, path, length) == 0) return outputs.fd;
+  if (outputs.fd >= 0) close(outputs.fd);
+  memcpy(outputs.path, path, length);
+  outputs.path[length] = 0;
+  return outputs.fd = open_output_folder(outputs.path);
+}
+
 // A FIFO is opened without waiting: whoever connects two programs holds both its ends until both have started.
 static int open_output(const char *path) {
   const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  int fd = open(path, flags, 0644);
+  int folder = folder_of(path);
+  const char *name = strrchr(path, '/') + 1;
+  int fd = folder < 0 ? -1 : openat(folder, name, flags, 0644);
   if (fd < 0 && errno == ENXIO) { // nobody reads it any more: the program will hear by SIGPIPE
-    int reader = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    fd = open(path, flags, 0644);
+    int reader = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    fd = openat(folder, name, flags, 0644);
     close(reader);
   }
   if (fd < 0) return failed("open(\"%s\")", path);
@@ -148,6 +165,11 @@ static int64_t output_of(const struct watch *watch) {
   return more < 0 ? 0 : more;
 }
 
+static bool wrote_too_much(const struct watch *watch) {
+  if (output_of(watch) > watch->output_bytes) return true;
+  return box.work >= 0 && watch->disk_bytes > 0 && disk_bytes(box.work) > watch->disk_bytes;
+}
+
 // For how long no limit can be reached.
 static int64_t pause_of(const struct watch *watch, int64_t cpu_left, int64_t wall_left) {
   int64_t pause = cpu_left / (cores < watch->processes ? cores : watch->processes);
@@ -162,7 +184,7 @@ static int64_t check(struct watch *watch) {
   cgroup_usage(&usage);
   int64_t cpu_left = watch->cpu_ns - cpu_used_ns(watch);
   int64_t wall = now_ns() - watch->began, wall_left = watch->wall_ns - wall;
-  if (output_of(watch) > watch->output_bytes) end_run(watch, OUTPUT);
+  if (wrote_too_much(watch)) end_run(watch, OUTPUT);
   if (usage.out_of_memory) end_run(watch, MEMORY);
   if (cpu_left < 0) end_run(watch, CPU_TIME);
   if (wall_left < 0) {
@@ -201,7 +223,7 @@ static const struct verdict {
 
 static struct verdict verdict_of(const struct watch *watch, bool broken) {
   if (broken) return SE;
-  if (output_of(watch) > watch->output_bytes) return OLE;
+  if (watch->end == OUTPUT || wrote_too_much(watch)) return OLE;
   if (watch->usage.out_of_memory) return MLE;
   if (watch->usage.cpu_ns > watch->cpu_ns || watch->end >= CPU_TIME) return TLE; // or the wall clock's
   return watch->ended.status != 0 ? RE : OK;
@@ -242,7 +264,8 @@ static void run_command(const struct json *command, const char *line) {
   int64_t memory_bytes = json_number(command, "memory_bytes");
   struct watch watch = {.fds = {-1, -1, -1}, .input_mount = -1, .pidfd = -1,
       .cpu_ns = json_number(command, "cpu_ms") * MS, .wall_ns = json_number(command, "wall_ms") * MS,
-      .output_bytes = json_number(command, "output_bytes"), .processes = json_number(command, "processes")};
+      .output_bytes = json_number(command, "output_bytes"), .disk_bytes = json_number(command, "disk_bytes"),
+      .processes = json_number(command, "processes")};
   int joins = -1;
   kill_requested = 0; // it was for an earlier run
   if (*json_list(command, "argv") == NULL || watch.processes < 1) errno = EINVAL, failed("run without a program");
@@ -260,6 +283,8 @@ static void run_command(const struct json *command, const char *line) {
     watch.usage.memory_bytes = without_output(&watch);
     if (trouble.err == 0) trouble = watch.ended.trouble;
   }
+  for (int i = 1; i < 3; i++) // without root the program owns its output, and may have made it unreadable
+    if (!privileged && size_of(watch.fds[i]) >= 0) fchmod(watch.fds[i], 0644);
   report(command, &watch);
   for (int i = 0; i < 3; i++) close(watch.fds[i]);
   close(watch.pidfd);

@@ -56,9 +56,10 @@ int64_t cgroup_waited_ns(void); // the longest that one of its tasks has waited 
 void cgroup_usage(struct usage *usage);
 
 // box.c
-enum { BOX_ROOT_ID = 65533, BOX_USER_ID = 65534 }; // on the host, where there is the right to use them
-extern bool privileged; // with the right to two ids: one for the box's own process, one for programs
-struct box { int pid, socket; }; // -1: none
+enum { BOX_USER_ID = 65534 }; // of programs, as they see themselves
+extern bool privileged; // with the right to two ids of the host: one for the box's own process, one for programs
+extern int box_root_id; // the first of them
+struct box { int pid, socket, work; }; // -1: none; `work` only where programs may write to it
 struct box_message { // from the box; with BOX_STARTED comes a pidfd
   enum { BOX_READY, BOX_STARTED, BOX_ENDED } what;
   struct trouble trouble;
@@ -71,6 +72,10 @@ int box_send(int to, const void *bytes, size_t size, const int *fds, int fd_coun
 bool box_receive(struct box *box, struct box_message *message, int *pidfd); // false: the box is gone
 void box_close(struct box *box);
 int open_input(const char *path, int *mount); // so that the program cannot change it; the mount is closed after the run
+int open_output_folder(const char *path); // a mount of its own, so that a program cannot read the folder's path
+
+// disk.c
+int64_t disk_bytes(int folder); // what the files in it take on disk; INT64_MAX where that cannot be counted
 
 // seccomp.c
 int seccomp_install(void);

@@ -31,6 +31,9 @@ static const int absent[] = {
     SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_io_setup, SYS_io_submit,
 };
 
+// Blocks beyond the end of a file are not seen in its size, nor by the limit on it. C libraries write zeros instead.
+static const int unsupported[] = {SYS_fallocate};
+
 static const int denied[] = {
     // other processes
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp, 438 /* pidfd_getfd */,
@@ -72,6 +75,17 @@ static const struct rule {
     {SYS_personality, 0, IS_NOT, 0xffffffff}, // asking is allowed
     {SYS_ioctl, 1, IS, TIOCSTI},
     {SYS_ioctl, 1, IS, 0x541c /* TIOCLINUX */},
+    // fallocate by other names, and hints that make a file system allocate
+    {SYS_ioctl, 1, IS, 0x40305828 /* FS_IOC_RESVSP */},
+    {SYS_ioctl, 1, IS, 0x40305829 /* FS_IOC_UNRESVSP */},
+    {SYS_ioctl, 1, IS, 0x4030582a /* FS_IOC_RESVSP64 */},
+    {SYS_ioctl, 1, IS, 0x4030582b /* FS_IOC_UNRESVSP64 */},
+    {SYS_ioctl, 1, IS, 0x40305839 /* FS_IOC_ZERO_RANGE */},
+    {SYS_ioctl, 1, IS, 0x40049409 /* FICLONE */},
+    {SYS_ioctl, 1, IS, 0x4020940d /* FICLONERANGE */},
+    {SYS_ioctl, 1, IS, 0x40086602 /* FS_IOC_SETFLAGS */},
+    {SYS_ioctl, 1, IS, 0x401c5820 /* FS_IOC_FSSETXATTR */},
+    {SYS_fcntl, 1, IS, F_SETPIPE_SZ},
     {SYS_fcntl, 1, IS, F_SETLEASE},
     {SYS_fcntl, 1, IS, F_NOTIFY},
     {SYS_prctl, 0, IS, PR_SET_SECCOMP},
@@ -83,8 +97,15 @@ static const struct rule {
 #define JUMP(test, value, yes, no) (struct sock_filter)BPF_JUMP(BPF_JMP | (test) | BPF_K, (unsigned)(value), yes, no)
 #define ANSWER(action) (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action)
 
-static struct sock_filter code[16 + 2 * (COUNT(absent) + COUNT(denied)) + 5 * COUNT(rules)];
+static struct sock_filter code[16 + 2 * (COUNT(absent) + COUNT(unsupported) + COUNT(denied)) + 5 * COUNT(rules)];
 static unsigned short length;
+
+static void refuse(const int *calls, size_t count, unsigned error) {
+  for (size_t i = 0; i < count; i++) {
+    code[length++] = JUMP(BPF_JEQ, calls[i], 0, 1);
+    code[length++] = ANSWER(SECCOMP_RET_ERRNO | error);
+  }
+}
 
 static void build(void) {
   code[length++] = LOAD(offsetof(struct seccomp_data, arch));
@@ -95,10 +116,9 @@ static void build(void) {
   code[length++] = JUMP(BPF_JGE, X32_BIT, 0, 1);
   code[length++] = ANSWER(SECCOMP_RET_KILL_PROCESS);
   code[length++] = ANSWER(SECCOMP_RET_ERRNO | ENOSYS);
-  for (size_t i = 0; i < COUNT(absent) + COUNT(denied); i++) {
-    code[length++] = JUMP(BPF_JEQ, i < COUNT(absent) ? absent[i] : denied[i - COUNT(absent)], 0, 1);
-    code[length++] = ANSWER(SECCOMP_RET_ERRNO | (i < COUNT(absent) ? ENOSYS : EPERM));
-  }
+  refuse(absent, COUNT(absent), ENOSYS);
+  refuse(unsupported, COUNT(unsupported), EOPNOTSUPP);
+  refuse(denied, COUNT(denied), EPERM);
   for (const struct rule *rule = rules; rule < rules + COUNT(rules); rule++) {
     bool hit_skips = rule->when == IS_NOT;
     code[length++] = JUMP(BPF_JEQ, rule->call, 0, 4);

@@ -50,6 +50,7 @@ const LONG = {
   memoryBytes: 512 * MB,
   outputBytesMax: 1000 * MB,
   fileBytesMax: 1000 * MB,
+  diskBytesMax: 1000 * MB,
 }
 
 /** Starts it, and waits until its program is there. */

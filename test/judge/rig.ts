@@ -84,6 +84,7 @@ export const LIMITS = {
   processesMax: 16,
   outputBytesMax: MB,
   fileBytesMax: 256 * MB,
+  diskBytesMax: 256 * MB,
   stackBytes: 8 * MB,
 } as const
 
@@ -136,12 +137,12 @@ export async function setup(
   return { work, runner, box, run }
 }
 
-/** The attacks of attacks.c, compiled once per file. */
-export function attackFolder(): string {
-  const work = join(folder, 'attacks')
-  if (readdirSync(folder).includes('attacks')) return work
+/** The attacks of a C file beside this one, compiled once per test file. The program is called `attacks`. */
+export function attackFolder(source: 'attacks' | 'shared-resources' = 'attacks'): string {
+  const work = join(folder, source)
+  if (readdirSync(folder).includes(source)) return work
   mkdirSync(work)
-  compile(new URL('attacks.c', import.meta.url).pathname, join(work, 'attacks'))
+  compile(new URL(`${source}.c`, import.meta.url).pathname, join(work, 'attacks'))
   return work
 }
 
@@ -157,7 +158,7 @@ const readStart = (path: string): string => {
 export function leftovers() {
   return {
     mounts: readFileSync('/proc/self/mountinfo', 'utf8'),
-    sharedMemory: readFileSync('/proc/sysvipc/shm', 'utf8').match(/ 6553[34] /g) ?? [], // as their owner
+    sharedMemory: readFileSync('/proc/sysvipc/shm', 'utf8').match(/ (6553[34]|100\d{7}) /g) ?? [], // as their owner
     cgroups: ownCgroups(),
     processes: boxedProcesses(),
   }

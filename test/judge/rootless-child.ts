@@ -38,6 +38,7 @@ try {
       processesMax: 16,
       outputBytesMax: 10_000,
       fileBytesMax: 10_000,
+      diskBytesMax: 10_000,
       stackBytes: 8 * 2 ** 20,
     })
     const said = readFileSync(join(folder, 'cache', 'output'), 'utf8').slice(0, 500)

@@ -49,12 +49,35 @@ const VERDICTS = {
   spin: 'TLE',
 } as const
 
-function attackAsUser(t: TestContext, degraded: 'allow' | 'refuse', attacks: readonly string[]) {
+/** Of shared-resources.c. Without root all boxes share one id, so that limits per id are not among these. */
+const SHARED_VERDICTS = {
+  fallocate_keep_size: 'OK',
+  fallocate_zero_range: 'OK',
+  reserve_by_ioctl: 'OK',
+  clone_blocks: 'OK',
+  file_flags: 'OK',
+  unreadable_output: 'OK',
+  unlinked_output: 'OK',
+  walk_from_output: 'OK',
+  kernel_clues: 'OK',
+  hog_queues: 'OK',
+  raise_limits: 'OK',
+  core_dump: 'RE',
+  reopen_output: 'RE', // SIGXFSZ, as the next one
+  sparse_output: 'RE',
+} as const
+
+function attackAsUser(
+  t: TestContext,
+  degraded: 'allow' | 'refuse',
+  attacks: readonly string[],
+  source: 'attacks' | 'shared-resources' = 'attacks',
+) {
   const folder = mkdtempSync(join(tmpdir(), 'reeve-rootless-'))
   chmodSync(folder, 0o777)
   atEnd(t, () => rmSync(folder, { recursive: true, force: true }))
-  chmodSync(join(attackFolder(), '..'), 0o755)
-  const program = join(attackFolder(), 'attacks')
+  chmodSync(join(attackFolder(source), '..'), 0o755)
+  const program = join(attackFolder(source), 'attacks')
   const env = { HOME: folder, TMPDIR: folder }
   const { stdout, stderr } = asUser([process.execPath, ...CHILD, folder, degraded, program, ...attacks], env)
   assert.notEqual(stdout, '', stderr)
@@ -83,5 +106,16 @@ describe('without root and without a cgroup', { skip: cannotBeUser, timeout: 120
       JSON.stringify(answers),
     )
     assert(answers.every(({ degraded }) => degraded === true))
+  })
+
+  test('attacks on what boxes share with the host fail without root as well', (t) => {
+    const answers = attackAsUser(t, 'allow', Object.keys(SHARED_VERDICTS), 'shared-resources')
+
+    assert.deepEqual(
+      Object.fromEntries(answers.map(({ attack, verdict }) => [attack, verdict])),
+      SHARED_VERDICTS,
+      JSON.stringify(answers),
+    )
+    assert.equal(answers.find(({ attack }) => attack === 'unreadable_output')?.['said'], 'wrong')
   })
 })

@@ -32,6 +32,7 @@ export const NOTHING: RunRequest = {
   processesMax: 16,
   outputBytesMax: MB,
   fileBytesMax: MB,
+  diskBytesMax: MB,
   stackBytes: 8 * MB,
 }
 

@@ -55,7 +55,9 @@ export const IN_BOX = '/work'
 const HEADERS_IN_BOX = '/headers'
 const MB = 1024 * 1024
 const OUTPUT_BYTES_MAX = 64 * 1024
-const PROGRAM_BYTES_MAX = 256 * MB
+const COMPILER_OUTPUT_BYTES_MAX = 16 * MB
+/** A compiled program with all its files. */
+export const PROGRAM_BYTES_MAX = 64 * MB
 const PROCESSES_MAX = 128
 const STACK_BYTES = 64 * MB
 export const BOX_ENV = { PATH: '/usr/bin:/bin', HOME: '/tmp', TMPDIR: '/tmp', LANG: 'C.UTF-8' } as const
@@ -68,7 +70,7 @@ export async function compile(
   limits: CompileLimits,
 ): Promise<Compiled> {
   const { toolchain, entry } = source
-  const mainClass = toolchain.run.includes('{main_class}') ? mainClassOf(source.files) : ''
+  const mainClass = toolchain.run.includes('{main_class}') ? mainClassOf(source.files, entry) : ''
   if (mainClass === null) return { ok: false, output: 'No class has a main method.' }
   const entryOf = await deps.programs.get(keyOf(source), async (folder) => {
     await writeSources(folder, source.files)
@@ -138,8 +140,9 @@ async function runCompiler(
         wallMs: limits.compileMs * 2,
         memoryBytes: limits.compileMemoryBytes,
         processesMax: PROCESSES_MAX,
-        outputBytesMax: PROGRAM_BYTES_MAX,
+        outputBytesMax: COMPILER_OUTPUT_BYTES_MAX,
         fileBytesMax: PROGRAM_BYTES_MAX,
+        diskBytesMax: PROGRAM_BYTES_MAX,
         stackBytes: STACK_BYTES,
       }),
     )

@@ -67,6 +67,7 @@ async function compileHeader(scope: RunScope, runner: BoxRunner, toolchain: Tool
       processesMax: 64,
       outputBytesMax: HEADER_BYTES_MAX,
       fileBytesMax: HEADER_BYTES_MAX,
+      diskBytesMax: HEADER_BYTES_MAX,
       stackBytes: 64 * MB,
     })
     if (report.verdict !== 'OK') throw new JudgeFailure(`${header.name} could not be compiled: ${report.verdict}`)

@@ -215,6 +215,7 @@ const runCommand = (run: RunRequest, size: number) => ({
   processes: whole(run.processesMax),
   output_bytes: whole(run.outputBytesMax),
   file_bytes: whole(Math.max(run.fileBytesMax, run.outputBytesMax + 1)), // too much output is seen by its size
+  disk_bytes: whole(run.diskBytesMax),
   stack_bytes: whole(run.stackBytes),
 })
 

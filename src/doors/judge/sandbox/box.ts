@@ -65,6 +65,8 @@ export interface RunRequest {
   outputBytesMax: number
   /** Of any file that the program writes; never less than outputBytesMax. */
   fileBytesMax: number
+  /** Of all files in a writable /work together, in blocks on disk. */
+  diskBytesMax: number
   stackBytes: number
 }
 

@@ -2,7 +2,7 @@
 // each helper has a folder `helper-<pid namespace>-<pid>-<start>-<number>`, named after the Reeve process that made it. The helper
 // removes it when it ends; what a killed one has left is removed by its Reeve process, or by the next one to start.
 import { readlinkSync, readFileSync } from 'node:fs'
-import { chown, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf } from '../../../core/error-code.ts'
@@ -12,8 +12,6 @@ const CONTROLLERS = '+memory +pids'
 /** Where processes are put that stand in the way. */
 const LEAF = 'reeve-main'
 const OWN_LEAF = /(^|\/)reeve-main$/
-/** Of the first process of a box, where Reeve is root: as in native/reeve-box.h. */
-const BOX_ROOT_ID = 65_533
 const MAKE_TRIES = 10
 const REMOVE_TRIES = 1000
 const REMOVE_WAIT_MS = 5
@@ -106,7 +104,6 @@ async function makeFolders({ version, trees }: Hierarchy, name: string): Promise
 async function makeBoxLeaf(folder: string): Promise<void> {
   await writeFile(join(folder, 'cgroup.subtree_control'), CONTROLLERS)
   await mkdir(join(folder, 'box'))
-  if (process.getuid?.() === 0) await chown(join(folder, 'cgroup.procs'), BOX_ROOT_ID, -1) // it moves runs from one leaf to the other
 }
 
 interface MountInfo {
@@ -137,7 +134,9 @@ async function makeBase(version: 1 | 2, { mount, base }: { mount: string; base: 
       await handDown(folder)
     folder = child
   }
-  if (version === 2) await handDown(folder)
+  if (version !== 2) return
+  await handDown(folder)
+  await writeFile(join(folder, 'cgroup.subtree_control'), '+cpu').catch(() => {}) // for weights, where it is lent
 }
 
 const hasControllers = (list: string) =>

@@ -14,6 +14,7 @@ const LIMITS = {
   processesMax: 8,
   outputBytesMax: MB,
   fileBytesMax: MB,
+  diskBytesMax: MB,
   stackBytes: 8 * MB,
 } as const
 

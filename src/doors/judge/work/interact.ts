@@ -1,10 +1,10 @@
 // An interactive problem: the contestant and the interactor run at the same time, each in its box, and speak through two
-// pipes. This process holds both ends of both pipes and lets go of them one by one, so that who ended first is never a
-// matter of luck: nobody hears that the other has ended before we have.
+// pipes. This process holds both ends of both pipes and closes them one by one, so that the order of the two ends does not
+// depend on luck: neither program learns of the other's end before this process does.
 //
-//   contestant ends      → the interactor reads to the end of file; what it still writes is thrown away
-//   interactor ends, AC  → the contestant reads to the end of file, and may go on writing
-//   interactor ends, WA  → the same, and the contestant's writing fails
+//   contestant ends      → the interactor reads to the end of file; what it still writes is discarded
+//   interactor ends, AC  → the contestant reads to the end of file; what it still writes is discarded
+//   interactor ends, WA  → the contestant reads to the end of file, and its writes fail
 import { closeSync, constants, openSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { RunReport } from '../sandbox/box.ts'
@@ -48,7 +48,8 @@ export async function interact(
     ).then((report) => {
       first ??= 'interactor'
       toContestant.closeWriter()
-      if (!ACCEPTING.has(report.exitCode) || report.exitSignal !== 0) fromContestant.closeReader()
+      if (ACCEPTING.has(report.exitCode) && report.exitSignal === 0) fromContestant.drain()
+      else fromContestant.closeReader()
       return report
     })
     const contestant = runOnce(

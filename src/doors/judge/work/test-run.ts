@@ -76,6 +76,7 @@ export function contestantRun(testRun: TestRun, pipes: Pipes): RunSpec {
     processesMax: language.processes ?? PROCESSES_MAX,
     outputBytesMax: limits.outputBytes,
     fileBytesMax: FILE_BYTES_MAX,
+    diskBytesMax: FILE_BYTES_MAX,
     stackBytes: STACK_BYTES,
   }
 }
@@ -98,6 +99,7 @@ export function validatorRun(
     processesMax: VALIDATOR_PROCESSES_MAX,
     outputBytesMax: limits.validationOutputBytes,
     fileBytesMax: FILE_BYTES_MAX,
+    diskBytesMax: FILE_BYTES_MAX,
     stackBytes: STACK_BYTES,
   }
 }
