@@ -217,7 +217,10 @@ describe('labels', () => {
 
 describe('the main class of a Java program', () => {
   const mainOf = (...sources: string[]) =>
-    mainClassOf(sources.map((text, n) => ({ name: `F${n}.java`, bytes: Buffer.from(text) })))
+    mainClassOf(
+      sources.map((text, n) => ({ name: `F${n}.java`, bytes: Buffer.from(text) })),
+      'F0.java',
+    )
 
   test('is the class around the main method, with its package, whatever comments and texts say', () => {
     assert.equal(mainOf('class A {} public class B { public static void main(String[] a) {} }'), 'B')
@@ -228,13 +231,36 @@ describe('the main class of a Java program', () => {
     )
     assert.equal(mainOf('class A {}', 'class B { static void main(String[] a) {} }'), 'B')
     assert.equal(mainOf('class A { void mainly() {} }'), null)
+    assert.equal(mainOf('class A { static class Pair {} enum E { X { } } static void main(String[] a) {} }'), 'A')
+    assert.equal(mainOf('class A { record P(int record) {} Class<?> c = A.class; void main(String[] a) {} }'), 'A')
+    assert.equal(mainOf('class A { static class B { static void main(String[] a) {} } }'), 'A$B')
+    assert.equal(mainOf('class A { void main(String[] a) {} }\npublic class B { void main(String[] a) {} }'), 'B')
+    assert.equal(
+      mainOf('class A { String s = """\n  } class C { void main() {\n  """; void main(String[] a) {} }'),
+      'A',
+    )
+    assert.equal(mainOf('class Helper { void main(String[] a) {} }', 'class Main { void main(String[] a) {} }'), 'Main')
     assert.equal(fileNameOfClass(Buffer.from('// public class Z\npublic final class Q {}')), 'Q.java')
     assert.equal(fileNameOfClass(Buffer.from('class Q {}')), 'Main.java')
   })
 
   test('is found in linear time, whatever somebody wrote', () => {
     // With a backtracking pattern each of these would take hours.
-    const hostile = ['/*', '"\\"', 'class ', '//', '"', 'void main'].map((text) => text.repeat(1_000_000 / text.length))
+    const texts = [
+      '/*',
+      '"\\"',
+      'class ',
+      '//',
+      '"',
+      'void main',
+      '\n',
+      'package ',
+      'package\n',
+      'public ',
+      'class A{',
+      'void ',
+    ]
+    const hostile = texts.map((text) => text.repeat(1_000_000 / text.length))
 
     for (const text of hostile) assert.equal(mainOf(text), null)
   })

@@ -9,7 +9,7 @@ export type Comparison = { same: true } | { same: false; message: string }
 const READ_BYTES = 32_768 // compared without a pause: a few milliseconds
 const SHOWN_BYTES_MAX = 60
 const NUMBER_BYTES_MAX = 400
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 
 const same: Comparison = { same: true }
 

@@ -8,7 +8,7 @@ export interface CompareFlags {
   floats: { absolute: number; relative: number } | null
 }
 
-const NUMBER = /^\d*\.?\d+(?:e[+-]?\d+)?$|^\d+\.$/i
+const NUMBER = /^(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 
 export function parseFlags(words: readonly string[]): CompareFlags {
   let caseSensitive = false

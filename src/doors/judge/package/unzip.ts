@@ -28,7 +28,7 @@ export async function unzip(zipPath: string, folder: string, bytesMax: number): 
       if (zip.entryCount > ENTRIES_MAX) throw new PackageError(`The zip holds more than ${ENTRIES_MAX} entries.`)
       let left = bytesMax
       for await (const entry of zip.eachEntry()) {
-        if (IGNORED.test(entry.fileName)) continue
+        if (entry.fileName.length <= PATH_BYTES_MAX && IGNORED.test(entry.fileName)) continue
         const path = pathOf(entry)
         if (path === null) continue
         if (names.has(path)) throw new PackageError(`The zip holds ${path} twice.`)

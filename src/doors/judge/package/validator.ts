@@ -5,10 +5,6 @@ import { listFolder, readSmallText } from './files.ts'
 import { PackageError, type Validator } from './package.ts'
 
 const FOLDERS = ['output_validators', 'output_validator']
-const TESTLIB = /^\s*#\s*include\s*[<"]testlib\.h[>"]/m
-// testlib speaks the other protocol when it is built for DOMjudge.
-const TESTLIB_AS_KATTIS = /^\s*#\s*define\s+DOMJUDGE\b/m
-
 /** Null: the package has no validator. */
 export async function readValidator(packageFolder: string, scores: Validator['scores']): Promise<Validator | null> {
   for (const name of FOLDERS) {
@@ -37,8 +33,21 @@ interface Sources {
 
 async function protocolOf({ folder, files }: Sources): Promise<Validator['protocol']> {
   for (const file of files.filter((name) => /\.(cc|cpp|cxx|c\+\+)$/.test(name))) {
-    const text = (await readSmallText(join(folder, file))) ?? ''
-    if (TESTLIB.test(text)) return TESTLIB_AS_KATTIS.test(text) ? 'kattis' : 'testlib'
+    const protocol = protocolInSource((await readSmallText(join(folder, file))) ?? '')
+    if (protocol !== null) return protocol
   }
   return 'kattis'
+}
+
+/** testlib speaks the other protocol when it is built for DOMjudge. Null: the source does not include testlib. */
+export function protocolInSource(text: string): Validator['protocol'] | null {
+  const directives = text.split('\n').flatMap((line) => {
+    const trimmed = line.trim()
+    return trimmed.startsWith('#') ? [trimmed.slice(1).trim()] : []
+  })
+  const includes = directives.some(
+    (one) => one.startsWith('include') && /^[<"]testlib\.h[>"]/.test(one.slice(7).trim()),
+  )
+  if (!includes) return null
+  return directives.some((one) => /^define\s+DOMJUDGE\b/.test(one)) ? 'kattis' : 'testlib'
 }

@@ -1,14 +1,19 @@
-// YAML that an author wrote by hand: every value is looked at, and what is wrong is named with its place.
+// YAML written by hand: every value is checked, and an error names its place.
 import { isObject } from '../../../core/is-object.ts'
-import { parse } from 'yaml'
+import { isScalar, parseDocument, visit } from 'yaml'
 import { PackageError } from './package.ts'
 
 export type YamlFields = Readonly<Record<string, unknown>>
 
+/** problem.yaml and testdata.yaml. Real ones have a few hundred bytes. */
+export const YAML_BYTES_MAX = 64 * 1024
 const ALIASES_MAX = 100
+const WORDS_MAX = 1000
 
 /** The mapping in a file's text; an empty file is an empty mapping. */
 export function parseYaml(file: string, text: string): YamlFields {
+  if (Buffer.byteLength(text) > YAML_BYTES_MAX)
+    throw new PackageError(`${file} is larger than ${YAML_BYTES_MAX} bytes.`)
   const value = parseOrExplain(file, text)
   if (value === null || value === undefined) return {}
   if (!isObject(value)) throw new PackageError(`${file} is not a mapping.`)
@@ -17,10 +22,24 @@ export function parseYaml(file: string, text: string): YamlFields {
 
 function parseOrExplain(file: string, text: string): unknown {
   try {
-    return parse(text, { maxAliasCount: ALIASES_MAX, logLevel: 'error' })
+    // The parser's own check for duplicate keys compares each key with all others.
+    const document = parseDocument(text, { uniqueKeys: false, logLevel: 'error' })
+    const [error] = document.errors
+    if (error !== undefined) throw error
+    visit(document, { Map: (_, { items }) => refuseDuplicates(items.map(({ key }) => key)) })
+    return document.toJS({ maxAliasCount: ALIASES_MAX })
   } catch (error) {
     const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : ''
     throw new PackageError(`${file} is not YAML: ${why}`)
+  }
+}
+
+function refuseDuplicates(keys: readonly unknown[]): void {
+  const seen = new Set<unknown>()
+  for (const key of keys) {
+    const value = isScalar(key) ? key.value : key
+    if (seen.has(value)) throw new Error(`Map keys must be unique: ${String(value).slice(0, 60)}`)
+    seen.add(value)
   }
 }
 
@@ -68,11 +87,13 @@ export class FieldReader {
     const value = this.#fields[name] ?? null
     if (Array.isArray(value)) {
       const words = value.filter((word) => typeof word === 'string' || typeof word === 'number').map(String)
-      if (words.length === value.length) return words
+      if (words.length === value.length && words.length <= WORDS_MAX) return words
       throw this.#wrong(name, 'a list of words')
     }
     const text = this.text(name)
-    return text === null ? null : text.split(/\s+/).filter((word) => word !== '')
+    const words = text?.split(/\s+/).filter((word) => word !== '') ?? null
+    if (words !== null && words.length > WORDS_MAX) throw this.#wrong(name, `at most ${WORDS_MAX} words`)
+    return words
   }
 
   oneOf<const T extends string>(name: string, values: readonly T[]): T | null {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { languageOfFile, type Language } from '../languages/language.ts'
 import { listFolder, readSmallText } from '../package/files.ts'
 import type { SourceFile } from '../programs/compile.ts'
+import { publicClassOf } from '../programs/main-class.ts'
 import { labelOf, type Label } from './labels.ts'
 
 export interface LabelledSubmission {
@@ -71,11 +72,10 @@ function submissionFrom(
   }
 }
 
-/** Authors call a file as they like; the compiler wants the name of its public class. */
-function javaName({ name, bytes }: SourceFile): string {
-  if (!name.endsWith('.java')) return name
-  const publicClass = /^\s*public\s+(?:final\s+|abstract\s+)*class\s+(\w+)/m.exec(bytes.toString('latin1'))?.[1]
-  return publicClass === undefined ? name : `${publicClass}.java`
+/** Authors name a file as they like; the compiler requires the name of its public class. */
+const javaName = ({ name, bytes }: SourceFile): string => {
+  const required = name.endsWith('.java') ? publicClassOf(bytes) : null
+  return required === null ? name : `${required}.java`
 }
 
 /** submissions.json of DOMjudge: which file of several is started. */
