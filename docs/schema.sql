@@ -20,7 +20,9 @@ create table api_keys (
   key_hash bytea not null,
   name text not null,
   account_id bigint not null,
+  scopes text[],
   created_at timestamp with time zone not null default clock_timestamp(),
+  expires_at timestamp with time zone,
   last_used_at timestamp with time zone,
   revoked_at timestamp with time zone,
   constraint api_keys_pkey PRIMARY KEY (api_key_id),
@@ -45,6 +47,17 @@ create table attempts (
   constraint attempts_pkey PRIMARY KEY (job_id, attempt_id),
   constraint attempts_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(job_id) ON DELETE CASCADE,
   constraint attempts_outcome_known CHECK ((outcome = ANY (ARRAY['failed'::text, 'released'::text, 'lease_expired'::text])))
+);
+
+create table audit_events (
+  audit_id bigint not null generated always as identity,
+  account_id bigint not null,
+  actor_id bigint,
+  event text not null,
+  detail json,
+  address text not null default ''::text,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint audit_events_pkey PRIMARY KEY (audit_id)
 );
 
 create table captcha_audit (
@@ -670,14 +683,20 @@ create table submissions (
 
 create table tokens (
   token_hash bytea not null,
+  session_id bigint not null generated always as identity,
   account_id bigint not null,
+  address text not null default ''::text,
+  user_agent text not null default ''::text,
   created_at timestamp with time zone not null default clock_timestamp(),
   expires_at timestamp with time zone not null,
   constraint tokens_pkey PRIMARY KEY (token_hash),
+  constraint tokens_session_once UNIQUE (session_id),
   constraint tokens_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id) ON DELETE CASCADE
 );
 CREATE INDEX accounts_with_admin_role ON public.accounts USING btree (account_id) WHERE ('ADMIN'::text = ANY (roles));
 CREATE INDEX api_keys_by_account ON public.api_keys USING btree (account_id, api_key_id);
+CREATE INDEX audit_events_by_account ON public.audit_events USING btree (account_id, audit_id);
+CREATE INDEX audit_events_by_age ON public.audit_events USING btree (created_at);
 CREATE INDEX captcha_audit_by_task ON public.captcha_audit USING btree (uuid, audit_id);
 CREATE INDEX captcha_audit_by_time ON public.captcha_audit USING btree (at);
 CREATE UNIQUE INDEX captcha_audit_one_end_per_job ON public.captcha_audit USING btree (job_id) WHERE (action = ANY (ARRAY['solved'::text, 'unsolvable'::text, 'expired'::text, 'cancelled'::text]));

@@ -13,6 +13,6 @@ export const settingsFor = ({ host, port, user, database }: PgAt, more: Record<s
   ALLOW_INSECURE_CALLBACKS: 'true',
   OUTBOUND_ALLOW_CIDRS: '127.0.0.1/32',
   REEVE_ADMIN_USERNAME: 'admin',
-  REEVE_ADMIN_PASSWORD: 'bench',
+  REEVE_ADMIN_PASSWORD: 'bench password',
   ...more,
 })

@@ -51,7 +51,7 @@ async function addUser(
 
 const REGISTER_REFUSALS = {
   invalid_username: 'A username has 1 to 120 visible characters, with no space at either end.',
-  invalid_password: 'A password has 1 to 1024 characters.',
+  invalid_password: 'A password has 8 to 1024 characters.',
   duplicate_user: 'There is an account of that name already.',
 } as const
 
@@ -76,7 +76,7 @@ async function setRoles(username: string, names: string[], options: { json?: boo
   const roles = parseRoles(names)
   const changed = await withEngine(async ({ identity }) => {
     const account = await identity.findAccount(username)
-    return account === null ? null : identity.setRoles(account.accountId, roles)
+    return account === null ? null : identity.setRoles({ accountId: account.accountId }, roles)
   })
   if (changed === null) throw new CommandFailed(`There is no account "${username}".`)
   if (!changed.ok) throw new CommandFailed(`The roles of "${username}" were not changed: ${changed.code}.`)

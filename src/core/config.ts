@@ -4,6 +4,7 @@ import {
   integer,
   list,
   logLevel,
+  oneOf,
   readSettings,
   text,
   unknownSettings,
@@ -66,6 +67,24 @@ export const CORE_SETTINGS = {
     or: '',
     secret: true,
     about: 'Password of that account. Empty at the first start: a random password is printed once.',
+  }),
+  REGISTRATION: oneOf({ values: ['open', 'closed'], or: 'open', about: 'Whether visitors may create accounts.' }),
+  REGISTER_RATE_LIMIT_WINDOW: integer({
+    min: 1,
+    max: 86_400,
+    or: 600,
+    about: 'Window in which registrations are counted.',
+  }),
+  REGISTER_RATE_LIMIT_MAX: integer({
+    min: 1,
+    max: 1_000_000,
+    or: 60,
+    about: 'Registrations per address (IPv6: per /64) in one window.',
+  }),
+  METRICS_TOKEN: text({
+    or: '',
+    secret: true,
+    about: 'Bearer token that /metrics/prometheus, /metrics as text and /docs require. Empty: open.',
   }),
   OPS_TOKEN: text({
     or: '',
@@ -136,7 +155,11 @@ export const CORE_SETTINGS = {
     or: 65_536,
     about: 'Queued bytes per WebSocket before it is closed.',
   }),
-  WS_ALLOWED_ORIGINS: list({ or: [], about: 'Other origins whose pages may open a WebSocket.' }),
+  ALLOWED_ORIGINS: list({ or: [], about: 'Other origins whose pages may use the API (CORS) and open WebSockets.' }),
+  ALLOWED_HOSTS: list({
+    or: [],
+    about: 'Host names that the server answers for, beside that of PUBLIC_URL. Empty: any.',
+  }),
   OUTBOUND_ALLOW_CIDRS: list({ or: [], about: 'Private address ranges that outgoing requests may reach.' }),
   DRAIN_TIMEOUT_SEC: integer({
     min: 1,

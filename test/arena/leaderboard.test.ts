@@ -87,7 +87,7 @@ describe('the leaderboard', () => {
   test('arena GET /api/leaderboard: players, best first, ties by user id; page 1 and size 10 by default', async (t) => {
     const { url, at } = await startServer(t)
     for (let n = 1; n <= 12; n += 1) {
-      await ask(url, '/api/auth/register', { body: { username: `p${n}`, password: 'p' } })
+      await ask(url, '/api/auth/register', { body: { username: `p${n}`, password: 'p password' } })
     }
     const database = openDatabase(at, () => {})
     t.after(() => database.close())

@@ -84,7 +84,7 @@ test(
       shown += text
       if (text.includes('tick')) child.stdin.write('d')
     })
-    const bob = await ArenaClient.login({ url, username: 'bob', password: 'p', register: true, WebSocket })
+    const bob = await ArenaClient.login({ url, username: 'bob', password: 'p password', register: true, WebSocket })
     t.after(() => bob.close())
 
     const session = await bob.play({ timeoutSeconds: 60 })

@@ -21,12 +21,12 @@ test('a page plays a match against a Node client', async (t) => {
     return route.fulfill({ contentType: 'text/javascript', body: await readFile(new URL(name, SDK), 'utf8') })
   })
   await page.goto(url)
-  const bob = await ArenaClient.login({ url, username: 'bob', password: 'p', register: true, WebSocket })
+  const bob = await ArenaClient.login({ url, username: 'bob', password: 'p password', register: true, WebSocket })
   atEnd(t, () => bob.close())
 
   const played = page.evaluate(`(async () => {
     const { ArenaClient } = await import('/page/arena.js')
-    const arena = await ArenaClient.login({ url: location.origin, username: 'ann', password: 'p', register: true })
+    const arena = await ArenaClient.login({ url: location.origin, username: 'ann', password: 'p password', register: true })
     const session = await arena.play({ timeoutSeconds: 30 })
     session.onState(() => session.move(3))
     const ended = await session.ended

@@ -69,7 +69,13 @@ async function setup(t: TestContext, settings: Record<string, string> = {}) {
     return {
       proxy,
       login: async () => {
-        const arena = await ArenaClient.login({ url: proxy.url, username, password: 'p', register: true, WebSocket })
+        const arena = await ArenaClient.login({
+          url: proxy.url,
+          username,
+          password: 'p password',
+          register: true,
+          WebSocket,
+        })
         atEnd(t, () => arena.close())
         return arena
       },

@@ -1,6 +1,7 @@
 // /admin/*: administration of the deployment. Every route requires the ADMIN role.
 import type { FastifyPluginAsync } from 'fastify'
 import type { HttpDeps } from '../http/server.ts'
+import { auditRoute } from './audit.ts'
 import { eventRoutes } from './events.ts'
 import { jobRoutes } from './jobs.ts'
 import { statusRoute } from './status.ts'
@@ -22,4 +23,5 @@ export const adminRoutes =
     await app.register(jobRoutes(deps))
     await app.register(statusRoute(deps))
     await app.register(eventRoutes(deps))
+    await app.register(auditRoute(deps))
   }

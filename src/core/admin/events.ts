@@ -11,9 +11,9 @@ const Query = Type.Object({
 })
 
 export const eventRoutes =
-  ({ identity, config, events }: AdminDeps): FastifyPluginAsyncTypebox =>
+  ({ identity, events }: AdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const onRequest = requireSocket(identity, config, 'ADMIN')
+    const onRequest = requireSocket(identity, 'ADMIN')
     app.get(
       '/admin/events',
       { websocket: true, onRequest, schema: { querystring: Query } },

@@ -1,11 +1,12 @@
 // /admin/users: accounts and their roles.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { refusals } from '../http/errors/detail.ts'
 import { SECURED } from '../http/routes/docs.ts'
-import { requireRole } from '../http/auth/guard.ts'
+import { accountOf, requireRole } from '../http/auth/guard.ts'
 import { HttpError } from '../http/errors/http-error.ts'
-import type { Account, ChangeAnswer } from '../identity/accounts.ts'
+import type { Account, AccountChange, ChangeAnswer } from '../identity/accounts.ts'
 import { registerError } from '../identity/auth-routes.ts'
 import type { Identity } from '../identity/identity.ts'
 import { ROLES } from '../identity/role.ts'
@@ -96,7 +97,7 @@ const changeRoutes =
           response: changed,
         },
       },
-      async (request) => onWire(changedAccount(await identity.setRoles(request.params.id, request.body.roles))),
+      async (request) => onWire(changedAccount(await identity.setRoles(changeOf(request), request.body.roles))),
     )
 
     app.put(
@@ -111,9 +112,14 @@ const changeRoutes =
           response: changed,
         },
       },
-      async (request) => onWire(changedAccount(await identity.setActive(request.params.id, request.body.active))),
+      async (request) => onWire(changedAccount(await identity.setActive(changeOf(request), request.body.active))),
     )
   }
+
+const changeOf = (request: FastifyRequest<{ Params: { id: number } }>): AccountChange => ({
+  accountId: request.params.id,
+  actorId: accountOf(request).accountId,
+})
 
 function changedAccount(answer: ChangeAnswer): Account {
   if (answer.ok) return answer.account

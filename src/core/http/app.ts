@@ -13,6 +13,8 @@ import type { Config } from '../config.ts'
 import { BODY_BYTES_MAX, parseJson } from './request/body.ts'
 import { handleError } from './errors/handle-error.ts'
 import { HttpError } from './errors/http-error.ts'
+import { openOrigins } from './auth/origins.ts'
+import { checkHost } from './host.ts'
 import { requestIdOf, traceIdOf } from './request/request.ts'
 import { openSecurityHeaders } from './security-headers.ts'
 import { compileSchema } from './request/validate.ts'
@@ -25,6 +27,9 @@ const BODY_TIMEOUT_MS = 30_000
 const REQUEST_TIMEOUT_MS = 15 * 60_000
 const TIMEOUT_CHECK_MS = 1000
 const PARAM_CHARS_MAX = 512
+// A pipelining client cannot keep one connection busy for ever, and one that does not read its answers is cut.
+const REQUESTS_PER_CONNECTION_MAX = 10_000
+const IDLE_CONNECTION_MS = 120_000
 
 export interface AppOptions {
   config: Config
@@ -46,6 +51,8 @@ export async function openApp({ config, log, formatOf }: AppOptions): Promise<Fa
     trustProxy: config.TRUST_PROXY ? (_address, hop) => hop === 0 : false,
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    maxRequestsPerSocket: REQUESTS_PER_CONNECTION_MAX,
+    connectionTimeout: IDLE_CONNECTION_MS,
     http: {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -76,13 +83,28 @@ export async function openApp({ config, log, formatOf }: AppOptions): Promise<Fa
   app.decorateRequest('account', null)
   app.decorateRequest('credential', null)
   app.decorateRequest('rawBody', null)
+  app.decorateRequest('socketRoles', null)
   app.decorateRequest('traceId', { getter: traceOfRequest })
+
+  app.decorate('origins', openOrigins(config))
 
   app.addHook('onRequest', async (request, reply) => setIds(request, reply))
   app.addHook('onRequest', limitBodyTime)
   app.addHook('preValidation', refuseNulInUrl)
   await openSecurityHeaders(app, config)
+  checkHost(app, config)
+  if (!config.TRUST_PROXY) warnOfProxy(app)
   return app
+}
+
+/** Without TRUST_PROXY every client behind a proxy has the proxy's address, and so shares its rate limits. */
+function warnOfProxy(app: FastifyInstance): void {
+  let isWarned = false
+  app.addHook('onRequest', async (request) => {
+    if (isWarned || request.headers['x-forwarded-for'] === undefined) return
+    isWarned = true
+    app.log.warn('X-Forwarded-For arrives while TRUST_PROXY is false: all users behind the proxy share one rate limit')
+  })
 }
 
 function traceOfRequest(this: FastifyRequest): string {

@@ -4,6 +4,11 @@ import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 
+/** No page of this server uses any of these. */
+const PERMISSIONS_POLICY = ['camera', 'display-capture', 'geolocation', 'microphone', 'payment', 'usb']
+  .map((feature) => `${feature}=()`)
+  .join(', ')
+
 type SecurityHeaders = Readonly<Record<string, string>>
 
 export async function openSecurityHeaders(app: FastifyInstance, config: Config): Promise<void> {
@@ -15,6 +20,7 @@ export async function openSecurityHeaders(app: FastifyInstance, config: Config):
       return
     }
     reply.helmet()
+    reply.raw.setHeader('permissions-policy', PERMISSIONS_POLICY)
     kept = stringsOf(reply.raw.getHeaders())
   })
 }

@@ -11,8 +11,12 @@ import type { Feed } from '../feed/feed.ts'
 import type { Kinds } from '../executor/endings.ts'
 import { authRoutes } from '../identity/auth-routes.ts'
 import { envelopeAuthRoutes } from '../identity/envelope-auth-routes.ts'
+import { sessionRoutes } from '../identity/session-routes.ts'
 import { startPage, type DoorState } from '../pages/start-page.ts'
 import { openApp } from './app.ts'
+import { allowCors } from './auth/origins.ts'
+import { requireStaticToken } from './auth/static-token.ts'
+import { openRevalidation } from './sockets/revalidate.ts'
 import { detailBody } from './errors/detail.ts'
 import { openDocs } from './routes/docs.ts'
 import { openEnvelope } from './errors/envelope.ts'
@@ -61,12 +65,12 @@ export async function openHttp(deps: HttpDeps): Promise<Http> {
   const draining = new AbortController()
   setMaxListeners(0, draining.signal) // every waiting request adds one
   const app = await openApp({ config, log, formatOf: formatOfAll(deps) })
-  await mount(app, deps, draining.signal)
+  const loops = await mount(app, deps, draining.signal)
   await app.ready()
 
   return {
     app,
-    loops: [app.hub.loop],
+    loops,
     async listen() {
       await app.listen({ host: config.SERVER_HOST, port: config.SERVER_PORT })
       return { url: addressOf(app) }
@@ -95,7 +99,8 @@ function formatOfAll({ doors, clock }: HttpDeps): (url: string) => ErrorFormat {
   return formatByPath([...doors.map(({ door }) => formatOfDoor(door)), enveloped], DETAIL)
 }
 
-async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal): Promise<void> {
+/** Returns the loops to run while it serves. */
+async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal): Promise<Loop[]> {
   const { config, log, database, feed, files, metrics, identity, clock, doors } = deps
   const version = VERSION
   const envelope = openEnvelope(clock)
@@ -110,16 +115,20 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
   await app.register(websocket, websocketOptions(hub, SOCKETS_CLOSE_MS))
   const http = openHttpMetrics(metrics, () => socketsOf(app))
   app.decorate('httpTotals', http.totals)
+  allowCors(app, (url) => methods.of(url))
   refuseUnknown(app, methods, draining)
   closeConnectionsOf(app, draining)
   writeRequestLines(app, http)
   writeSocketLines(app)
-  await openDocs(app, version)
+  const revalidation = openRevalidation({ app, identity, metrics })
+  const requireToken = requireStaticToken(config.METRICS_TOKEN)
+  await openDocs(app, version, requireToken)
 
   const checks = { database: () => database.query('select 1'), feed: () => feed.check(), files: () => files.check() }
   await app.register(healthRoutes({ readiness: openReadiness(checks, log), draining, envelope }))
-  await app.register(metricsRoute({ registry: metrics, http, liveCounts, envelope }))
+  await app.register(metricsRoute({ registry: metrics, http, liveCounts, envelope, requireToken }))
   await app.register(authRoutes({ identity }))
+  await app.register(sessionRoutes({ identity, config }))
   await app.register(envelopeAuthRoutes({ identity, envelope }))
   await app.register(adminRoutes({ ...deps, version, startedAt: clock.now() }))
   await app.register(startPage({ ...deps, version, startedAt: clock.now(), doors: doorStates(deps) }))
@@ -132,6 +141,7 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
       await scope.register(routes)
     })
   }
+  return [hub.loop, revalidation]
 }
 
 function doorStates({ doors, built = doors.map(({ door }) => door) }: HttpDeps): DoorState[] {

@@ -1,5 +1,6 @@
 import type { Database, Queryable, Tx } from '../db/database.ts'
 import { refused, type Refused } from '../outcome.ts'
+import { writeAudit, type NewAuditEvent } from './audit.ts'
 import { isRole, withPlayer, type Role } from './role.ts'
 import { usernameKey } from './username.ts'
 
@@ -21,6 +22,8 @@ const LOCK_ACCOUNT = `select ${COLUMNS} from accounts where account_id = $1 for 
 const UPDATE_ROLES = `update accounts set roles = $2 where account_id = $1 returning ${COLUMNS}`
 const UPDATE_ACTIVE = `update accounts set is_active = $2 where account_id = $1 returning ${COLUMNS}`
 const DELETE_TOKENS = `delete from tokens where account_id = $1`
+const REVOKE_API_KEYS = `
+  update api_keys set revoked_at = clock_timestamp() where account_id = $1 and revoked_at is null`
 
 export interface Account {
   accountId: number
@@ -78,26 +81,41 @@ export const lockAdmins = async (tx: Tx): Promise<void> => void (await tx.query(
 export type ChangeRefusal = 'unknown_account' | 'last_admin'
 export type ChangeAnswer = { ok: true; account: Account } | Refused<ChangeRefusal>
 
-export const setRoles = (database: Database, accountId: number, roles: readonly Role[]): Promise<ChangeAnswer> =>
-  change(database, accountId, {
+export interface AccountChange {
+  accountId: number
+  /** Who changes it. Undefined: a command on the server's machine. */
+  actorId?: number
+}
+
+export const setRoles = (database: Database, target: AccountChange, roles: readonly Role[]): Promise<ChangeAnswer> =>
+  change(database, target, {
+    audit: { event: 'roles_changed', detail: { roles: withPlayer(roles) } },
     keepsAdmin: roles.includes('ADMIN'),
-    update: (tx) => tx.query<AccountRow>(UPDATE_ROLES, [accountId, withPlayer(roles)]),
+    update: (tx) => tx.query<AccountRow>(UPDATE_ROLES, [target.accountId, withPlayer(roles)]),
   })
 
-/** Closing an account also deletes its tokens, so that reopening it does not restore them. */
-export const setActive = (database: Database, accountId: number, active: boolean): Promise<ChangeAnswer> =>
-  change(database, accountId, {
+/** Closing an account also deletes its tokens and revokes its API keys, so that reopening it does not restore them. */
+export const setActive = (database: Database, target: AccountChange, active: boolean): Promise<ChangeAnswer> =>
+  change(database, target, {
+    audit: { event: active ? 'account_reopened' : 'account_closed' },
     keepsAdmin: active,
     update: async (tx) => {
-      if (!active) await tx.query(DELETE_TOKENS, [accountId])
-      return tx.query<AccountRow>(UPDATE_ACTIVE, [accountId, active])
+      if (!active) {
+        await tx.query(DELETE_TOKENS, [target.accountId])
+        await tx.query(REVOKE_API_KEYS, [target.accountId])
+      }
+      return tx.query<AccountRow>(UPDATE_ACTIVE, [target.accountId, active])
     },
   })
 
 async function change(
   database: Database,
-  accountId: number,
-  what: { keepsAdmin: boolean; update(tx: Tx): Promise<AccountRow[]> },
+  { accountId, actorId }: AccountChange,
+  what: {
+    keepsAdmin: boolean
+    audit: Pick<NewAuditEvent, 'event' | 'detail'>
+    update(tx: Tx): Promise<AccountRow[]>
+  },
 ): Promise<ChangeAnswer> {
   return database.transaction(async (tx) => {
     await lockAdmins(tx)
@@ -110,6 +128,8 @@ async function change(
       if (row?.other !== true) return refused('last_admin')
     }
     const [after] = await what.update(tx)
-    return after === undefined ? refused('unknown_account') : { ok: true, account: accountFrom(after) }
+    if (after === undefined) return refused('unknown_account')
+    await writeAudit(tx, { accountId, ...(actorId === undefined ? {} : { actorId }), ...what.audit })
+    return { ok: true, account: accountFrom(after) }
   })
 }

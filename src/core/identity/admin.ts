@@ -3,7 +3,7 @@
 import type { Database, Tx } from '../db/database.ts'
 import { newPassword } from '../random.ts'
 import { findAccount, insertAccount, lockAdmins } from './accounts.ts'
-import { isPassword, type Passwords } from './password.ts'
+import { isNewPassword, type Passwords } from './password.ts'
 import { withPlayer } from './role.ts'
 import { isUsername } from './username.ts'
 import { StartError } from '../start-error.ts'
@@ -43,7 +43,7 @@ export async function ensureAdmin(
   if (!isUsername(username))
     throw new InvalidAdmin('REEVE_ADMIN_USERNAME: not a username of 1 to 120 visible characters')
   if (settings.password !== '') {
-    if (!isPassword(settings.password)) throw new InvalidAdmin('REEVE_ADMIN_PASSWORD: longer than 1024 characters')
+    if (!isNewPassword(settings.password)) throw new InvalidAdmin('REEVE_ADMIN_PASSWORD: expected 8 to 1024 characters')
     return ensureGiven(database, passwords, username, settings.password)
   }
   if (settings.username !== '') return ensureNamed(database, passwords, username)

@@ -7,16 +7,33 @@ import { SECURED } from '../http/routes/docs.ts'
 import { accountOf, requireAccount } from '../http/auth/guard.ts'
 import { HttpError } from '../http/errors/http-error.ts'
 import { LIVE_KEYS_MAX, type ApiKey } from './api-keys.ts'
+import { systemClock } from '../clock.ts'
 import type { Identity } from './identity.ts'
+import { ROLES } from './role.ts'
 
 const tags = ['accounts']
+const DAY_MS = 86_400_000
 const Key = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
+  scopes: Type.Union([Type.Array(Type.String()), Type.Null()], { description: 'Null: all roles of the account.' }),
+  expires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
   created_at: Type.String({ format: 'date-time' }),
   last_used_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description: 'To the minute.' }),
 })
-const NewKey = Type.Object({ name: Type.String({ minLength: 1, maxLength: 120 }) })
+const NewKey = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 120 }),
+  scopes: Type.Optional(
+    Type.Array(Type.Enum([...ROLES]), {
+      minItems: 1,
+      maxItems: ROLES.length,
+      description: 'The roles that the key may use. Default: all roles of the account.',
+    }),
+  ),
+  expires_in_days: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 3650, description: 'Default: the key does not expire.' }),
+  ),
+})
 const Made = Type.Object({ ...Key.properties, api_key: Type.String({ description: 'Shown this once.' }) })
 const Keys = Type.Object({ api_keys: Type.Array(Key) })
 const KeyPath = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) })
@@ -40,7 +57,10 @@ export const apiKeyRoutes =
       },
       async (request, reply) => {
         if (request.credential?.kind !== 'token') throw new HttpError(403, 'forbidden', 'Log in to make an API key')
-        const answer = await identity.createApiKey(accountOf(request).accountId, request.body.name)
+        const { name, scopes = null, expires_in_days: days } = request.body
+        const { accountId } = accountOf(request)
+        const expiresAt = days === undefined ? null : new Date(systemClock.now() + days * DAY_MS)
+        const answer = await identity.createApiKey(accountId, { name, scopes, expiresAt })
         if (!answer.ok) throw new HttpError(409, 'conflict', `At most ${LIVE_KEYS_MAX} API keys: revoke one first`)
         reply.header('cache-control', 'no-store')
         return reply.code(201).send({ ...onWire(answer.apiKey), api_key: answer.secret })
@@ -72,9 +92,11 @@ export const apiKeyRoutes =
     )
   }
 
-const onWire = ({ apiKeyId, name, createdAt, lastUsedAt }: ApiKey) => ({
+const onWire = ({ apiKeyId, name, scopes, createdAt, expiresAt, lastUsedAt }: ApiKey) => ({
   id: apiKeyId,
   name,
+  scopes: scopes === null ? null : [...scopes],
+  expires_at: expiresAt?.toISOString() ?? null,
   created_at: createdAt.toISOString(),
   last_used_at: lastUsedAt?.toISOString() ?? null,
 })

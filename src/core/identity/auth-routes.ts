@@ -6,9 +6,12 @@ import { parseForm, STRANGER_BYTES_MAX } from '../http/request/body.ts'
 import { refusals } from '../http/errors/detail.ts'
 import { SECURED } from '../http/routes/docs.ts'
 import { accountOf, requireAccount } from '../http/auth/guard.ts'
+import { requireAllowedOrigin } from '../http/auth/origins.ts'
 import { HttpError, retryAfter, type FieldError } from '../http/errors/http-error.ts'
 import { apiKeyRoutes } from './api-key-routes.ts'
 import type { Identity, RegisterRefusal } from './identity.ts'
+import type { LoginAnswer } from './login.ts'
+import type { VisitorAnswer } from './visitors.ts'
 import { isRole, type Role } from './role.ts'
 
 const SELF_GIVEN: readonly Role[] = ['CLIENT', 'WORKER_OWNER']
@@ -29,7 +32,7 @@ const Registration = Type.Object({
 })
 const Registered = Type.Object({ user_id: Type.Integer(), username: Type.String(), role: Type.String() })
 
-const Login = Type.Object({
+export const Login = Type.Object({
   username: Type.Optional(Name),
   email: Type.Optional(Name),
   password: Password,
@@ -45,7 +48,7 @@ const PasswordChange = Type.Object(
   { additionalProperties: false },
 )
 
-const Me = Type.Object({ user_id: Type.Integer(), username: Type.String(), roles: Type.Array(Type.String()) })
+export const Me = Type.Object({ user_id: Type.Integer(), username: Type.String(), roles: Type.Array(Type.String()) })
 
 export const authRoutes =
   ({ identity }: { identity: Identity }): FastifyPluginAsyncTypebox =>
@@ -58,19 +61,21 @@ export const authRoutes =
     app.post(
       '/auth/register',
       {
+        onRequest: requireAllowedOrigin,
         bodyLimit: STRANGER_BYTES_MAX,
         schema: {
           tags,
           summary: 'Create an account.',
           body: Registration,
-          response: { 201: Registered, ...refusals(403, 409, 422) },
+          response: { 201: Registered, ...refusals(403, 409, 422, 429) },
         },
       },
       async (request, reply) => {
         const username = nameOf(request.body)
         const role = selfGivenRole(request.body.role)
-        const answer = await identity.register({ username, password: request.body.password, roles: [role] })
-        if (!answer.ok) throw registerError(answer.code)
+        const { password } = request.body
+        const answer = await identity.registerVisitor({ username, password, roles: [role], address: request.ip })
+        if (!answer.ok) throw visitorError(answer)
         const { account } = answer
         return reply.code(201).send({ user_id: account.accountId, username: account.username, role })
       },
@@ -122,23 +127,24 @@ const loginRoute =
       summary: 'Get a token (OAuth2 password flow, or JSON).',
       consumes: ['application/x-www-form-urlencoded', 'application/json'],
       body: Login,
-      response: { 200: Token, ...refusals(401, 422, 429) },
+      response: { 200: Token, ...refusals(401, 403, 422, 429) },
     }
-    app.post('/auth/login', { schema, bodyLimit: STRANGER_BYTES_MAX }, async (request, reply) => {
-      const answer = await identity.login({
-        username: nameOf(request.body),
-        password: request.body.password,
-        address: request.ip,
-      })
-      if (answer.ok) {
-        const { token, expiresInSec } = answer
-        return reply.headers(NO_STORE).send({ access_token: token, token_type: 'bearer', expires_in: expiresInSec })
-      }
-      if (answer.code === 'rate_limited') throw tooManyLogins(answer.retryAfterSec)
-      throw new HttpError(401, 'invalid_credentials', 'Invalid credentials', {
-        headers: { 'www-authenticate': 'Bearer' },
-      })
-    })
+    app.post(
+      '/auth/login',
+      { onRequest: requireAllowedOrigin, schema, bodyLimit: STRANGER_BYTES_MAX },
+      async (request, reply) => {
+        const answer = await identity.login({
+          username: nameOf(request.body),
+          password: request.body.password,
+          address: request.ip,
+        })
+        if (answer.ok) {
+          const { token, expiresInSec } = answer
+          return reply.headers(NO_STORE).send({ access_token: token, token_type: 'bearer', expires_in: expiresInSec })
+        }
+        throw loginError(answer)
+      },
+    )
   }
 
 const passwordRoute =
@@ -164,7 +170,7 @@ const passwordRoute =
       if (answer.ok) return reply.code(204).send(null)
       switch (answer.code) {
         case 'invalid_password':
-          throw invalidField('new_password', 'must be 1 to 1024 characters')
+          throw invalidField('new_password', 'must be 8 to 1024 characters')
         case 'rate_limited':
           throw tooManyLogins(answer.retryAfterSec)
         case 'invalid_credentials':
@@ -172,6 +178,25 @@ const passwordRoute =
       }
     })
   }
+
+export function loginError(answer: Exclude<LoginAnswer, { ok: true }>): HttpError {
+  if (answer.code === 'rate_limited') return tooManyLogins(answer.retryAfterSec)
+  const headers = { 'www-authenticate': 'Bearer' }
+  return new HttpError(401, 'invalid_credentials', 'Invalid credentials', { headers })
+}
+
+function visitorError(answer: Exclude<VisitorAnswer, { ok: true }>): HttpError {
+  switch (answer.code) {
+    case 'registration_closed':
+      return new HttpError(403, 'registration_closed', 'Registration is closed')
+    case 'rate_limited':
+      return new HttpError(429, 'rate_limited', 'Too many registrations from this address', {
+        headers: retryAfter(answer.retryAfterSec),
+      })
+    default:
+      return registerError(answer.code)
+  }
+}
 
 const tooManyLogins = (retryAfterSec: number): HttpError =>
   new HttpError(429, 'rate_limited', 'Too many login attempts', { headers: retryAfter(retryAfterSec) })
@@ -182,7 +207,7 @@ const invalidField = (name: string, message: string, rule = 'value_error'): Http
 }
 
 /** One of the two, or both if they are equal. */
-function nameOf({ username, email }: { username?: string; email?: string }): string {
+export function nameOf({ username, email }: { username?: string; email?: string }): string {
   if (username !== undefined && email !== undefined && username !== email) {
     throw invalidField('email', 'is not the username: give one of them')
   }
@@ -203,7 +228,7 @@ export function registerError(code: RegisterRefusal): HttpError {
     case 'invalid_username':
       return invalidField('username', 'must be 1 to 120 visible characters, with no space at either end')
     case 'invalid_password':
-      return invalidField('password', 'must be 1 to 1024 characters')
+      return invalidField('password', 'must be 8 to 1024 characters')
     case 'duplicate_user':
       return new HttpError(409, 'duplicate_user', 'Username already exists')
   }

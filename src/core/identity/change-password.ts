@@ -1,9 +1,10 @@
 // Changes an account's own password. The holder of a token may not know the password, so that the current one is required,
 // and guesses count as logins. All other logins end: one of them may be the reason for the change.
 import { refused, type Ok, type Refused } from '../outcome.ts'
+import { writeAudit } from './audit.ts'
 import { findAccount, type Account } from './accounts.ts'
 import { loginBucket, loginLimit, type LoginDeps } from './login.ts'
-import { isPassword } from './password.ts'
+import { isNewPassword, isPassword } from './password.ts'
 import { hashSecret } from './secrets.ts'
 
 // Of two concurrent changes one is applied: for the other, the current password is wrong by then.
@@ -30,7 +31,7 @@ export type PasswordAnswer =
 export function openPasswordChange({ database, passwords, takeRate, config }: LoginDeps) {
   return async (change: PasswordChange): Promise<PasswordAnswer> => {
     const { account, token, currentPassword, newPassword, address } = change
-    if (!isPassword(newPassword)) return refused('invalid_password')
+    if (!isNewPassword(newPassword)) return refused('invalid_password')
     const rate = await takeRate(loginBucket(account.username, address), loginLimit(config))
     if (!rate.ok) return { ...refused('rate_limited'), retryAfterSec: rate.retryAfterSec }
 
@@ -43,6 +44,7 @@ export function openPasswordChange({ database, passwords, takeRate, config }: Lo
       const changed = await tx.query(UPDATE, [account.accountId, passwordHash, known])
       if (changed.length === 0) return refused('invalid_credentials')
       await tx.query(DELETE_OTHER_TOKENS, [account.accountId, hashSecret(token)])
+      await writeAudit(tx, { accountId: account.accountId, event: 'password_changed', address })
       return { ok: true }
     })
   }

@@ -6,7 +6,9 @@ import { SECURED } from '../http/routes/docs.ts'
 import { Failure, Success, type EnvelopeFormat } from '../http/errors/envelope.ts'
 import { requireAccount } from '../http/auth/guard.ts'
 import { HttpError, retryAfter } from '../http/errors/http-error.ts'
+import { requireAllowedOrigin } from '../http/auth/origins.ts'
 import type { Identity } from './identity.ts'
+import type { VisitorAnswer } from './visitors.ts'
 
 const tags = ['accounts']
 const Credentials = Type.Object({
@@ -28,18 +30,18 @@ export const envelopeAuthRoutes =
     app.post(
       '/api/auth/register',
       {
+        onRequest: requireAllowedOrigin,
         bodyLimit: STRANGER_BYTES_MAX,
         schema: {
           tags,
           summary: 'Create a player.',
           body: Credentials,
-          response: { 201: Success(User), 400: Failure, 409: Failure },
+          response: { 201: Success(User), 400: Failure, 403: Failure, 409: Failure, 429: Failure },
         },
       },
       async (request, reply) => {
-        const answer = await identity.register({ ...request.body, roles: ['PLAYER'] })
-        if (!answer.ok && answer.code === 'duplicate_user') throw new HttpError(409, 'duplicate_user', '')
-        if (!answer.ok) throw new HttpError(400, 'bad_request', '')
+        const answer = await identity.registerVisitor({ ...request.body, roles: ['PLAYER'], address: request.ip })
+        if (!answer.ok) throw visitorError(answer)
         const { accountId: userId, username } = answer.account
         return reply.code(201).send(envelope.success({ userId, username }))
       },
@@ -48,6 +50,7 @@ export const envelopeAuthRoutes =
     app.post(
       '/api/auth/login',
       {
+        onRequest: requireAllowedOrigin,
         bodyLimit: STRANGER_BYTES_MAX,
         schema: {
           tags,
@@ -57,7 +60,11 @@ export const envelopeAuthRoutes =
         },
       },
       async (request, reply) => {
-        const answer = await identity.login({ ...request.body, address: request.ip })
+        const answer = await identity.login({
+          ...request.body,
+          address: request.ip,
+          userAgent: request.headers['user-agent'] ?? '',
+        })
         if (!answer.ok && answer.code === 'rate_limited') {
           throw new HttpError(429, 'rate_limited', '', { headers: retryAfter(answer.retryAfterSec) })
         }
@@ -70,6 +77,12 @@ export const envelopeAuthRoutes =
       },
     )
 
+    await app.register(logoutRoute({ identity, envelope }))
+  }
+
+const logoutRoute =
+  ({ identity, envelope }: EnvelopeAuthDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
     app.post(
       '/api/auth/logout',
       {
@@ -89,3 +102,16 @@ export const envelopeAuthRoutes =
       },
     )
   }
+
+function visitorError(answer: Exclude<VisitorAnswer, { ok: true }>): HttpError {
+  switch (answer.code) {
+    case 'registration_closed':
+      return new HttpError(403, 'registration_closed', '')
+    case 'rate_limited':
+      return new HttpError(429, 'rate_limited', '', { headers: retryAfter(answer.retryAfterSec) })
+    case 'duplicate_user':
+      return new HttpError(409, 'duplicate_user', '')
+    default:
+      return new HttpError(400, 'bad_request', '')
+  }
+}

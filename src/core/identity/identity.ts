@@ -12,21 +12,25 @@ import type { Database } from '../db/database.ts'
 import type { Loop } from '../loop.ts'
 import { refused, type Refused } from '../outcome.ts'
 import * as accounts from './accounts.ts'
-import type { Account, ChangeAnswer } from './accounts.ts'
+import type { Account, AccountChange, ChangeAnswer } from './accounts.ts'
 import { ensureAdmin, type EnsuredAdmin } from './admin.ts'
 import * as apiKeys from './api-keys.ts'
-import type { ApiKey, CreateKeyAnswer } from './api-keys.ts'
+import type { ApiKey, CreateKeyAnswer, NewApiKey } from './api-keys.ts'
+import { deleteOldAudit, listAudit, writeAudit, type AuditEvent, type AuditPage } from './audit.ts'
 import { openPasswordChange, type PasswordAnswer, type PasswordChange } from './change-password.ts'
 import { openLogin, type LoginAnswer, type LoginRequest } from './login.ts'
-import { isPassword, openPasswords } from './password.ts'
+import { isNewPassword, openPasswords } from './password.ts'
 import { deleteExpiredWindows, openRate, type TakeRate } from './rate.ts'
 import type { Role } from './role.ts'
 import type { Credential } from './secrets.ts'
 import * as tokens from './tokens.ts'
+import type { AccountSession } from './tokens.ts'
 import { isUsername } from './username.ts'
+import { openVisitors, type VisitorAnswer, type VisitorRequest } from './visitors.ts'
 
 const CLEAN_EVERY_MS = 60_000
 const CLEAN_ROWS_MAX = 1000
+const AUDIT_KEPT_DAYS = 400
 
 /** In order of precedence. */
 export type RegisterRefusal = 'invalid_username' | 'invalid_password' | 'duplicate_user'
@@ -39,7 +43,10 @@ export interface RegisterRequest {
 }
 
 export interface Identity {
+  /** For admins and commands. */
   register(request: RegisterRequest): Promise<RegisterAnswer>
+  /** For visitors: REGISTRATION and the limit per address apply. */
+  registerVisitor(request: VisitorRequest): Promise<VisitorAnswer>
   login(request: LoginRequest): Promise<LoginAnswer>
   changePassword(change: PasswordChange): Promise<PasswordAnswer>
   /** False: there was no valid token. */
@@ -47,15 +54,21 @@ export interface Identity {
   /** Null: invalid credential, or a closed account. */
   authenticate(credential: Credential): Promise<Account | null>
 
-  createApiKey(accountId: number, name: string): Promise<CreateKeyAnswer>
+  /** Newest first. `token` marks the current one. */
+  listSessions(accountId: number, token: string | null): Promise<AccountSession[]>
+  /** False: the account has no such session. */
+  revokeSession(accountId: number, sessionId: number): Promise<boolean>
+
+  createApiKey(accountId: number, key: NewApiKey): Promise<CreateKeyAnswer>
   listApiKeys(accountId: number): Promise<ApiKey[]>
   revokeApiKey(accountId: number, apiKeyId: number): Promise<boolean>
 
   findAccount(username: string): Promise<Account | null>
   /** Ordered by id. */
   listAccounts(page: { after: number; limit: number }): Promise<Account[]>
-  setRoles(accountId: number, roles: readonly Role[]): Promise<ChangeAnswer>
-  setActive(accountId: number, active: boolean): Promise<ChangeAnswer>
+  setRoles(target: AccountChange, roles: readonly Role[]): Promise<ChangeAnswer>
+  setActive(target: AccountChange, active: boolean): Promise<ChangeAnswer>
+  listAudit(page: AuditPage): Promise<AuditEvent[]>
   ensureAdmin(): Promise<EnsuredAdmin>
 
   /** Adds one to the bucket and returns whether the count is within the limit. */
@@ -76,32 +89,50 @@ export function openIdentity({ database, config }: { database: Database; config:
     run: (asked) => apiKeys.holdersOfApiKeys(hot, asked),
   })
 
-  return {
-    async register({ username, password, roles }) {
-      if (!isUsername(username)) return refused('invalid_username')
-      if (!isPassword(password)) return refused('invalid_password')
-      if ((await accounts.findAccount(database, username)) !== null) return refused('duplicate_user')
+  const register = async ({ username, password, roles }: RegisterRequest): Promise<RegisterAnswer> => {
+    if (!isUsername(username)) return refused('invalid_username')
+    if (!isNewPassword(password)) return refused('invalid_password')
+    if ((await accounts.findAccount(database, username)) !== null) return refused('duplicate_user')
 
-      const passwordHash = await passwords.hash(password)
-      const account = await accounts.insertAccount(database, { username, passwordHash, roles })
-      return account === null ? refused('duplicate_user') : { ok: true, account }
-    },
+    const passwordHash = await passwords.hash(password)
+    const account = await accounts.insertAccount(database, { username, passwordHash, roles })
+    if (account === null) return refused('duplicate_user')
+    await writeAudit(database, { accountId: account.accountId, event: 'account_created', detail: { roles } })
+    return { ok: true, account }
+  }
+
+  return {
+    register,
+    registerVisitor: openVisitors({ config, takeRate, register }),
     login: openLogin(loginDeps),
     changePassword: openPasswordChange(loginDeps),
-    logout: async (token) => tokens.isToken(token) && tokens.revokeToken(database, token),
+    async logout(token) {
+      const accountId = tokens.isToken(token) ? await tokens.revokeToken(database, token) : null
+      if (accountId === null) return false
+      await writeAudit(database, { accountId, event: 'signed_out' })
+      return true
+    },
     async authenticate({ kind, secret }) {
       if (kind === 'token') return tokens.isToken(secret) ? (await holderOfToken(secret)).account : null
       return apiKeys.isApiKey(secret) ? (await holderOfApiKey(secret)).account : null
     },
 
-    createApiKey: (accountId, name) => apiKeys.createApiKey(database, accountId, name),
+    listSessions: (accountId, token) => tokens.listSessions(database, accountId, token),
+    async revokeSession(accountId, sessionId) {
+      if (!(await tokens.revokeSession(database, accountId, sessionId))) return false
+      await writeAudit(database, { accountId, event: 'session_revoked', detail: { session_id: sessionId } })
+      return true
+    },
+
+    createApiKey: (accountId, key) => apiKeys.createApiKey(database, accountId, key),
     listApiKeys: (accountId) => apiKeys.listApiKeys(database, accountId),
     revokeApiKey: (accountId, apiKeyId) => apiKeys.revokeApiKey(database, accountId, apiKeyId),
 
     findAccount: async (username) => (await accounts.findAccount(database, username))?.account ?? null,
     listAccounts: (page) => accounts.listAccounts(database, page),
-    setRoles: (accountId, roles) => accounts.setRoles(database, accountId, roles),
-    setActive: (accountId, active) => accounts.setActive(database, accountId, active),
+    setRoles: (target, roles) => accounts.setRoles(database, target, roles),
+    setActive: (target, active) => accounts.setActive(database, target, active),
+    listAudit: (page) => listAudit(database, page),
     ensureAdmin: () =>
       ensureAdmin(database, passwords, {
         username: config.REEVE_ADMIN_USERNAME,
@@ -114,11 +145,12 @@ export function openIdentity({ database, config }: { database: Database; config:
 }
 
 const cleaning = (database: Database): Loop => ({
-  name: 'prune-tokens-and-rate-windows',
+  name: 'prune-tokens-audit-and-rate-windows',
   everyMs: CLEAN_EVERY_MS,
   async runOnce() {
     const expired = await tokens.deleteExpiredTokens(database, CLEAN_ROWS_MAX)
+    const audited = await deleteOldAudit(database, AUDIT_KEPT_DAYS, CLEAN_ROWS_MAX)
     const windows = await deleteExpiredWindows(database, CLEAN_ROWS_MAX)
-    return expired === CLEAN_ROWS_MAX || windows === CLEAN_ROWS_MAX
+    return expired === CLEAN_ROWS_MAX || audited === CLEAN_ROWS_MAX || windows === CLEAN_ROWS_MAX
   },
 })

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import { refused, type Refused } from '../outcome.ts'
 import { findAccount, type Account } from './accounts.ts'
+import { writeAudit } from './audit.ts'
 import { isPassword, type Passwords } from './password.ts'
 import type { RateLimit, TakeRate } from './rate.ts'
 import { issueToken } from './tokens.ts'
@@ -15,6 +16,7 @@ export interface LoginRequest {
   password: string
   /** The client's address. */
   address: string
+  userAgent?: string
 }
 
 export interface LoggedIn {
@@ -47,16 +49,22 @@ export function openLogin({ database, passwords, takeRate, config }: LoginDeps) 
   const limit = loginLimit(config)
   const ttlSec = config.AUTH_TOKEN_TTL_SECONDS
 
-  return async ({ username, password, address }: LoginRequest): Promise<LoginAnswer> => {
+  return async ({ username, password, address, userAgent = '' }: LoginRequest): Promise<LoginAnswer> => {
     const rate = await takeRate(loginBucket(username, address), limit)
     if (!rate.ok) return { ...refused('rate_limited'), retryAfterSec: rate.retryAfterSec }
 
     const isPossible = isUsername(username) && isPassword(password)
     const found = isPossible ? await findAccount(database, username) : null
     const matches = await passwords.verify(found?.passwordHash ?? null, isPossible ? password : '')
-    if (found === null || !matches || !found.account.isActive) return refused('invalid_credentials')
+    if (found === null || !matches || !found.account.isActive) {
+      if (found !== null)
+        await writeAudit(database, { accountId: found.account.accountId, event: 'sign_in_failed', address })
+      return refused('invalid_credentials')
+    }
 
-    const { token, expiresAt } = await issueToken(database, found.account.accountId, ttlSec)
+    const { accountId } = found.account
+    const { token, expiresAt } = await issueToken(database, accountId, ttlSec, { address, userAgent })
+    await writeAudit(database, { accountId, event: 'signed_in', address })
     return { ok: true, token, expiresAt, expiresInSec: ttlSec, account: found.account }
   }
 }

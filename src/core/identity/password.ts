@@ -6,10 +6,15 @@ import { Semaphore } from '../semaphore.ts'
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const AT_ONCE_MAX = 2
 const WAITING_MAX = 500
+const PASSWORD_CHARS_MIN = 8
 const PASSWORD_CHARS_MAX = 1024
 
-/** The maximum keeps hashing cheap. */
+/** What a login may try. The maximum keeps hashing cheap. */
 export const isPassword = (password: string): boolean => password.length > 0 && password.length <= PASSWORD_CHARS_MAX
+
+/** What an account may choose. */
+export const isNewPassword = (password: string): boolean =>
+  password.length >= PASSWORD_CHARS_MIN && isPassword(password)
 
 export interface Passwords {
   hash(password: string): Promise<string>
@@ -18,19 +23,25 @@ export interface Passwords {
 }
 
 export function openPasswords(): Passwords {
-  const turns = new Semaphore({
+  // Two queues: a flood of registrations does not delay logins.
+  const logins = new Semaphore({
     permits: AT_ONCE_MAX,
     waitingMax: WAITING_MAX,
     overloaded: 'Too many logins are waiting.',
   })
+  const registrations = new Semaphore({
+    permits: 1,
+    waitingMax: WAITING_MAX,
+    overloaded: 'Too many registrations are waiting.',
+  })
   let dummy: Promise<string> | null = null
 
   return {
-    hash: (password) => turns.run(() => hash(password, PARAMETERS)),
+    hash: (password) => registrations.run(() => hash(password, PARAMETERS)),
     async verify(passwordHash, password) {
       dummy ??= hash('nobody has this password', PARAMETERS)
       const compared = passwordHash ?? (await dummy)
-      const matches = await turns.run(() => verify(compared, password))
+      const matches = await logins.run(() => verify(compared, password))
       return matches && passwordHash !== null
     },
   }

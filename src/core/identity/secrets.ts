@@ -7,4 +7,6 @@ export const hashSecret = (secret: string): Buffer => createHash('sha256').updat
 export interface Credential {
   kind: 'token' | 'api_key'
   secret: string
+  /** The token came in the session cookie. */
+  isCookie?: boolean
 }

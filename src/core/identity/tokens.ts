@@ -5,16 +5,24 @@ import { accountFrom, type Account, type AccountRow } from './accounts.ts'
 import { hashSecret } from './secrets.ts'
 
 const INSERT = `
-  insert into tokens (token_hash, account_id, expires_at) values ($1, $2, clock_timestamp() + $3 * interval '1 second')
+  insert into tokens (token_hash, account_id, expires_at, address, user_agent)
+  values ($1, $2, clock_timestamp() + $3 * interval '1 second', $4, $5)
   returning expires_at`
 const SELECT_HOLDERS = `
   select encode(t.token_hash, 'hex') as hash, a.account_id, a.username, a.roles, a.is_active, a.created_at
     from tokens t join accounts a on a.account_id = t.account_id
    where t.token_hash = any ($1::bytea[]) and t.expires_at > clock_timestamp() and a.is_active`
-const DELETE = `delete from tokens where token_hash = $1 and expires_at > clock_timestamp() returning true as deleted`
+const DELETE = `delete from tokens where token_hash = $1 and expires_at > clock_timestamp() returning account_id`
+const LIST_SESSIONS = `
+  select session_id, address, user_agent, created_at, expires_at, token_hash = $2 as is_current from tokens
+   where account_id = $1 and expires_at > clock_timestamp() order by session_id desc limit $3`
+const DELETE_SESSION = `delete from tokens where account_id = $1 and session_id = $2 returning true as deleted`
 const DELETE_EXPIRED = `
   delete from tokens where token_hash = any (array(
     select token_hash from tokens where expires_at <= statement_timestamp() limit $1)) returning true as deleted`
+
+const USER_AGENT_CHARS_MAX = 300
+export const SESSIONS_LISTED_MAX = 200
 
 const TOKEN = /^[0-9a-f]{64}$/
 
@@ -23,9 +31,26 @@ export interface Issued {
   expiresAt: Date
 }
 
-export async function issueToken(on: Queryable, accountId: number, ttlSec: number): Promise<Issued> {
+/** Where a login came from. */
+export interface LoginOrigin {
+  address?: string
+  userAgent?: string
+}
+
+export async function issueToken(
+  on: Queryable,
+  accountId: number,
+  ttlSec: number,
+  { address = '', userAgent = '' }: LoginOrigin = {},
+): Promise<Issued> {
   const token = newSecret()
-  const [row] = await on.query<{ expires_at: Date }>(INSERT, [hashSecret(token), accountId, ttlSec])
+  const [row] = await on.query<{ expires_at: Date }>(INSERT, [
+    hashSecret(token),
+    accountId,
+    ttlSec,
+    address,
+    userAgent.slice(0, USER_AGENT_CHARS_MAX),
+  ])
   if (row === undefined) throw new Error('The token was not stored.')
   return { token, expiresAt: row.expires_at }
 }
@@ -43,9 +68,46 @@ export async function holdersOfTokens(
   return hashes.map((hash) => ({ account: accountOf.get(hash.toString('hex')) ?? null }))
 }
 
-/** False: there was no valid token. */
-export async function revokeToken(on: Queryable, token: string): Promise<boolean> {
-  return (await on.query(DELETE, [hashSecret(token)])).length > 0
+/** The account of the token. Null: there was no valid token. */
+export async function revokeToken(on: Queryable, token: string): Promise<number | null> {
+  const [row] = await on.query<{ account_id: string }>(DELETE, [hashSecret(token)])
+  return row === undefined ? null : Number(row.account_id)
+}
+
+/** A login of an account, without its secret. */
+export interface AccountSession {
+  sessionId: number
+  address: string
+  userAgent: string
+  createdAt: Date
+  expiresAt: Date
+  /** The login that asks. */
+  isCurrent: boolean
+}
+
+export async function listSessions(on: Queryable, accountId: number, token: string | null): Promise<AccountSession[]> {
+  type SessionRow = {
+    session_id: string
+    address: string
+    user_agent: string
+    created_at: Date
+    expires_at: Date
+    is_current: boolean
+  }
+  const values = [accountId, hashSecret(token ?? ''), SESSIONS_LISTED_MAX]
+  return (await on.query<SessionRow>(LIST_SESSIONS, values)).map((row) => ({
+    sessionId: Number(row.session_id),
+    address: row.address,
+    userAgent: row.user_agent,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    isCurrent: row.is_current,
+  }))
+}
+
+/** False: the account has no such session. */
+export async function revokeSession(on: Queryable, accountId: number, sessionId: number): Promise<boolean> {
+  return (await on.query(DELETE_SESSION, [accountId, sessionId])).length > 0
 }
 
 export async function deleteExpiredTokens(on: Queryable, limit: number): Promise<number> {

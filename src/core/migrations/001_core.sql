@@ -160,7 +160,12 @@ create index accounts_with_admin_role on accounts (account_id) where 'ADMIN' = a
 
 create table tokens (
   token_hash bytea primary key,
+  -- Names the login to its account, which never sees the hash.
+  session_id bigint generated always as identity constraint tokens_session_once unique,
   account_id bigint not null references accounts on delete cascade,
+  -- Where the login came from, for the list of sessions.
+  address    text not null default '',
+  user_agent text not null default '',
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null
 );
@@ -172,11 +177,28 @@ create table api_keys (
   key_hash     bytea not null constraint api_keys_hash_once unique,
   name         text not null,
   account_id   bigint not null references accounts on delete cascade,
+  -- The roles that the key may use. Null: all roles of its account.
+  scopes       text[],
   created_at   timestamptz not null default clock_timestamp(),
+  expires_at   timestamptz,
   last_used_at timestamptz,
   revoked_at   timestamptz
 );
 create index api_keys_by_account on api_keys (account_id, api_key_id);
+
+-- Sign-ins, changes of accounts and use of keys. No foreign key: the trail outlives the account.
+create table audit_events (
+  audit_id   bigint generated always as identity primary key,
+  account_id bigint not null,
+  -- Who did it. Null: the account itself, or the server.
+  actor_id   bigint,
+  event      text not null,
+  detail     json,
+  address    text not null default '',
+  created_at timestamptz not null default clock_timestamp()
+);
+create index audit_events_by_account on audit_events (account_id, audit_id);
+create index audit_events_by_age on audit_events (created_at);
 
 -- How often something happened in a window that began with its first occurrence. Unlogged: a crash of the database resets
 -- the counts.

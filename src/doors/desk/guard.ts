@@ -1,7 +1,7 @@
 // Who may do what at the desk. SCRAPER: a program that creates tasks and reads its own results. OPERATOR: a person who claims and
 // solves. ADMIN: takes locks away, keeps the list of domains, reads the audit trail.
 import type { FastifyRequest } from 'fastify'
-import { accountOf, credentialOf, requireAccount, requireRole, type Guard } from '../../core/http/auth/guard.ts'
+import { accountOf, credentialOf, requireAccount, requireRole, type RequestGuard } from '../../core/http/auth/guard.ts'
 import { requireSocket, requireUpgrade } from '../../core/http/auth/socket-auth.ts'
 import type { Account } from '../../core/identity/accounts.ts'
 import type { Role } from '../../core/identity/role.ts'
@@ -21,10 +21,10 @@ const ANYBODY: Account = {
 
 const isAnybody = (account: Account): boolean => account.accountId === ANYBODY.accountId
 
-export type GuardParts = Pick<Desk, 'identity' | 'settings' | 'config'>
+export type GuardParts = Pick<Desk, 'identity' | 'settings'>
 
 /** An account with one of these roles. With CAPTCHA_AUTH=off, a credential still says who it is. */
-export function deskGuard({ identity, settings }: GuardParts, ...roles: readonly Role[]): Guard {
+export function deskGuard({ identity, settings }: GuardParts, ...roles: readonly Role[]): RequestGuard {
   if (settings.CAPTCHA_AUTH === 'on') return requireRole(identity, ...roles)
   const known = requireAccount(identity)
   return async (request) => {
@@ -34,7 +34,7 @@ export function deskGuard({ identity, settings }: GuardParts, ...roles: readonly
 }
 
 /** For what an operator changes: limited to a rate that a person, not a loop, would need. */
-export function operatorGuard(deps: GuardParts, ...roles: readonly Role[]): Guard {
+export function operatorGuard(deps: GuardParts, ...roles: readonly Role[]): RequestGuard {
   const known = deskGuard(deps, ...roles)
   const limit = { max: deps.settings.CAPTCHA_OPERATOR_RATE_LIMIT, windowSec: MINUTE }
   return async (request) => {
@@ -44,12 +44,12 @@ export function operatorGuard(deps: GuardParts, ...roles: readonly Role[]): Guar
   }
 }
 
-export function socketGuard(deps: GuardParts, ...roles: readonly Role[]): Guard {
-  const { identity, settings, config } = deps
-  if (settings.CAPTCHA_AUTH === 'on') return requireSocket(identity, config, ...roles)
+export function socketGuard(deps: GuardParts, ...roles: readonly Role[]): RequestGuard {
+  const { identity, settings } = deps
+  if (settings.CAPTCHA_AUTH === 'on') return requireSocket(identity, ...roles)
   const known = deskGuard(deps)
   return async (request) => {
-    requireUpgrade(request, config)
+    requireUpgrade(request)
     await known(request)
   }
 }

@@ -72,7 +72,7 @@ describe('arena: accounts', () => {
     const register = (body: unknown) => ask(url, '/api/auth/register', { body })
 
     const first = await register({ username: 'user1', password: 'plainPassword' })
-    const again = await register({ username: 'user1', password: 'other' })
+    const again = await register({ username: 'user1', password: 'other password' })
 
     assert.equal(first.status, 201)
     assert.deepEqual(first.body.data, { userId: first.body.data.userId, username: 'user1' })
@@ -81,7 +81,7 @@ describe('arena: accounts', () => {
     for (const bad of [
       {},
       { username: 'u' },
-      { username: 1, password: 'p' },
+      { username: 1, password: 'p password' },
       { username: 'u', password: '' },
       '{',
       '[]',
@@ -93,14 +93,14 @@ describe('arena: accounts', () => {
 
   test('arena POST /api/auth/login: token, expiry and user; unauthorized, bad_request, rate_limited', async (t) => {
     const { url } = await startServer(t, { env: { LOGIN_RATE_LIMIT_MAX: '3', AUTH_TOKEN_TTL_SECONDS: '3600' } })
-    await ask(url, '/api/auth/register', { body: { username: 'user1', password: 'pw' } })
+    await ask(url, '/api/auth/register', { body: { username: 'user1', password: 'pw password' } })
     const attempt = (body: unknown) => ask(url, '/api/auth/login', { body })
 
-    const good = await attempt({ username: 'user1', password: 'pw' })
-    const wrong = await attempt({ username: 'user1', password: 'no' })
+    const good = await attempt({ username: 'user1', password: 'pw password' })
+    const wrong = await attempt({ username: 'user1', password: 'no password' })
     const broken = await attempt('{"username":')
-    await attempt({ username: 'user1', password: 'no' })
-    const limited = await attempt({ username: 'user1', password: 'pw' })
+    await attempt({ username: 'user1', password: 'no password' })
+    const limited = await attempt({ username: 'user1', password: 'pw password' })
 
     assert.equal(good.status, 200)
     assert.deepEqual(Object.keys(good.body.data), ['token', 'expiresAt', 'user'])

@@ -10,7 +10,7 @@ import { atEnd } from '../../support/cleanup.ts'
 import { startServer } from './setup.ts'
 
 async function client(t: TestContext, url: string, username: string): Promise<ArenaClient> {
-  const arena = await ArenaClient.login({ url, username, password: 'p', register: true, WebSocket })
+  const arena = await ArenaClient.login({ url, username, password: 'p password', register: true, WebSocket })
   atEnd(t, () => arena.close())
   return arena
 }

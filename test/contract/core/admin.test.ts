@@ -51,7 +51,7 @@ describe('/admin/users', () => {
     const { ask, account } = await setup(t)
     const { token } = await account('root', ['ADMIN'])
 
-    const payload = { username: 'op', password: 'p', roles: ['OPERATOR', 'SCRAPER'] }
+    const payload = { username: 'op', password: 'p password', roles: ['OPERATOR', 'SCRAPER'] }
     const made = await ask({ method: 'POST', url: '/admin/users', token, payload })
     const taken = await ask({ method: 'POST', url: '/admin/users', token, payload })
     const id = made.json().user_id
@@ -95,7 +95,7 @@ describe('/admin/users', () => {
     const alone = await ask({ method: 'PUT', url: `${url}/roles`, token: root.token, payload: { roles: [] } })
     const closed = await ask({ method: 'PUT', url: `${url}/active`, token: root.token, payload: { active: false } })
     const other = await account('other', ['ADMIN'])
-    const both = await Promise.all([identity.setRoles(root.accountId, []), identity.setActive(other.accountId, false)])
+    const both = await Promise.all([identity.setRoles(root, []), identity.setActive(other, false)])
 
     assert.equal(alone.statusCode, 409)
     assert.equal(closed.statusCode, 409)

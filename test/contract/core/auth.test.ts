@@ -11,12 +11,12 @@ describe('/auth/register', () => {
     const upper = await ask({
       method: 'POST',
       url: '/auth/register',
-      payload: { username: 'ann', password: 'p', role: 'CLIENT' },
+      payload: { username: 'ann', password: 'p password', role: 'CLIENT' },
     })
     const lower = await ask({
       method: 'POST',
       url: '/auth/register',
-      payload: { email: 'bob@example.org', password: 'p', role: 'worker_owner' },
+      payload: { email: 'bob@example.org', password: 'p password', role: 'worker_owner' },
     })
 
     assert.equal(upper.statusCode, 201)
@@ -27,7 +27,7 @@ describe('/auth/register', () => {
   test('other roles are given by an admin only, and unknown ones by nobody', async (t) => {
     const { ask } = await setup(t)
     const register = (role: string) =>
-      ask({ method: 'POST', url: '/auth/register', payload: { username: 'ann', password: 'p', role } })
+      ask({ method: 'POST', url: '/auth/register', payload: { username: 'ann', password: 'p password', role } })
 
     const admin = await register('ADMIN')
     const unknown = await register('KING')
@@ -41,7 +41,7 @@ describe('/auth/register', () => {
   test('a name is taken whatever its case or width', async (t) => {
     const { ask } = await setup(t)
     const register = (username: string) =>
-      ask({ method: 'POST', url: '/auth/register', payload: { username, password: 'p', role: 'CLIENT' } })
+      ask({ method: 'POST', url: '/auth/register', payload: { username, password: 'p password', role: 'CLIENT' } })
 
     const codes = []
     for (const name of ['Ann', 'ANN', 'ａｎｎ', 'ann ', 'a\u200bnn', '', 'x'.repeat(121), '\u{fdfa}'.repeat(120)]) {
@@ -59,7 +59,7 @@ describe('/auth/register', () => {
         ask({
           method: 'POST',
           url: '/api/auth/register',
-          payload: { username: n % 2 === 0 ? 'ann' : 'ANN', password: 'p' },
+          payload: { username: n % 2 === 0 ? 'ann' : 'ANN', password: 'p password' },
         }),
       ),
     )
@@ -107,7 +107,7 @@ describe('/auth/login', () => {
     const { ask, account, identity } = await setup(t)
     await account('ann')
     const { accountId } = await account('bob')
-    await identity.setActive(accountId, false)
+    await identity.setActive({ accountId }, false)
     const login = (username: string, password: string) =>
       ask({ method: 'POST', url: '/auth/login', payload: { username, password } })
 
@@ -130,7 +130,7 @@ describe('/auth/login', () => {
     /** Of the processor's time, which a busy machine does not lengthen by making us wait. */
     const timed = async (username: string) => {
       const began = process.cpuUsage()
-      await identity.login({ username, password: 'wrong', address: 'here' })
+      await identity.login({ username, password: 'wrong password', address: 'here' })
       const { user, system } = process.cpuUsage(began)
       return (user + system) / 1000
     }
@@ -179,7 +179,7 @@ describe('the address of a login', () => {
     method: 'POST' as const,
     url: '/auth/login',
     headers: { 'x-forwarded-for': forwarded },
-    payload: { username: 'ann', password: 'no' },
+    payload: { username: 'ann', password: 'no password' },
   })
 
   test('X-Forwarded-For is nobody’s word without a proxy', async (t) => {
@@ -227,7 +227,7 @@ describe('tokens', () => {
     await account('other', ['ADMIN'])
     assert.equal((await ask({ url: '/admin/status', token: admin.token })).statusCode, 200)
 
-    await identity.setRoles(admin.accountId, [])
+    await identity.setRoles(admin, [])
     const demoted = await ask({ url: '/admin/status', token: admin.token })
     const loggedOut = await ask({ method: 'POST', url: '/auth/logout', token: admin.token })
     const again = await ask({ method: 'POST', url: '/auth/logout', token: admin.token })
@@ -293,7 +293,14 @@ describe('/auth/api-keys', () => {
     assert.deepEqual(me.json().roles, ['PLAYER', 'CLIENT', 'ADMIN'])
     assert.equal(admin.statusCode, 200)
     assert.equal(listed.json().api_keys.length, 1)
-    assert.deepEqual(Object.keys(listed.json().api_keys[0]), ['id', 'name', 'created_at', 'last_used_at'])
+    assert.deepEqual(Object.keys(listed.json().api_keys[0]), [
+      'id',
+      'name',
+      'scopes',
+      'expires_at',
+      'created_at',
+      'last_used_at',
+    ])
     assert.notEqual(listed.json().api_keys[0].last_used_at, null)
     assert.equal(revoked.statusCode, 204)
     assert.equal(after.statusCode, 401)
@@ -325,7 +332,9 @@ describe('/auth/api-keys', () => {
     const { account, identity } = await setup(t)
     const { accountId } = await account('ann')
 
-    const answers = await Promise.all(Array.from({ length: 105 }, () => identity.createApiKey(accountId, 'k')))
+    const answers = await Promise.all(
+      Array.from({ length: 105 }, () => identity.createApiKey(accountId, { name: 'k', scopes: null, expiresAt: null })),
+    )
 
     assert.equal(answers.filter((answer) => answer.ok).length, 100)
   })

@@ -44,27 +44,27 @@ describe('ensureAdmin', () => {
         database,
         config: { ...config, REEVE_ADMIN_USERNAME: 'boss', REEVE_ADMIN_PASSWORD: password },
       }).ensureAdmin()
-    assert.deepEqual(await start('one'), { what: 'made', created: null })
-    const before = await identity.login({ username: 'boss', password: 'one', address: 'here' })
+    assert.deepEqual(await start('one password'), { what: 'made', created: null })
+    const before = await identity.login({ username: 'boss', password: 'one password', address: 'here' })
     assert(before.ok)
 
-    assert.equal((await start('one')).what, 'kept')
+    assert.equal((await start('one password')).what, 'kept')
     assert.equal((await ask({ url: '/admin/status', token: before.token })).statusCode, 200)
-    assert.equal((await start('two')).what, 'updated')
+    assert.equal((await start('two password')).what, 'updated')
 
     assert.equal((await ask({ url: '/admin/status', token: before.token })).statusCode, 401)
-    assert((await identity.login({ username: 'boss', password: 'two', address: 'here' })).ok)
-    assert(!(await identity.login({ username: 'boss', password: 'one', address: 'here' })).ok)
+    assert((await identity.login({ username: 'boss', password: 'two password', address: 'here' })).ok)
+    assert(!(await identity.login({ username: 'boss', password: 'one password', address: 'here' })).ok)
   })
 
   test('many servers that start together with one setting agree', async (t) => {
     const { database, config, identity } = await setup(t)
-    const named = { ...config, REEVE_ADMIN_USERNAME: 'boss', REEVE_ADMIN_PASSWORD: 'one' }
+    const named = { ...config, REEVE_ADMIN_USERNAME: 'boss', REEVE_ADMIN_PASSWORD: 'one password' }
     const servers = Array.from({ length: 6 }, () => openIdentity({ database, config: named }))
 
     await Promise.all(servers.map((server) => server.ensureAdmin()))
 
-    assert((await identity.login({ username: 'boss', password: 'one', address: 'here' })).ok)
+    assert((await identity.login({ username: 'boss', password: 'one password', address: 'here' })).ok)
     assert.equal((await identity.listAccounts({ after: 0, limit: 10 })).length, 1)
   })
 

@@ -66,8 +66,8 @@ describe('arena: /api/auth', () => {
     const headers = { 'content-type': 'application/json' }
     const bodies = [
       '{"username":"u"}',
-      '{"username":1,"password":"p"}',
-      '{"username":"","password":"p"}',
+      '{"username":1,"password":"a password"}',
+      '{"username":"","password":"a password"}',
       '{"username":"u","password":null}',
       '{',
       '[]',

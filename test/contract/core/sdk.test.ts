@@ -81,7 +81,7 @@ describe('the jobs client', () => {
 
   test('an API key speaks for its account', async (t) => {
     const { url, identity, accountId } = await connect(t)
-    const made = await identity.createApiKey(accountId, 'program')
+    const made = await identity.createApiKey(accountId, { name: 'program', scopes: null, expiresAt: null })
     assert(made.ok)
 
     const { jobs } = await new ReeveClient({ url, apiKey: made.secret }).jobs.list()

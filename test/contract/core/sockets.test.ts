@@ -30,7 +30,7 @@ async function live(t: TestContext, env: Record<string, string> = {}) {
     app.get('/live', { websocket: true, onRequest }, (socket) => void connections.push(app.hub.attach(socket)))
   }
   const all = await setup(t, { env, doors: [{ door: DOOR, opened: { routes } }] })
-  guard = requireSocket(all.identity, all.config)
+  guard = requireSocket(all.identity)
   const { url } = await all.http.listen()
   const { token } = await all.account('root', ['ADMIN'])
   /** Listen before you wait: the first messages may come with the answer to the upgrade. */
@@ -112,7 +112,7 @@ describe('who may open a WebSocket', () => {
   test('a page of another origin is 403; our own, the public one and listed ones are not', async (t) => {
     const { url, token } = await live(t, {
       PUBLIC_URL: 'https://reeve.example',
-      WS_ALLOWED_ORIGINS: 'https://console.example,https://two.example',
+      ALLOWED_ORIGINS: 'https://console.example,https://two.example',
     })
     const from = async (origin: string) =>
       (await refusal(`${url}/live`, [], { authorization: `Bearer ${token}`, origin })).status

@@ -7,15 +7,16 @@ import type { Identity } from '../../identity/identity.ts'
 import type { Role } from '../../identity/role.ts'
 import type { Credential } from '../../identity/secrets.ts'
 import { tokenFromProtocols } from './bearer-protocol.ts'
+import { tokenFromCookie } from './session-cookie.ts'
 import { HttpError } from '../errors/http-error.ts'
 
-export type Guard = (request: FastifyRequest) => Promise<void>
+export type RequestGuard = (request: FastifyRequest) => Promise<void>
 
 const BEARER = /^Bearer +(\S+) *$/i
 
 /** Requires any account. */
 export const requireAccount =
-  (identity: Identity): Guard =>
+  (identity: Identity): RequestGuard =>
   async (request) => {
     const credential = credentialOf(request)
     const account = credential === null ? null : await identity.authenticate(credential)
@@ -27,7 +28,7 @@ export const requireAccount =
   }
 
 /** Requires at least one of these roles. */
-export function requireRole(identity: Identity, ...roles: readonly Role[]): Guard {
+export function requireRole(identity: Identity, ...roles: readonly Role[]): RequestGuard {
   const signedIn = requireAccount(identity)
   return async (request) => {
     await signedIn(request)
@@ -43,7 +44,7 @@ export function accountOf(request: FastifyRequest): Account {
   return request.account
 }
 
-/** A bearer token takes precedence over an API key. A browser's WebSocket can set neither and uses a subprotocol. */
+/** In order of precedence: bearer token, API key, a WebSocket's subprotocol, session cookie. */
 export function credentialOf(request: FastifyRequest): Credential | null {
   const { authorization } = request.headers
   if (authorization !== undefined) {
@@ -53,5 +54,7 @@ export function credentialOf(request: FastifyRequest): Credential | null {
   const key = request.headers['x-api-key']
   if (typeof key === 'string') return { kind: 'api_key', secret: key }
   const token = request.ws ? tokenFromProtocols(request.headers['sec-websocket-protocol']) : null
-  return token === null ? null : { kind: 'token', secret: token }
+  if (token !== null) return { kind: 'token', secret: token }
+  const secret = tokenFromCookie(request)
+  return secret === null ? null : { kind: 'token', secret, isCookie: true }
 }

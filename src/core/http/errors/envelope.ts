@@ -32,6 +32,11 @@ export const ENVELOPE_WORDS = {
   not_found: { ko: '존재하지 않는 경로입니다.', en: 'There is no such path.' },
   method_not_allowed: { ko: '허용되지 않는 메서드입니다.', en: 'The path does not know this method.' },
   request_timeout: { ko: '요청 수신 시간이 초과되었습니다.', en: 'The request took too long to arrive.' },
+  misdirected_request: {
+    ko: '이 서버가 담당하지 않는 호스트입니다.',
+    en: 'This server does not answer for that host.',
+  },
+  registration_closed: { code: 'forbidden', ko: '회원 가입이 닫혀 있습니다.', en: 'Registration is closed.' },
   conflict: { ko: '현재 상태와 충돌하는 요청입니다.', en: 'The request conflicts with the present state.' },
   too_large: { ko: '요청 본문이 너무 큽니다.', en: 'The body is too large.' },
   upgrade_required: { ko: 'WebSocket 연결이 필요한 경로입니다.', en: 'This path speaks WebSocket.' },

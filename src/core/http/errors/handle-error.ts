@@ -38,8 +38,8 @@ export const handleError =
       acceptLanguage: request.headers['accept-language'] ?? '',
       ...(fields === null ? {} : { fields }),
     }
-    // The unread rest of the body would precede the next request on this connection.
-    if (status === 413 || status === 408) reply.header('connection', 'close')
+    // The unread rest of the body would precede the next request on this connection; a refused upgrade ends it too.
+    if (status === 413 || status === 408 || request.ws) reply.header('connection', 'close')
     // Bypasses the route's response schema, which describes the answers of its handler.
     return reply
       .code(status)

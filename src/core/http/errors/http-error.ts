@@ -31,6 +31,8 @@ export type CoreCode =
   | 'not_found'
   | 'method_not_allowed'
   | 'request_timeout'
+  | 'misdirected_request'
+  | 'registration_closed'
   | 'conflict'
   | 'too_large'
   | 'unsupported_media_type'

@@ -2,7 +2,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Account } from '../../identity/accounts.ts'
 import type { Credential } from '../../identity/secrets.ts'
+import type { Role } from '../../identity/role.ts'
 import { newJobId } from '../../random.ts'
+import type { Origins } from '../auth/origins.ts'
 import type { Hub } from '../sockets/hub.ts'
 import type { LiveCounts } from '../routes/metrics.ts'
 
@@ -13,6 +15,8 @@ declare module 'fastify' {
     /** The credential of the account; set by a guard. */
     credential: Credential | null
     readonly traceId: string
+    /** Of a WebSocket: it ends when the account has none of these. Empty: any account. */
+    socketRoles: readonly Role[] | null
     /** The raw body, for hashes and signatures. Null: no body, or a streamed one. */
     rawBody: Buffer | null
   }
@@ -26,6 +30,7 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     hub: Hub
+    origins: Origins
     liveCounts: LiveCounts
     /** Requests answered by this process, and how many of them with a 4xx or 5xx. */
     httpTotals: () => { total: number; errors: number }

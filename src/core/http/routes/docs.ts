@@ -2,6 +2,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
+import type { RequestGuard } from '../auth/guard.ts'
 
 // Swagger UI sets style attributes; its scripts are served by this server.
 const CSP = [
@@ -16,7 +17,8 @@ const CSP = [
 ].join('; ')
 
 /** Must precede the routes: only routes registered later are described. */
-export async function openDocs(app: FastifyInstance, version: string): Promise<void> {
+export async function openDocs(app: FastifyInstance, version: string, requireToken: RequestGuard): Promise<void> {
+  let description: Buffer | null = null
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -32,6 +34,15 @@ export async function openDocs(app: FastifyInstance, version: string): Promise<v
         },
       },
     },
+  })
+  // The description is built and serialized once: it takes milliseconds, and anyone may ask.
+  app.addHook('onRequest', async (request, reply) => {
+    const { url } = request.routeOptions
+    if (url === undefined || (url !== '/docs' && !url.startsWith('/docs/'))) return undefined
+    await requireToken(request)
+    if (url !== '/docs/json') return undefined
+    description ??= Buffer.from(JSON.stringify(app.swagger()))
+    return reply.type('application/json; charset=utf-8').send(description)
   })
   await app.register(swaggerUi, {
     routePrefix: '/docs',

@@ -17,6 +17,7 @@ const Ready = Type.Object({
   status: Type.Union([Type.Literal('ready'), Type.Literal('draining'), Type.Literal('unavailable')]),
   checks: Type.Record(Type.String(), Type.Union([Type.Literal('ok'), Type.Literal('failed')])),
 })
+const Alive = Type.Object({ status: Type.Literal('ok') })
 const Health = Success(Type.Object({ status: Type.Literal('ok'), version: Type.String() }))
 
 export interface HealthDeps {
@@ -38,9 +39,15 @@ export const healthRoutes =
         schema: {
           tags,
           summary: 'Is the process alive?',
-          response: { 200: Type.Object({ status: Type.Literal('ok') }) },
+          response: { 200: Alive },
         },
       },
+      async () => ({ status: 'ok' as const }),
+    )
+
+    app.get(
+      '/health',
+      { config, schema: { tags, summary: 'The same as /healthz.', response: { 200: Alive } } },
       async () => ({ status: 'ok' as const }),
     )
 

@@ -1,11 +1,10 @@
 // GET /ops/status: counts for the operator of the server, protected by a token of its own.
-import { timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { Failure, Success } from '../../../core/http/errors/envelope.ts'
 import { socketsOf, type Live } from '../../../core/http/routes/metrics.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
-import { hashSecret } from '../../../core/identity/secrets.ts'
+import { isSameSecret } from '../../../core/http/auth/static-token.ts'
 import { envelope } from '../errors.ts'
 
 const Status = Success(
@@ -32,11 +31,15 @@ export const opsStatusRoute =
         config: { quiet: true },
         onRequest: async (request) => {
           const given = request.headers['x-ops-token']
-          if (typeof given !== 'string' || opsToken === '' || !isSame(given, opsToken)) {
+          if (typeof given !== 'string' || opsToken === '' || !isSameSecret(given, opsToken)) {
             throw new HttpError(401, 'unauthorized', '')
           }
         },
-        schema: { tags: ['arena'], summary: 'What is going on.', response: { 200: Status, 401: Failure } },
+        schema: {
+          tags: ['arena'],
+          summary: 'Counts of sessions, queue, WebSockets and errors.',
+          response: { 200: Status, 401: Failure },
+        },
       },
       async (_request, reply) => {
         const { sessions, queue } = await count()
@@ -51,6 +54,3 @@ export const opsStatusRoute =
       },
     )
   }
-
-/** In a time that tells nothing of where they differ. */
-const isSame = (a: string, b: string): boolean => timingSafeEqual(hashSecret(a), hashSecret(b))

@@ -30,7 +30,7 @@ export const gatewayRoute =
   (deps: GatewayDeps): FastifyPluginAsync =>
   async (app) => {
     let count = 0
-    app.get('/ws', { websocket: true, onRequest: requireSocket(deps.identity, deps.config) }, (socket, request) => {
+    app.get('/ws', { websocket: true, onRequest: requireSocket(deps.identity) }, (socket, request) => {
       count += 1
       const speaker = speakerOf(deps, socket, request, count)
       socket.pause()

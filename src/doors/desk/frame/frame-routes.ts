@@ -37,7 +37,7 @@ const InnerPath = Type.Object({
 const Issued = Type.Object({ url: Type.String(), expires_at: Type.String({ format: 'date-time' }) })
 const Proposed = Type.Object({ uuid: Type.String(), cookies: Type.Array(CookieItem) })
 
-type FrameParts = GuardParts & ShowParts & Pick<Desk, 'tasks'>
+type FrameParts = GuardParts & ShowParts & Pick<Desk, 'config' | 'tasks'>
 
 export const frameRoutes =
   (parts: FrameParts, frame: Frame): FastifyPluginAsyncTypebox =>

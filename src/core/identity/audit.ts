@@ -1,0 +1,88 @@
+// The audit trail: sign-ins, changes of roles and passwords, and the use of API keys. A row is written in the transaction of
+// what it records, where there is one. It contains no secret.
+import type { Queryable } from '../db/database.ts'
+
+const INSERT = `
+  insert into audit_events (account_id, actor_id, event, detail, address) values ($1, $2, $3, $4, $5)`
+const LIST = `
+  select audit_id, account_id, actor_id, event, detail, address, created_at from audit_events
+   where ($1::bigint is null or account_id = $1) and audit_id < $2
+   order by audit_id desc limit $3`
+const DELETE_OLD = `
+  delete from audit_events where audit_id = any (array(
+    select audit_id from audit_events where created_at < statement_timestamp() - $1 * interval '1 day' limit $2))
+  returning true as deleted`
+
+export const AUDIT_EVENTS = [
+  'account_created',
+  'signed_in',
+  'sign_in_failed',
+  'signed_out',
+  'session_revoked',
+  'password_changed',
+  'roles_changed',
+  'account_closed',
+  'account_reopened',
+  'api_key_created',
+  'api_key_revoked',
+  'api_key_used',
+] as const
+
+export type AuditEventName = (typeof AUDIT_EVENTS)[number]
+
+export interface NewAuditEvent {
+  accountId: number
+  event: AuditEventName
+  /** Default: the account itself. */
+  actorId?: number
+  detail?: object
+  address?: string
+}
+
+export interface AuditEvent {
+  auditId: number
+  accountId: number
+  actorId: number | null
+  event: string
+  detail: unknown
+  address: string
+  createdAt: Date
+}
+
+export async function writeAudit(on: Queryable, audit: NewAuditEvent): Promise<void> {
+  const { accountId, actorId = null, event, detail, address = '' } = audit
+  await on.query(INSERT, [accountId, actorId, event, detail === undefined ? null : JSON.stringify(detail), address])
+}
+
+export interface AuditPage {
+  accountId: number | null
+  before: number
+  limit: number
+}
+
+/** Newest first. */
+export async function listAudit(on: Queryable, { accountId, before, limit }: AuditPage): Promise<AuditEvent[]> {
+  return (await on.query<AuditRow>(LIST, [accountId, before, limit])).map((row) => ({
+    auditId: Number(row.audit_id),
+    accountId: Number(row.account_id),
+    actorId: row.actor_id === null ? null : Number(row.actor_id),
+    event: row.event,
+    detail: row.detail,
+    address: row.address,
+    createdAt: row.created_at,
+  }))
+}
+
+export async function deleteOldAudit(on: Queryable, keptDays: number, limit: number): Promise<number> {
+  return (await on.query(DELETE_OLD, [keptDays, limit])).length
+}
+
+interface AuditRow {
+  audit_id: string
+  account_id: string
+  actor_id: string | null
+  event: string
+  detail: unknown
+  address: string
+  created_at: Date
+}
