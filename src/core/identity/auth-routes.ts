@@ -137,6 +137,7 @@ const loginRoute =
           username: nameOf(request.body),
           password: request.body.password,
           address: request.ip,
+          userAgent: request.headers['user-agent'] ?? '',
         })
         if (answer.ok) {
           const { token, expiresInSec } = answer
