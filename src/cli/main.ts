@@ -1,22 +1,22 @@
 #!/usr/bin/env -S node --max-semi-space-size=64
-// The `reeve` command. Exit codes: 0 done, 1 could not be done, 2 asked wrongly.
+// The `reeve` command. Exit codes: 0 success, 1 failure, 2 wrong usage.
 import { Command, CommanderError } from 'commander'
 import { StartError } from '../core/start-error.ts'
 import { VERSION } from '../core/version.ts'
 import { CommandFailed } from './failure.ts'
 import { say, styled } from './terminal.ts'
 
-/** Commands with commands of their own. Together they bring the whole server with them: only what is asked for is loaded. */
+/** Commands with subcommands. Only the requested one is loaded: together they would import the whole server. */
 const GROUPS: Readonly<Record<string, () => Promise<(reeve: Command) => void>>> = {
-  user: async () => (await import('./user-command.ts')).addUserCommands,
+  user: async () => (await import('./server/user-command.ts')).addUserCommands,
   job: async () => (await import('./job-command.ts')).addJobCommands,
-  submit: async () => (await import('./submit-command.ts')).addSubmitCommand,
-  problem: async () => (await import('./problem-command.ts')).addProblemCommands,
+  submit: async () => (await import('./judge/submit-command.ts')).addSubmitCommand,
+  problem: async () => (await import('./judge/problem-command.ts')).addProblemCommands,
   challenge: async () => (await import('./challenge-command.ts')).addChallengeCommands,
   desk: async () => (await import('./desk-command.ts')).addDeskCommands,
   verify: async () => (await import('./verify/verify-command.ts')).addVerifyCommand,
-  play: async () => (await import('./play-command.ts')).addPlayCommand,
-  worker: async () => (await import('./worker-command.ts')).addWorkerCommands,
+  play: async () => (await import('./arena/play-command.ts')).addPlayCommand,
+  worker: async () => (await import('./pool/worker-command.ts')).addWorkerCommands,
 }
 
 async function program(asked: string | undefined): Promise<Command> {
@@ -32,21 +32,21 @@ async function program(asked: string | undefined): Promise<Command> {
       .command(role)
       .description(about)
       .action(async () => {
-        process.exitCode = await (await import('./server-command.ts')).runServer(role)
+        process.exitCode = await (await import('./server/server-command.ts')).runServer(role)
       })
   server('up', 'everything in one process: HTTP, work, and the embedded database unless DATABASE_URL is set')
   server('serve', 'only HTTP and WebSocket (needs DATABASE_URL)')
-  server('work', 'only the hands and loops (needs DATABASE_URL)')
+  server('work', 'only executors and background loops (needs DATABASE_URL)')
 
   const plain = (name: string, about: string) => reeve.command(name).description(about).option('--json', 'for programs')
   plain('migrate', 'bring the database up to date').action(async (options) =>
-    (await import('./migrate-command.ts')).migrateCommand(options),
+    (await import('./server/migrate-command.ts')).migrateCommand(options),
   )
   plain('config', 'the settings in force, secrets masked').action(async (options) =>
-    (await import('./config-command.ts')).showConfig(options),
+    (await import('./server/config-command.ts')).showConfig(options),
   )
   plain('doctor', 'check what a server needs').action(async (options) =>
-    (await import('./doctor-command.ts')).runDoctor(options),
+    (await import('./server/doctor-command.ts')).runDoctor(options),
   )
 
   const isThere = reeve.commands.some((command) => command.name() === asked)

@@ -18,7 +18,7 @@ import { openKeys, type HmacKey } from '../../doors/challenge/signing/keys.ts'
 import { doorSettings } from '../../doors/outline.ts'
 import { CommandFailed } from '../failure.ts'
 import { plain, print, styled } from '../terminal.ts'
-import { addVerifyReceiptCommand } from '../verify-receipt-command.ts'
+import { addVerifyReceiptCommand } from './verify-receipt-command.ts'
 import { mistakesOf } from './mistakes.ts'
 import { readRequest, type RequestOptions } from './request-file.ts'
 

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { PackageError } from '../doors/judge/package/package.ts'
-import { zipFolder } from '../doors/judge/package/zip-folder.ts'
-import { CommandFailed } from './failure.ts'
-import { plain } from './terminal.ts'
+import { PackageError } from '../../doors/judge/package/package.ts'
+import { zipFolder } from '../../doors/judge/package/zip-folder.ts'
+import { CommandFailed } from '../failure.ts'
+import { plain } from '../terminal.ts'
 
 export interface PackageShelf {
   /** In the order of their names. */

@@ -4,15 +4,15 @@ import { ArenaClient, ArenaError, type ArenaMode, type ArenaSession, type Socket
 import { ReeveError } from '@reeve/sdk'
 import { Option, type Command } from 'commander'
 import { WebSocket } from 'ws'
-import { environment, parseConfig } from '../core/config.ts'
-import { issueToken } from '../core/identity/tokens.ts'
-import { jitter, newPassword, newSecret } from '../core/random.ts'
-import { doorSettings } from '../doors/outline.ts'
-import { positiveInteger } from './arguments.ts'
-import { CommandFailed } from './failure.ts'
+import { environment, parseConfig } from '../../core/config.ts'
+import { issueToken } from '../../core/identity/tokens.ts'
+import { jitter, newPassword, newSecret } from '../../core/random.ts'
+import { doorSettings } from '../../doors/outline.ts'
+import { positiveInteger } from '../arguments.ts'
+import { CommandFailed } from '../failure.ts'
 import { openScreen } from './play-screen.ts'
-import { plain, print, printJson, say } from './terminal.ts'
-import { withEngine } from './with-engine.ts'
+import { plain, print, printJson, say } from '../terminal.ts'
+import { withEngine } from '../with-engine.ts'
 
 const TOKEN_SEC = 3600
 const WAIT_SEC = 60

@@ -1,9 +1,9 @@
-import { environment, parseConfig } from '../core/config.ts'
-import { openLog } from '../core/log.ts'
-import { migrate } from '../core/db/migrate.ts'
-import { joinStorage } from '../core/db/storage.ts'
-import { doorSettings, migrationFolders } from '../doors/outline.ts'
-import { print, printJson } from './terminal.ts'
+import { environment, parseConfig } from '../../core/config.ts'
+import { openLog } from '../../core/log.ts'
+import { migrate } from '../../core/db/migrate.ts'
+import { joinStorage } from '../../core/db/storage.ts'
+import { doorSettings, migrationFolders } from '../../doors/outline.ts'
+import { print, printJson } from '../terminal.ts'
 
 export async function migrateCommand(options: { json?: boolean }): Promise<void> {
   const { core } = parseConfig(environment(), doorSettings())

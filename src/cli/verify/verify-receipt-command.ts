@@ -1,11 +1,11 @@
 // `reeve verify receipt FILE`: whether receipts of the pool are what the server signed, and whether they follow each other.
 // No server is asked: whoever has the file and the server's public key can check it.
-import { isObject } from '../core/is-object.ts'
+import { isObject } from '../../core/is-object.ts'
 import { readFileSync } from 'node:fs'
 import { problemWithChain, problemWithReceipt, type Receipt } from '@reeve/sdk/pool'
 import type { Command } from 'commander'
-import { CommandFailed } from './failure.ts'
-import { plain, print, say, styled } from './terminal.ts'
+import { CommandFailed } from '../failure.ts'
+import { plain, print, say, styled } from '../terminal.ts'
 
 interface ReceiptOptions {
   key?: string

@@ -1,7 +1,7 @@
-import { CORE_SETTINGS, environment, parseConfig } from '../core/config.ts'
-import type { Settings } from '../core/settings.ts'
-import { doorSettings } from '../doors/outline.ts'
-import { print, printJson, styled } from './terminal.ts'
+import { CORE_SETTINGS, environment, parseConfig } from '../../core/config.ts'
+import type { Settings } from '../../core/settings.ts'
+import { doorSettings } from '../../doors/outline.ts'
+import { print, printJson, styled } from '../terminal.ts'
 
 /** What is in force, with secrets masked and what differs from the default marked. */
 export function showConfig(options: { json?: boolean }): void {

@@ -1,8 +1,8 @@
 // A worker's key file: a JSON Web Key that only its owner can read.
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { generateKey, parsePrivateKey, type PrivateKey } from '@reeve/sdk/pool'
-import { CommandFailed } from './failure.ts'
-import { plain } from './terminal.ts'
+import { CommandFailed } from '../failure.ts'
+import { plain } from '../terminal.ts'
 
 const OWNER_ONLY = 0o600
 const OTHERS = 0o077

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { isRole, ROLES, type Role } from '../core/identity/role.ts'
-import { newPassword } from '../core/random.ts'
-import { CommandFailed } from './failure.ts'
-import { print, printJson, printTable, say } from './terminal.ts'
-import { withEngine } from './with-engine.ts'
+import { isRole, ROLES, type Role } from '../../core/identity/role.ts'
+import { newPassword } from '../../core/random.ts'
+import { CommandFailed } from '../failure.ts'
+import { print, printJson, printTable, say } from '../terminal.ts'
+import { withEngine } from '../with-engine.ts'
 
 const PAGE = 500
 

@@ -1,6 +1,6 @@
 // On a terminal a log line is for a person; anywhere else it stays JSON.
 import { Writable } from 'node:stream'
-import { plain, styled } from './terminal.ts'
+import { plain, styled } from '../terminal.ts'
 
 const STYLES = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red', fatal: 'red' } as const
 const HIDDEN = new Set(['time', 'level', 'msg', 'pid', 'err'])

@@ -1,11 +1,11 @@
 // `reeve up`, `serve` and `work`: a process that runs until it is told to stop.
-import { databaseUrl, environment, parseConfig } from '../core/config.ts'
-import { openLog } from '../core/log.ts'
-import { StartError } from '../core/start-error.ts'
-import { doorSettings } from '../doors/outline.ts'
-import { start, type Role, type Running } from '../main.ts'
+import { databaseUrl, environment, parseConfig } from '../../core/config.ts'
+import { openLog } from '../../core/log.ts'
+import { StartError } from '../../core/start-error.ts'
+import { doorSettings } from '../../doors/outline.ts'
+import { start, type Role, type Running } from '../../main.ts'
 import { prettyLog } from './pretty-log.ts'
-import { isTerminal, say, styled } from './terminal.ts'
+import { isTerminal, say, styled } from '../terminal.ts'
 
 // A runner such as npm passes on the Ctrl-C that the terminal has already sent to the whole group.
 const SAME_SIGNAL_MS = 1000

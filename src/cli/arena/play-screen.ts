@@ -1,6 +1,6 @@
 // A match on a terminal: two players on a line, redrawn at every tick, and keys that move you.
 import type { ArenaSession, SessionState } from '@reeve/sdk/arena'
-import { plain } from './terminal.ts'
+import { plain } from '../terminal.ts'
 
 const HALF_WIDTH = 30
 const NAME_CHARS_MAX = 16

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Handler, HandlerResult } from '@reeve/sdk/pool'
-import { environment } from '../core/config.ts'
-import { CommandFailed } from './failure.ts'
+import { environment } from '../../core/config.ts'
+import { CommandFailed } from '../failure.ts'
 
 const OUTPUT_BYTES_MAX = 4 * 1024 * 1024 // the server takes bodies of 5 MB
 const ERROR_CHARS_MAX = 2000
