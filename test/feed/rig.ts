@@ -40,7 +40,7 @@ export interface Rig {
 
 const NEVER = new AbortController().signal
 
-const shortId = () => randomBytes(5).toString('hex')
+export const shortId = () => randomBytes(5).toString('hex')
 
 async function setup(
   t: TestContext,

@@ -177,3 +177,11 @@ describe('a connection that ends as soon as it is there', () => {
     })
   }
 })
+
+test('a statement that takes long on a healthy connection is left alone', async (t) => {
+  const { database } = await testDatabase(t)
+
+  const [row] = await database.query<{ slept: boolean }>('select pg_sleep(6) is not null as slept')
+
+  assert.deepEqual(row, { slept: true })
+})

@@ -1,9 +1,11 @@
-// Three pools on one database. The cold one serves ordinary queries and transactions of a door. The hot one serves the
-// ledger's batched statements: their plans must not change with what the planner believes of the tables, because a
-// statement prepared on an empty table and kept for a day would scan a million rows. The async-commit one is like it, but its
-// commits do not wait for the disk: for what may be forgotten when the database crashes.
+// Three pools on one database. The cold pool serves ordinary queries and transactions of a door. The hot pool serves the
+// ledger's batched statements. Their plans must not depend on the statistics of the tables: a statement that was prepared
+// on an empty table and kept for a day would scan a million rows. The async-commit pool is like the hot one, but its commits
+// do not wait for the disk: for changes that may be forgotten when the database crashes.
+import { Socket } from 'node:net'
 import { Client, DatabaseError, Pool as PgPool, type PoolClient } from 'pg'
 import { Unstorable } from './params.ts'
+import { openWatchdog, type Watchdog } from './watchdog.ts'
 
 const HOT_PLANS = [
   'plan_cache_mode=force_generic_plan',
@@ -15,7 +17,16 @@ const COLD_CONNECTIONS_MAX = 10
 const HOT_CONNECTIONS_MAX = 10
 const ASYNC_COMMIT_CONNECTIONS_MAX = 2
 const CONNECT_TIMEOUT_MS = 30_000 // also for a turn in the pool: a machine that stands still for seconds fails nobody
+const DIAL_TIMEOUT_MS = 5000 // for one connection: the kernel repeats a lost packet after ever longer pauses
 const IDLE_IN_TRANSACTION_MS = 60_000
+
+// The server's side of a silent partition: it ends the session, and with that its locks. Unix sockets ignore the settings.
+const SERVER_SIDE = [
+  'tcp_user_timeout=10000',
+  'tcp_keepalives_idle=10',
+  'tcp_keepalives_interval=3',
+  'tcp_keepalives_count=3',
+]
 
 export type Row = Record<string, unknown>
 
@@ -56,6 +67,8 @@ export function openDatabase(connection: DatabaseAddress, onError: (error: Error
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
+    options: optionsOf(SERVER_SIDE),
+    stream: () => dialing(new Socket()),
   }
   const pooled = { ...common, pipeline: true } // a statement is sent without waiting for the answer to the one before
   const cold = new PgPool({ ...pooled, application_name: 'reeve', max: COLD_CONNECTIONS_MAX })
@@ -64,14 +77,14 @@ export function openDatabase(connection: DatabaseAddress, onError: (error: Error
     application_name: 'reeve hot',
     min: 1, // after a quiet time nobody has to wait for a connection
     max: HOT_CONNECTIONS_MAX,
-    options: optionsOf(HOT_PLANS),
+    options: optionsOf([...SERVER_SIDE, ...HOT_PLANS]),
   })
   const asyncCommit = new PgPool({
     ...pooled,
     application_name: 'reeve async',
     min: 1,
     max: ASYNC_COMMIT_CONNECTIONS_MAX,
-    options: optionsOf([...HOT_PLANS, 'synchronous_commit=off']),
+    options: optionsOf([...SERVER_SIDE, ...HOT_PLANS, 'synchronous_commit=off']),
   })
   const pools = [cold, hot, asyncCommit]
   let closing = false
@@ -83,11 +96,12 @@ export function openDatabase(connection: DatabaseAddress, onError: (error: Error
     pool.on('error', onBroken) // an idle connection that breaks: the next query opens another
     pool.on('connect', (client) => client.on('error', ignore))
   }
+  const watchdog = openWatchdog(common, (message) => onBroken(new Error(message)))
 
   return {
-    ...poolOf(cold),
-    hot: poolOf(hot),
-    asyncCommit: poolOf(asyncCommit),
+    ...poolOf(cold, watchdog),
+    hot: poolOf(hot, watchdog),
+    asyncCommit: poolOf(asyncCommit, watchdog),
     async connect() {
       const client = new Client({ ...common, application_name: 'reeve listen' })
       client.on('error', onBroken)
@@ -96,6 +110,7 @@ export function openDatabase(connection: DatabaseAddress, onError: (error: Error
     },
     async close() {
       closing = true
+      watchdog.close()
       await Promise.all(pools.map((pool) => pool.end()))
     },
   }
@@ -103,17 +118,18 @@ export function openDatabase(connection: DatabaseAddress, onError: (error: Error
 
 const optionsOf = (settings: readonly string[]): string => settings.map((setting) => `-c ${setting}`).join(' ')
 
-function poolOf(pool: PgPool): Pool {
+function poolOf(pool: PgPool, watchdog: Watchdog): Pool {
+  const inTurn: Pool['inTurn'] = async (work) => {
+    const client = await pool.connect()
+    try {
+      return await work({ query: (sql, params) => run(watchdog, client, sql, params) })
+    } finally {
+      client.release() // the pool itself knows a broken one
+    }
+  }
   return {
-    query: (sql, params) => run(pool, sql, params),
-    async inTurn(work) {
-      const client = await pool.connect()
-      try {
-        return await work({ query: (sql, params) => run(client, sql, params) })
-      } finally {
-        client.release() // a broken one the pool knows by itself
-      }
-    },
+    query: (sql, params) => inTurn((on) => on.query(sql, params)),
+    inTurn,
     async transaction(work) {
       const client = await pool.connect()
       const sent: Promise<unknown>[] = []
@@ -121,25 +137,32 @@ function poolOf(pool: PgPool): Pool {
         answer.catch(ignore) // it is looked at in the end
         sent.push(answer)
       }
+      const say = (sql: string) => watchdog.watch(client, client.query(sql))
       try {
-        send(client.query('begin'))
+        send(say('begin'))
         const result = await work({
           inTransaction: true,
-          query: (sql, params) => run(client, sql, params),
-          send: (sql, params) => send(run(client, sql, params)),
-          script: async (sql) => void (await client.query(sql)),
+          query: (sql, params) => run(watchdog, client, sql, params),
+          send: (sql, params) => send(run(watchdog, client, sql, params)),
+          script: async (sql) => void (await say(sql)),
         })
         // After a statement that failed, this is a rollback.
-        await Promise.all([...sent, client.query('commit')])
+        await Promise.all([...sent, say('commit')])
         client.release()
         return result
       } catch (error) {
         const first = (await Promise.allSettled(sent)).find((answer) => answer.status === 'rejected')
-        await abandon(client)
-        throw first?.reason ?? error // what came after it only says that the transaction is aborted
+        await abandon(client, watchdog)
+        throw first?.reason ?? error // the errors after it only say that the transaction is aborted
       }
     },
   }
+}
+
+/** A connection that is not established within the time is given up: the next attempt is quicker than the kernel's. */
+function dialing(socket: Socket): Socket {
+  const timer = setTimeout(() => socket.destroy(), DIAL_TIMEOUT_MS).unref()
+  return socket.once('data', () => clearTimeout(timer)).once('close', () => clearTimeout(timer))
 }
 
 /**
@@ -148,10 +171,10 @@ function poolOf(pool: PgPool): Pool {
  */
 const ignore = () => {}
 
-/** A connection that cannot even roll back is thrown away. */
-async function abandon(client: PoolClient) {
+/** A connection that cannot even roll back is closed. */
+async function abandon(client: PoolClient, watchdog: Watchdog) {
   try {
-    await client.query('rollback')
+    await watchdog.watch(client, client.query('rollback'))
     client.release()
   } catch (error) {
     client.release(error instanceof Error ? error : true)
@@ -169,9 +192,9 @@ function nameOf(sql: string): string {
   return name
 }
 
-async function run<R extends object>(client: PgPool | PoolClient, sql: string, params: readonly unknown[] = []) {
-  const { rows } = await client.query<R>({ name: nameOf(sql), text: sql, values: [...params] })
-  return rows
+async function run<R extends object>(watchdog: Watchdog, client: Client, sql: string, params: readonly unknown[] = []) {
+  const answer = client.query<R>({ name: nameOf(sql), text: sql, values: [...params] })
+  return (await watchdog.watch(client, answer)).rows
 }
 
 /** The five-character code of an error that PostgreSQL raised, or null for anything else (a lost connection). */

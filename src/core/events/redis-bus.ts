@@ -1,14 +1,21 @@
+// Redis pub/sub: one connection listens, another publishes. Both reconnect by themselves, also when a command gets no answer;
+// the listening one is sent a ping every few seconds for that.
 import { Redis } from 'ioredis'
+import { runLoop, type Loop } from '../loop.ts'
 import { newJobId } from '../random.ts'
 import { LocalSubscriptions, type Bus } from './bus.ts'
 
-/** Redis pub/sub: one connection listens, another speaks. Both reconnect by themselves. */
+const CONNECT_TIMEOUT_MS = 3000
+const SOCKET_TIMEOUT_MS = 5000 // without data while an answer is due
+const HEARTBEAT_EVERY_MS = 2000
+
 export async function openRedisBus(url: string, log: (error: unknown) => void): Promise<Bus> {
   const local = new LocalSubscriptions()
   const origin = newJobId()
-  const speaker = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, lazyConnect: true })
+  const common = { lazyConnect: true, connectTimeout: CONNECT_TIMEOUT_MS, socketTimeout: SOCKET_TIMEOUT_MS }
+  const speaker = new Redis(url, { ...common, enableOfflineQueue: false, maxRetriesPerRequest: 0 })
   // It subscribes again below: by itself it would do so with a promise that nobody holds, and a rejection ends the process.
-  const listener = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: null, autoResubscribe: false })
+  const listener = new Redis(url, { ...common, maxRetriesPerRequest: null, autoResubscribe: false })
   let wasReady = false
   let closing = false
   const logUnlessClosing = (error: unknown) => {
@@ -45,6 +52,9 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
     throw firstError ?? error
   }
 
+  const pinging = new AbortController()
+  const beating = runLoop(heartbeatOf(listener), pinging.signal, logUnlessClosing)
+
   return {
     publish(channel, message) {
       local.deliver(channel, message)
@@ -59,8 +69,20 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
     },
     async close() {
       closing = true
+      pinging.abort()
       speaker.disconnect()
       listener.disconnect()
+      await beating
     },
   }
 }
+
+/** A ping without an answer makes the client connect again. */
+const heartbeatOf = (listener: Redis): Loop => ({
+  name: 'listener-heartbeat',
+  everyMs: HEARTBEAT_EVERY_MS,
+  runOnce: async () => {
+    if (listener.status === 'ready') await listener.ping().catch(() => {}) // the broken connection is logged by itself
+    return false
+  },
+})

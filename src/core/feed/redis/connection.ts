@@ -4,7 +4,9 @@ import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { Waiter } from '../../waiter.ts'
 
-const COMMAND_TIMEOUT_MS = 10_000 // longer than a blocking read
+const CONNECT_TIMEOUT_MS = 3000
+const COMMAND_TIMEOUT_MS = 10_000
+const SOCKET_TIMEOUT_MS = 5000 // without data while an answer is due; longer than a blocking read
 const RECONNECT_FIRST_MS = 25
 const RECONNECT_MAX_MS = 1000
 
@@ -34,7 +36,9 @@ export function openConnection(url: string, name: string, outage: Outage): Redis
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
+    connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
     reconnectOnError: (error) => error.message.startsWith('READONLY'), // a primary that became a replica
     retryStrategy: (times) => Math.min(RECONNECT_MAX_MS, RECONNECT_FIRST_MS * 2 ** Math.min(times, 10)),
   })
