@@ -2,6 +2,13 @@
 -- What each table and column is for is in src/core/migrations and src/doors/*/migrations.
 
 create type job_state as enum ('pending', 'processing', 'done', 'dead');
+create table account_usage (
+  account_id bigint not null,
+  stored_bytes bigint not null,
+  constraint account_usage_pkey PRIMARY KEY (account_id),
+  constraint account_usage_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id) ON DELETE CASCADE
+);
+
 create table accounts (
   account_id bigint not null generated always as identity,
   username text not null,

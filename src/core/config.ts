@@ -22,6 +22,8 @@ const UNUSED_SETTINGS: Readonly<Record<string, string>> = {
   OUTBOX_ENABLED: 'the outbox is always on',
 }
 
+const quota = (or: number, about: string) => integer({ min: 0, max: 1_000_000_000, or, about })
+
 export const CORE_SETTINGS = {
   SERVER_HOST: text({ or: '127.0.0.1', about: 'Address to listen on. 0.0.0.0: all interfaces.' }),
   SERVER_PORT: integer({ min: 0, max: 65_535, or: 8080, about: 'Port for HTTP and WebSocket of all doors.' }),
@@ -136,6 +138,18 @@ export const CORE_SETTINGS = {
     or: true,
     about: 'Changes nothing: the outbox row is always written, and jobs are announced at once as well.',
   }),
+
+  QUOTA_JOBS_WAITING: quota(10_000, 'Jobs of one account that wait at a time.'),
+  QUOTA_STORED_BYTES: integer({
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+    or: 268_435_456,
+    about: 'Bytes stored for one account, all doors together.',
+  }),
+  QUOTA_WORKERS: quota(200, 'Workers of one account.'),
+  QUOTA_SOCKETS: quota(20, 'Open WebSockets of one account, per process.'),
+  QUOTA_SUBMISSIONS_WAITING: quota(50, 'Submissions of one account that wait for a verdict.'),
+  QUOTA_OPEN_TASKS: quota(1000, 'Open desk tasks of one account.'),
 
   WORK_CONCURRENCY: integer({
     min: 1,

@@ -19,6 +19,7 @@ import type { Deliveries } from './deliveries/deliveries.ts'
 import type { Outbound } from './outbound/outbound.ts'
 import type { Delivery } from './outbox/delivery.ts'
 import type { Outbox } from './outbox/outbox.ts'
+import type { Quotas } from './quotas/quotas.ts'
 import type { Settings, Values } from './settings.ts'
 
 export interface Deps {
@@ -31,6 +32,7 @@ export interface Deps {
   identity: Identity
   /** What doors do for each other. */
   offers: Capabilities
+  quotas: Quotas
   outbox: Outbox
   /** Signed requests to addresses that somebody outside gave. */
   deliveries: Deliveries

@@ -22,6 +22,7 @@ import { openOutbox, type Outbox } from './outbox/outbox.ts'
 import { openOutbound, type Outbound } from './outbound/outbound.ts'
 import { openDeliveries, type Deliveries } from './deliveries/deliveries.ts'
 import { systemClock } from './clock.ts'
+import { openQuotas, type Quotas } from './quotas/quotas.ts'
 import { StartError } from './start-error.ts'
 
 export interface Engine {
@@ -36,6 +37,7 @@ export interface Engine {
   executorMetrics: ExecutorMetrics
   /** What the outbox delivers by itself, before any door adds to it. */
   topics: readonly Delivery[]
+  quotas: Quotas
   outbox: Outbox
   outbound: Outbound
   /** Signed requests. */
@@ -94,7 +96,9 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
         })
   const feed: Feed = redisFeed ?? openPostgresFeed({ ...common, bus, metrics: executorMetrics })
   const events = openEvents(database, bus, logError)
+  const quotas = openQuotas({ database, config })
   const closing = new CloseStack(log)
+  closing.push('quotas', () => quotas.close())
   closing.push('bus', () => bus.close())
   closing.push('feed', () => feed.close())
   closing.push('ledger', () => ledger.close())
@@ -109,6 +113,7 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
     about: redis === null ? 'PostgreSQL (LISTEN/NOTIFY)' : `Redis Streams at ${new URL(redis).host}`,
     executorMetrics,
     topics: [events.delivery, ...(redisFeed?.deliveries ?? [])],
+    quotas,
     outbox,
     outbound,
     deliveries: openDeliveries({ database, outbox, outbound, clock: systemClock }),

@@ -33,6 +33,7 @@ import {
   writeSocketLines,
 } from './lifecycle.ts'
 import type { Loop } from '../loop.ts'
+import { quotaRoutes } from '../quotas/quota-routes.ts'
 import { VERSION } from '../version.ts'
 import { formatByPath, type ErrorFormat } from './errors/error-format.ts'
 
@@ -129,6 +130,7 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
   await app.register(metricsRoute({ registry: metrics, http, liveCounts, envelope, requireToken }))
   await app.register(authRoutes({ identity }))
   await app.register(sessionRoutes({ identity, config }))
+  await app.register(quotaRoutes({ identity, quotas: deps.quotas }))
   await app.register(envelopeAuthRoutes({ identity, envelope }))
   await app.register(adminRoutes({ ...deps, version, startedAt: clock.now() }))
   await app.register(startPage({ ...deps, version, startedAt: clock.now(), doors: doorStates(deps) }))

@@ -200,6 +200,12 @@ create table audit_events (
 create index audit_events_by_account on audit_events (account_id, audit_id);
 create index audit_events_by_age on audit_events (created_at);
 
+-- What is stored for an account, all doors together. Written once a second by each process.
+create table account_usage (
+  account_id   bigint primary key references accounts on delete cascade,
+  stored_bytes bigint not null
+);
+
 -- How often something happened in a window that began with its first occurrence. Unlogged: a crash of the database resets
 -- the counts.
 create unlogged table rate_windows (
