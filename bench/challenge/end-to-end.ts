@@ -7,8 +7,8 @@ import { solveRequests } from './requests.ts'
 import type { PgAt } from './server-process.ts'
 
 const INSERT_CHALLENGES = `
-  insert into challenges (challenge_id, account_id, problem, validation_rule, answer, body_hash)
-  select $1 || n, 1, '{"type":"math"}', '{"type":"ExactMatch"}', (17 * 23 + n)::text, ''
+  insert into challenges (challenge_id, account_id, problem, validation_rule, answer, body_hash, bytes)
+  select $1 || n, 1, '{"type":"math"}', '{"type":"ExactMatch"}', (17 * 23 + n)::text, '', 100
     from generate_series(0, $2::integer - 1) as n`
 const COUNT = `select count(*)::integer as results from challenge_results where challenge_id like $1 || '%'`
 const COUNT_WRONG = `select count(*)::integer as results from challenge_results where is_correct is not true or not is_final`

@@ -320,7 +320,7 @@ describe('a guarded submit', () => {
       await database.query('insert into seats values (2, gen_random_uuid())')
       const ready: string[] = []
       const ledger = openTestLedger({ database, bus, announceByOutbox, onReady: (kinds) => ready.push(...kinds) })
-      const asked = [1, 2, 3].map((seat) => ({ job: { kind: 'echo', payload: { seat } }, more: { seat } }))
+      const asked = [1, 2, 3].map((seat) => ({ job: { kind: 'echo', payload: { seat } }, more: { seat }, bytes: 10 }))
 
       const answers = await ledger.openGuarded(takeSeats)(asked)
 

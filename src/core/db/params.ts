@@ -1,6 +1,7 @@
-// Rows as the one parameter of a statement. What a stranger may make megabytes long is made in steps, each in its own turn of
-// the event loop: as text, as bytes, and then `pg` has only to copy them.
+// Rows as the one parameter of a statement. Megabytes of untrusted text are serialised in pieces, each in its own turn of the
+// event loop; `pg` then only copies the bytes.
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isObject } from '../is-object.ts'
 
 /** JSON that no column can hold: U+0000, or half of a character. */
 export class Unstorable extends Error {
@@ -21,13 +22,58 @@ export function storableJson(value: unknown): string {
 /** From here on, what is done with a text or its bytes takes milliseconds. */
 export const LARGE_BYTES = 256 * 1024
 
-export async function jsonParam(value: unknown): Promise<string | Buffer> {
-  const text = JSON.stringify(value)
-  if (text.length <= LARGE_BYTES) return text
-  await nextTurn()
-  const bytes = Buffer.from(text)
-  await nextTurn()
-  return bytes
+const PIECE_CHARS = 64 * 1024
+
+/** `bytesAbout`: about how large the JSON will be. */
+export async function jsonParam(value: unknown, bytesAbout: number): Promise<string | Buffer> {
+  if (bytesAbout <= LARGE_BYTES) return JSON.stringify(value)
+  const chunks: Buffer[] = []
+  let text = ''
+  for (const piece of jsonPieces(value)) {
+    text += piece
+    if (text.length < PIECE_CHARS) continue
+    chunks.push(Buffer.from(text))
+    text = ''
+    await nextTurn()
+  }
+  return Buffer.concat([...chunks, Buffer.from(text)])
+}
+
+/** What JSON.stringify makes of plain data, in pieces of at most some PIECE_CHARS. */
+function* jsonPieces(value: unknown): Generator<string> {
+  if (typeof value === 'string') {
+    yield* textPieces(value)
+  } else if (Array.isArray(value)) {
+    yield '['
+    for (const [index, item] of value.entries()) {
+      if (index > 0) yield ','
+      yield* jsonPieces(item)
+    }
+    yield ']'
+  } else if (isObject(value)) {
+    let before = '{'
+    for (const [key, member] of Object.entries(value)) {
+      if (member === undefined) continue
+      yield `${before}${JSON.stringify(key)}:`
+      yield* jsonPieces(member)
+      before = ','
+    }
+    yield before === '{' ? '{}' : '}'
+  } else {
+    yield JSON.stringify(value) ?? 'null'
+  }
+}
+
+/** Never cut inside a surrogate pair: its halves would be escaped. */
+function* textPieces(text: string): Generator<string> {
+  yield '"'
+  for (let start = 0; start < text.length;) {
+    const last = text.charCodeAt(start + PIECE_CHARS - 1)
+    const end = start + PIECE_CHARS - (last >= 0xd800 && last <= 0xdbff ? 1 : 0)
+    yield JSON.stringify(text.slice(start, end)).slice(1, -1)
+    start = end
+  }
+  yield '"'
 }
 
 // Arrays as parameters of a statement. `pg` would look at each value to escape it; where nothing needs escaping, and that is

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type http from 'node:http'
 import { describe, test } from 'node:test'
 import { until } from '../../support/until.ts'
-import { account, get, login, post, postSigned, solveBody, startReceiver, startServer } from './setup.ts'
+import { account, CHAL_KEY, get, login, post, postSigned, solveBody, startReceiver, startServer } from './setup.ts'
 
 const answering =
   (status: number, headers: http.OutgoingHttpHeaders): http.RequestListener =>
@@ -97,6 +97,46 @@ describe('challenge: deliveries', () => {
     const second = await page(`limit=2&before=${first.next}`)
 
     assert.deepEqual([first.ids, second], [['c3', 'c2'], { ids: ['c1'], next: null }])
+  })
+
+  test('challenge 6.4: a page of large challenges ends early, and the next one goes on', async (t) => {
+    const { url } = await startServer(t, { role: 'serve' })
+    const owner = await account(url, 'owner')
+    for (const id of ['c1', 'c2', 'c3', 'c4']) {
+      const problem = { type: 'text', text: 'x'.repeat(3_500_000) }
+      const challenge = { challenge_id: id, problem, validation_rule: { type: 'ExactMatch' }, answer: '' }
+      assert.equal((await post(`${url}/challenges`, JSON.stringify(challenge), owner)).status, 201)
+    }
+    const idsOf = (body: { challenges: { challenge_id: string }[] }) => body.challenges.map((one) => one.challenge_id)
+
+    const first = await get(`${url}/challenges`, owner)
+    const second = await get(`${url}/challenges?before=${first.body.next_before}`, owner)
+
+    assert.deepEqual([idsOf(first.body), idsOf(second.body)], [['c4', 'c3', 'c2'], ['c1']])
+    assert.equal(second.body.next_before, null)
+  })
+
+  test('challenge 7.8: texts that describe a result are cut, and the results shown are bounded in size', async (t) => {
+    const { url } = await startServer(t, { role: 'serve' })
+    const owner = await account(url, 'owner')
+    const challenge = {
+      challenge_id: 'c1',
+      problem: { type: 'text' },
+      validation_rule: { type: 'ExactMatch' },
+      answer: '',
+    }
+    await post(`${url}/challenges`, JSON.stringify(challenge), owner)
+    const callback = (more: object) =>
+      postSigned(url, '/callback/c1', { challenge_id: 'c1', status: 'success', ...more }, { key: CHAL_KEY })
+
+    const long = 'x'.repeat(20_000)
+    await callback({ solver_job_id: long, error_code: long, error_message: long })
+    for (const last of ['1', '2', '3', '4']) await callback({ answer: `${'y'.repeat(3_500_000)}${last}` })
+
+    const { results } = (await get(`${url}/challenges/c1`, owner)).body
+    const [cut] = results
+    assert.deepEqual([cut.solver_job_id.length, cut.error_code.length, cut.error_message.length], [512, 255, 10_000])
+    assert.equal(results.length, 4)
   })
 
   test('challenge 8.1: deliveries are listed for admins by status', async (t) => {

@@ -7,7 +7,19 @@ import { ReeveClient } from '@reeve/sdk'
 import { atEnd } from '../../support/cleanup.ts'
 import { freePort } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
-import { account, CHAL_KEY, get, nowSec, post, postSigned, solveBody, SOLVER_KEY, startServer } from './setup.ts'
+import {
+  account,
+  CHAL_KEY,
+  get,
+  nowSec,
+  post,
+  postSigned,
+  signedHeaders,
+  solveBody,
+  SOLVER_KEY,
+  startReceiver,
+  startServer,
+} from './setup.ts'
 
 async function startExample(t: TestContext, command: string, file: string): Promise<string> {
   const port = await freePort()
@@ -87,6 +99,28 @@ describe('examples', () => {
       assert.equal((await postSigned(solver, '/solve', body, { nonce: 'n1' })).body.error.code, 'REPLAY_ATTACK')
       const forged = await postSigned(solver, '/solve', body, { key: { ...SOLVER_KEY, secret: 'x' } })
       assert.equal(forged.body.error.code, 'INVALID_SIGNATURE')
+    })
+
+    test(`${file} fails problems of unknown types, and retries a callback with the same body and X-Request-ID`, async (t) => {
+      const solver = await startExample(t, command, file)
+      const receiver = await startReceiver(t, [503, 429, 200])
+
+      const body = solveBody('c1', `${receiver.url}/base/callback/c1`, { problem: { type: 'riddle' } })
+      await postSigned(solver, '/solve', body)
+      await until('the callback was retried', () => receiver.received.length === 3)
+
+      const [first, ...others] = receiver.received
+      const { status, error_code: code, answer } = JSON.parse(first?.body ?? '')
+      assert.deepEqual([status, code, answer], ['failed', 'UNSUPPORTED_PROBLEM', undefined])
+      for (const { body, headers } of others) {
+        assert.equal(body, first?.body)
+        assert.equal(headers['x-request-id'], first?.headers['x-request-id'])
+        assert.notEqual(headers.authorization, first?.headers.authorization)
+      }
+      const [, ts, nonce] = /ts=(\d+),nonce=([^,]+)/.exec(first?.headers.authorization ?? '') ?? []
+      const signing = { key: CHAL_KEY, ts: Number(ts), nonce: nonce ?? '' }
+      const expected = signedHeaders('/callback/c1', first?.body ?? '', signing)['authorization']
+      assert.equal(first?.headers.authorization, expected)
     })
   }
 })

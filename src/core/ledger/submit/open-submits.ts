@@ -71,7 +71,7 @@ export function openSubmits(options: LedgerOptions) {
     openGuarded<Answer extends object>(statement: GuardedStatement) {
       const submitGuarded = openGuarded<Answer>(statement, options)
       return async (requests: readonly GuardedJob<NewJob>[]) => {
-        const jobs = requests.map(({ job, more }) => ({ job: prepared(job), more }))
+        const jobs = requests.map(({ job, ...rest }) => ({ job: prepared(job), ...rest }))
         const answers = await submitGuarded(database.hot, jobs)
         onReady(kindsOf(jobs.map(({ job }) => job)))
         if (options.announceByOutbox) options.onEffects()

@@ -32,6 +32,8 @@ export interface GuardedJob<Job> {
   job: Job
   /** What the door's statement reads of the request, beside the columns of every job. */
   more: object
+  /** About the size of its JSON. */
+  bytes: number
 }
 
 /** The door's statement, given the ledger's part. */
@@ -43,7 +45,11 @@ export function openGuarded<Answer extends object>(
 ): (on: Queryable, requests: readonly GuardedJob<PreparedJob>[]) => Promise<Answer[]> {
   const sql = statement(announceByOutbox ? CREATE_JOBS_AND_OUTBOX : CREATE_JOBS)
   return async (on, requests) => {
-    const rows = await jsonParam(requests.map(({ job, more }) => ({ ...rowOf(job), ...more })))
+    const bytes = requests.reduce((sum, request) => sum + request.bytes, 0)
+    const rows = await jsonParam(
+      requests.map(({ job, more }) => ({ ...rowOf(job), ...more })),
+      bytes,
+    )
     return on.query<Answer>(sql, [rows, ageingSec])
   }
 }

@@ -22,6 +22,10 @@ import { isCorrect, parseRule } from './validation-rule.ts'
 
 const REQUEST_ID = /^[\x21-\x7e]{1,255}$/
 const STATUS_CHARS_MAX = 50
+// Longer texts are cut: a result is not refused because of what describes it.
+const JOB_ID_CHARS_MAX = 512
+const ERROR_CODE_CHARS_MAX = 255
+const ERROR_MESSAGE_CHARS_MAX = 10_000
 
 const Received = Type.Object({ received: Type.Boolean(), challenge_id: Type.String(), duplicate: Type.Boolean() })
 
@@ -81,9 +85,9 @@ function callbackOf(
   if (named === undefined || named === null || named === '') return challengeError('MISSING_CHALLENGE_ID')
   if (named !== challengeId) return challengeError('CHALLENGE_ID_MISMATCH')
   const answer = optionalText(fields['answer'])
-  const solverJobId = optionalText(fields['solver_job_id'])
-  const errorCode = optionalText(fields['error_code'])
-  const errorMessage = optionalText(fields['error_message'])
+  const solverJobId = optionalText(fields['solver_job_id'], JOB_ID_CHARS_MAX)
+  const errorCode = optionalText(fields['error_code'], ERROR_CODE_CHARS_MAX)
+  const errorMessage = optionalText(fields['error_message'], ERROR_MESSAGE_CHARS_MAX)
   if (typeof status !== 'string' || status.length > STATUS_CHARS_MAX) return challengeError('INVALID_CALLBACK')
   if (answer === undefined || solverJobId === undefined) return challengeError('INVALID_CALLBACK')
   if (errorCode === undefined || errorMessage === undefined) return challengeError('INVALID_CALLBACK')

@@ -6,8 +6,8 @@ import { SEND_TOPIC } from '../deliveries/topics.ts'
 
 const INSERT = `
   insert into challenges (challenge_id, account_id, problem, output_spec, constraints, validation_rule, answer,
-                          idempotency_key, body_hash)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                          idempotency_key, body_hash, bytes)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
       on conflict do nothing
   returning challenge_id`
 
@@ -26,20 +26,29 @@ const SELECT_ONE = `select ${COLUMNS} from challenges where challenge_id = $1`
 
 const SELECT_RULES = `select challenge_id, validation_rule, answer from challenges where challenge_id = any($1)`
 
+// A page ends where it would become larger than $4 bytes, after its first row at the earliest.
 const SELECT_PAGE = `
-  select ${COLUMNS} from challenges
-   where account_id = $1 and ($2::bigint is null or seq < $2) order by seq desc limit $3`
+  select ${COLUMNS}, found
+    from (select *, count(*) over () as found, sum(bytes) over (order by seq desc) - bytes as bytes_before
+            from (select * from challenges
+                   where account_id = $1 and ($2::bigint is null or seq < $2) order by seq desc limit $3) as newest
+         ) as page
+   where bytes_before < $4 order by seq desc`
 
 const SELECT_RESULTS = `
   select request_id, status, answer, error_code, error_message, is_correct, rule, is_final, solver_job_id,
          metadata, created_at
-    from challenge_results where challenge_id = $1 order by result_id limit 100`
+    from (select *, sum(bytes) over (order by result_id) - bytes as bytes_before
+            from (select * from challenge_results where challenge_id = $1 order by result_id limit 100) as oldest
+         ) as page
+   where bytes_before < $2 order by result_id`
 
 const SELECT_CALLBACKS = `
   select request_id, headers, body_hash, status_code, outcome, created_at
     from challenge_webhooks where challenge_id = $1 order by webhook_id desc limit 100`
 
 const ATTEMPTS_SHOWN_MAX = 100
+const PAGE_BYTES_MAX = 8 * 1024 * 1024
 
 export interface ChallengeRow {
   challenge_id: string
@@ -69,6 +78,8 @@ export interface ChallengeToStore {
   answer: string
   idempotencyKey: string | null
   bodyHash: string
+  /** Size of its JSON. */
+  bytes: number
 }
 
 /** False: the id or the key is taken. */
@@ -84,6 +95,7 @@ export async function insertChallenge(on: Queryable, challenge: ChallengeToStore
     challenge.answer,
     challenge.idempotencyKey,
     challenge.bodyHash,
+    challenge.bytes,
   ])
   return rows.length > 0
 }
@@ -109,14 +121,24 @@ export const openFinding = (database: Database): ((challengeId: string) => Promi
     },
   })
 
-export const listChallenges = (
+export interface ChallengeRowPage {
+  rows: ChallengeRow[]
+  hasMore: boolean
+}
+
+export async function listChallenges(
   on: Queryable,
-  filter: { accountId: number; before: number | null; limit: number },
-): Promise<ChallengeRow[]> => on.query<ChallengeRow>(SELECT_PAGE, [filter.accountId, filter.before, filter.limit])
+  { accountId, before, limit }: { accountId: number; before: number | null; limit: number },
+): Promise<ChallengeRowPage> {
+  const params = [accountId, before, limit + 1, PAGE_BYTES_MAX]
+  const found = await on.query<ChallengeRow & { found: string }>(SELECT_PAGE, params)
+  const rows = found.slice(0, limit)
+  return { rows, hasMore: Number(found[0]?.found ?? 0) > rows.length }
+}
 
 export async function storyOf(database: Database, deliveries: Pick<Deliveries, 'attempts'>, challengeId: string) {
   const [results, attempts, callbacks] = await Promise.all([
-    database.query(SELECT_RESULTS, [challengeId]),
+    database.query(SELECT_RESULTS, [challengeId, PAGE_BYTES_MAX]),
     deliveries.attempts(SEND_TOPIC, challengeId, ATTEMPTS_SHOWN_MAX),
     database.query(SELECT_CALLBACKS, [challengeId]),
   ])

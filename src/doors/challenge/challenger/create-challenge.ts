@@ -70,6 +70,7 @@ export const createChallengeRoute =
           answer: body.answer,
           idempotencyKey: idempotencyOf(request, 'challenge')?.key ?? null,
           bodyHash: hashBody(body),
+          bytes: Number(request.headers['content-length'] ?? JSON.stringify(body).length),
         })
         return reply.code(201).send(viewOf(row))
       },

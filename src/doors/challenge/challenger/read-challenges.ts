@@ -54,12 +54,8 @@ export const readChallengesRoute =
       async (request) => {
         const { before = null, limit = LIMIT_DEFAULT } = request.query
         const { accountId } = accountOf(request)
-        const rows = await listChallenges(database, { accountId, before, limit: limit + 1 })
-        const page = rows.slice(0, limit)
-        return {
-          challenges: page.map(viewOf),
-          next_before: rows.length > limit ? Number(page.at(-1)?.seq ?? 0) : null,
-        }
+        const { rows, hasMore } = await listChallenges(database, { accountId, before, limit })
+        return { challenges: rows.map(viewOf), next_before: hasMore ? Number(rows.at(-1)?.seq ?? 0) : null }
       },
     )
 

@@ -39,13 +39,13 @@ const RECORD = `
   with asked as materialized (
     select * from json_to_recordset($1) as r (place integer, challenge_id text, request_id text, solver_job_id text,
       status text, answer text, error_code text, error_message text, is_correct boolean, rule text, metadata json,
-      body_hash text, headers json)
+      body_hash text, bytes integer, headers json)
      where place = any($2)
   ), inserted as (
     insert into challenge_results (challenge_id, request_id, solver_job_id, status, answer, error_code, error_message,
-                                   is_correct, rule, metadata, body_hash, is_final)
+                                   is_correct, rule, metadata, body_hash, bytes, is_final)
     select challenge_id, request_id, solver_job_id, status, answer, error_code, error_message, is_correct, rule, metadata,
-           body_hash, (select true from challenge_results f where f.challenge_id = asked.challenge_id and f.is_final) is null
+           body_hash, bytes, (select true from challenge_results f where f.challenge_id = asked.challenge_id and f.is_final) is null
       from asked order by challenge_id
         on conflict (challenge_id, request_id) do nothing
     returning challenge_id, solver_job_id, is_final
@@ -114,7 +114,11 @@ export function openRecording(
     keyOf: ({ result }) => result.challengeId,
     sizeOf: ({ bytes }) => bytes,
     async run(asked) {
-      const results = await jsonParam(asked.map(({ result }, place) => rowOf(result, place)))
+      const bytes = asked.reduce((sum, recording) => sum + recording.bytes, 0)
+      const results = await jsonParam(
+        asked.map(({ result, bytes }, place) => ({ ...rowOf(result, place), bytes })),
+        bytes,
+      )
       return database.hot.transaction(async (tx) => {
         const rows = nonceRows(asked.map(({ nonce }) => nonce)).map((row, place) => ({
           ...row,

@@ -42,6 +42,8 @@ create table challenges (
   solver_job_id   text,
   idempotency_key text,
   body_hash       text not null,
+  -- Size of its JSON: a page of challenges is bounded by their sum.
+  bytes           integer not null,
   created_at      timestamptz not null default clock_timestamp(),
   sent_at         timestamptz,
   completed_at    timestamptz,
@@ -65,6 +67,8 @@ create table challenge_results (
   -- The first one. What comes later is kept beside it and changes nothing.
   is_final      boolean not null,
   body_hash     text not null,
+  -- Size of the callback's body.
+  bytes         integer not null,
   created_at    timestamptz not null default clock_timestamp(),
   constraint challenge_results_one_per_request unique (challenge_id, request_id)
 );

@@ -2,11 +2,12 @@
 // key known, time within the window, signature. The database decides about nonce and time, by its own clock, in the
 // statement that does the request's work and burns the nonce: a request that passes costs one round trip. When the key or
 // the signature is wrong there is no such statement; the nonce is only looked up, because a replay is reported first.
+import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bodyHash, isSignedWith, parseAuthorization, signedPath, type AuthFields } from '@reeve/sdk/challenge'
 import { LARGE_BYTES } from '../../../core/db/params.ts'
-import type { Database, Tx } from '../../../core/db/database.ts'
+import { storableText, type Database, type Tx } from '../../../core/db/database.ts'
 import { pathOf } from '../../../core/http/errors/error-format.ts'
 import type { HttpError } from '../../../core/http/errors/http-error.ts'
 import { isObject } from '../../../core/is-object.ts'
@@ -56,8 +57,7 @@ export function openVerifier({ database, side, keys, skewSec, threads }: Verifie
     async verify(request) {
       const auth = authOf(request)
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-      if (body.length > LARGE_BYTES) await nextTurn() // its chunks have just been concatenated
-      const hash = bodyHash(body)
+      const hash = await hashOf(body)
       const path = pathOf(request.raw.url ?? '')
       const signed = [path, signedPath(path)].map((path) => ({ method: request.method, path, ...auth, body: { hash } }))
       const isSigner = ({ secret }: HmacKey) => signed.some((parts) => isSignedWith(secret, auth.sig, parts))
@@ -108,6 +108,17 @@ function authOf(request: FastifyRequest): AuthFields {
   return auth
 }
 
+/** A large body is hashed in pieces, each in its own turn of the event loop. */
+async function hashOf(body: Buffer): Promise<string> {
+  if (body.length <= LARGE_BYTES) return bodyHash(body)
+  const hash = createHash('sha256')
+  for (let start = 0; start < body.length; start += LARGE_BYTES) {
+    await nextTurn()
+    hash.update(body.subarray(start, start + LARGE_BYTES))
+  }
+  return hash.digest('hex')
+}
+
 /** A large body is parsed in a thread: on the event loop it would take tens of milliseconds. */
 async function read(body: Buffer, threads: Threads): Promise<ParsedBody> {
   if (body.length <= LARGE_BYTES) return readBody(body)
@@ -125,6 +136,9 @@ function fieldsOf(body: ParsedBody): JsonObject | HttpError {
 
 export const isSupportedVersion = (version: unknown): boolean => version === 'v2.1'
 
-/** Null or absent is null; anything but a string is undefined. */
-export const optionalText = (value: unknown): string | null | undefined =>
-  value === undefined || value === null ? null : typeof value === 'string' ? value : undefined
+/** Null or absent is null; anything but a string is undefined. A longer text is cut. */
+export function optionalText(value: unknown, charsMax = Infinity): string | null | undefined {
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'string') return undefined
+  return value.length <= charsMax ? value : storableText(value, charsMax)
+}

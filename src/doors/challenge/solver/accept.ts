@@ -81,13 +81,14 @@ export function openSolveStore({ ledger }: { ledger: Ledger }, skewSec: number):
       sizeOf: ({ bytes }) => bytes,
       async run(asked) {
         const nonces = nonceRows(asked.map(({ nonce }) => nonce))
-        const jobs = asked.map(({ payload, traceId }, place) => ({
+        const jobs = asked.map(({ payload, bytes, traceId }, place) => ({
           job: { kind: SOLVE_KIND, jobId: newJobId(), payload, traceId },
           more: {
             ...nonces[place],
             challenge_id: payload.challenge_id,
             callback_url: payload.callback_url,
           },
+          bytes,
         }))
         const rows = await submit(jobs)
         return rows.map((row) => ({ verdict: row.verdict, isNew: row.is_new }))
