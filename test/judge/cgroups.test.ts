@@ -87,7 +87,7 @@ test('a base that another judge removes while this one starts is made again', as
   const { getuid } = process
   t.after(() => Object.assign(process, { getuid }))
   Object.assign(process, { getuid: () => 1000 }) // root hands on a file of the kernel's, which a plain folder does not have
-  const mount = await temporaryFolder()
+  const mount = await temporaryFolder(t)
   const base = join(mount, 'reeve')
   await mkdir(base)
   execFileSync('mkfifo', [join(base, 'cgroup.controllers')]) // whoever reads it waits until something is written

@@ -26,7 +26,7 @@ export interface Bound {
 
 export interface Threads {
   run(task: Task, bound: Bound): Promise<TaskAnswer>
-  /** Starts the threads before the first task: loading their modules takes a while. */
+  /** Keeps a thread ready for the next task: loading its modules takes a while. */
   warm(): void
   close(): Promise<void>
 }
@@ -62,8 +62,7 @@ export function openThreads(cpuMs: () => number = spentByProcess): Threads {
   }
 
   const warm = () => {
-    if (isClosed) return
-    while (all.size < THREADS) idle.push(start())
+    if (!isClosed && idle.length === 0 && all.size < THREADS) idle.push(start())
   }
 
   const next = () => {
