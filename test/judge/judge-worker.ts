@@ -6,11 +6,10 @@ import path from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { pino } from 'pino'
 import { systemClock } from '../../src/core/clock.ts'
-import { openMetrics } from '../../src/core/metrics.ts'
 import { readSettings } from '../../src/core/settings.ts'
 import { judgeSubmission, type Judged, type JudgeContext } from '../../src/doors/judge/work/judge-submission.ts'
 import { loadLanguages, type Language } from '../../src/doors/judge/languages/language.ts'
-import { openJudgeMetrics } from '../../src/doors/judge/metrics.ts'
+import { silentMeter } from '../../src/doors/judge/metrics.ts'
 import { readPackage } from '../../src/doors/judge/package/read-package.ts'
 import type { BoxRunner } from '../../src/doors/judge/sandbox/box.ts'
 import { openSandbox, type Sandbox } from '../../src/doors/judge/sandbox/sandbox.ts'
@@ -25,7 +24,6 @@ const folder = mkdtempSync(path.join(tmpdir(), 'reeve-test-judge-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 export const log = pino({ enabled: false })
-const metrics = openJudgeMetrics(openMetrics())
 const settings = readSettings(JUDGE_SETTINGS, {}, [])
 let sandbox: Promise<Sandbox> | null = null
 
@@ -38,14 +36,15 @@ export interface JudgeWorkerChanges {
 
 export async function openTestWorker(t: TestContext, changes: JudgeWorkerChanges = {}): Promise<JudgeWorker> {
   const { runnerFrom = (real) => real, languages = few, slots = 1 } = changes
-  const opened = await (sandbox ??= openSandbox(sandboxOptions({ folder, settings, metrics, log })))
+  const opened = await (sandbox ??= openSandbox(sandboxOptions({ folder, settings, meter: silentMeter, log })))
   const worker = await openJudgeWorker({
     folder,
-    cacheBytesMax: 1e9,
+    cacheBytesMax: 8e9,
+    packageBytesMax: 1e8,
     slotCount: slots,
     languages: languages(await loadLanguages('')),
     openRunner: () => runnerFrom(opened.openRunner()),
-    metrics,
+    meter: silentMeter,
     clock: systemClock,
   })
   atEnd(t, () => worker.close())

@@ -11,6 +11,7 @@ import { importingWith } from '../../doors/judge/door.ts'
 import { importStream, isProblemId, type Imported } from '../../doors/judge/problems/import-problem.ts'
 import { PackageError } from '../../doors/judge/package/package.ts'
 import { zipFolder } from '../../doors/judge/package/zip-folder.ts'
+import { inspectPackage } from '../../doors/judge/problems/inspect-package.ts'
 import { openProblemStore } from '../../doors/judge/problems/problem-store.ts'
 import { JUDGE_SETTINGS } from '../../doors/judge/settings.ts'
 import { positiveNumber } from '../arguments.ts'
@@ -99,7 +100,8 @@ function importHere(zip: string, problemId: string): Promise<ImportedLine> {
   return withEngine(async ({ config, database }) => {
     const settings = readSettings(JUDGE_SETTINGS, environment(), [])
     const { files } = openFiles(config)
-    const importing = importingWith({ config, files }, settings, openProblemStore(database))
+    const problems = openProblemStore(database)
+    const importing = importingWith({ config, files, problems, inspect: inspectPackage }, settings)
     const imported: Imported = await importStream(importing, createReadStream(zip), { problemId, accountId: null })
     return { problem_id: problemId, title: imported.title, tests: imported.tests }
   })

@@ -6,12 +6,11 @@ import { join } from 'node:path'
 import { systemClock } from '../../core/clock.ts'
 import { environment, parseConfig } from '../../core/config.ts'
 import { openLog } from '../../core/log.ts'
-import { openMetrics } from '../../core/metrics.ts'
 import { readSettings } from '../../core/settings.ts'
 import { doorSettings } from '../../doors/outline.ts'
 import { judgeFolder } from '../../doors/judge/door.ts'
 import { loadLanguages, type Language } from '../../doors/judge/languages/language.ts'
-import { openJudgeMetrics } from '../../doors/judge/metrics.ts'
+import { silentMeter } from '../../doors/judge/metrics.ts'
 import { PackageError, type ProblemPackage } from '../../doors/judge/package/package.ts'
 import { readPackage } from '../../doors/judge/package/read-package.ts'
 import { unzip } from '../../doors/judge/package/unzip.ts'
@@ -39,7 +38,7 @@ export async function verifyProblem(paths: readonly string[], options: ProblemVe
     folder: judgeFolder(config, settings),
     languages,
     settings: { ...settings, JUDGE_SLOTS: 1 },
-    metrics: openJudgeMetrics(openMetrics()),
+    meter: silentMeter,
     fetch: async () => null,
     clock: systemClock,
     log: openLog({ LOG_LEVEL: 'silent' }),

@@ -9,23 +9,23 @@ import type { Logger } from 'pino'
 import { systemClock } from '../../core/clock.ts'
 import { environment, parseConfig } from '../../core/config.ts'
 import { openLog } from '../../core/log.ts'
-import { runLoop } from '../../core/loop.ts'
-import { openMetrics } from '../../core/metrics.ts'
+import { runLoop, type Loop } from '../../core/loop.ts'
 import { readSettings } from '../../core/settings.ts'
 import { doorSettings } from '../../doors/outline.ts'
 import { CODE_BYTES_MAX } from '../../doors/judge/submissions/check-submission.ts'
 import { judgeFolder } from '../../doors/judge/door.ts'
-import { sourceFileOf } from '../../doors/judge/work/judge-kind.ts'
+import { sourceFileOf } from '../../doors/judge/work/judge-worker.ts'
 import { judgeSubmission, type Judged } from '../../doors/judge/work/judge-submission.ts'
 import { loadLanguages } from '../../doors/judge/languages/language.ts'
-import { openJudgeMetrics } from '../../doors/judge/metrics.ts'
+import { silentMeter } from '../../doors/judge/metrics.ts'
 import { resultOf, type JudgeResult } from '../../doors/judge/submissions/result.ts'
 import { JUDGE_SETTINGS } from '../../doors/judge/settings.ts'
-import { openJudging, type ReadyJudge } from '../../doors/judge/work/judging.ts'
+import { openJudging, type Judging, type ReadyJudge } from '../../doors/judge/work/judging.ts'
 import { Interrupted, JudgeFailure } from '../../doors/judge/work/box-run.ts'
 import { openPackageShelf } from '../judge/package-shelf.ts'
 
 const TRIES_MAX = 3
+const PRUNE_EVERY_MS = 600_000
 const SHA256 = /^[0-9a-f]{64}$/
 const DETAILS = ['full', 'verdict'] as const
 
@@ -47,13 +47,13 @@ export async function openPoolJudge(problemsFolder: string): Promise<PoolJudge> 
     folder: judgeFolder(config, settings),
     languages,
     settings: { ...settings, JUDGE_SLOTS: 1 }, // a worker holds one assignment at a time
-    metrics: openJudgeMetrics(openMetrics()),
+    meter: silentMeter,
     fetch: shelf.fetch,
     clock: systemClock,
     log,
   })
   const closing = new AbortController()
-  const pruning = runLoop(judging.loop, closing.signal, () => {}) // a cache that is too large is no reason to stop
+  const pruning = runLoop(pruningLoop(judging), closing.signal, () => {}) // a cache that is too large is no reason to stop
   const close = async () => {
     closing.abort()
     await pruning
@@ -69,6 +69,15 @@ export async function openPoolJudge(problemsFolder: string): Promise<PoolJudge> 
     throw error
   }
 }
+
+const pruningLoop = (judging: Judging): Loop => ({
+  name: 'prune-judge-caches',
+  everyMs: PRUNE_EVERY_MS,
+  async runOnce() {
+    await judging.prune()
+    return false
+  },
+})
 
 /** What is thrown is told to the client: the job has failed. */
 const judgeHandler =

@@ -82,10 +82,11 @@ async function handInOnce(deps: AttemptDeps, job: Acquired, outcome: AttemptOutc
 }
 
 async function finalize(deps: AttemptDeps, job: Acquired, done: Done): Promise<boolean> {
-  const { ledger, metrics } = deps
+  const { kind, ledger, metrics } = deps
   const { jobId, attemptId, owner } = job
   const answer = await ledger.finalize({ jobId, attemptId, owner, result: done.result, effects: done.effects ?? [] })
   metrics.finalizes.inc({ status: answer.ok ? 'ok' : 'rejected' })
+  if (answer.ok) kind.onRecorded?.(done.result)
   return answer.ok || explainRefusal(deps, job, answer.code)
 }
 
@@ -117,6 +118,7 @@ async function fail(deps: AttemptDeps, job: Acquired, outcome: AttemptOutcome & 
   })
   if (!answer.ok) return explainRefusal(deps, job, answer.code)
   metrics.failures.inc({ kind: kind.name, outcome: answer.dead ? 'dead' : 'retry' })
+  if (answer.dead) kind.onRecorded?.(null)
   return true // dead, or due again later: the ledger announces it then
 }
 

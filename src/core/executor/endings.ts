@@ -36,5 +36,8 @@ export const replayJob = (ledger: Ledger, kinds: Kinds, jobId: string): Promise<
 async function end(ledger: Ledger, kinds: Kinds, jobId: string, reason: string, transition: Ledger['cancel']) {
   const job: Job | null = await ledger.get(jobId)
   if (job === null) return refused('unknown_job')
-  return transition({ jobId, reason, effects: kinds.get(job.kind)?.effectsOfDeath?.(job, reason) ?? [] })
+  const kind = kinds.get(job.kind)
+  const answer = await transition({ jobId, reason, effects: kind?.effectsOfDeath?.(job, reason) ?? [] })
+  if (answer.ok) kind?.onRecorded?.(null)
+  return answer
 }

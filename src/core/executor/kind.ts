@@ -13,6 +13,8 @@ export interface Kind {
   slots?: number
   /** Committed with the death of a job, whichever way it died. */
   effectsOfDeath?: (job: Pick<Job, 'jobId' | 'kind' | 'payload' | 'accountId'>, reason: string) => readonly Effect[]
+  /** After this process has recorded the end of a job: its result, or null if it died. For counters. */
+  onRecorded?: (result: unknown) => void
   /** Committed with the new job of a replay: the door's own row for it. */
   effectsOfReplay?: (old: Job, newJobId: string) => readonly Effect[]
 }

@@ -18,12 +18,13 @@ import type { Deps, Door } from '../../core/door.ts'
 import { ownerName } from '../../core/log.ts'
 import { codeOffer } from './submissions/code-capability.ts'
 import { errorBody } from './errors.ts'
-import { packageKey, type ImportDeps } from './problems/import-problem.ts'
+import type { ImportDeps } from './problems/import-problem.ts'
+import { inspectInThread, inspectPackage } from './problems/inspect-package.ts'
 import { installSamples } from './problems/install-samples.ts'
 import { judgeKind } from './work/judge-kind.ts'
 import { loadLanguages } from './languages/language.ts'
 import { submissionsRoute } from './submissions/list-submissions.ts'
-import { openJudgeMetrics } from './metrics.ts'
+import { meterOf, openJudgeMetrics } from './metrics.ts'
 import { openOfferedLanguages } from './languages/offered-languages.ts'
 import { openProblemStore } from './problems/problem-store.ts'
 import { putProblemRoute } from './problems/put-problem.ts'
@@ -33,7 +34,7 @@ import { JUDGE_SETTINGS, type JudgeSettings } from './settings.ts'
 import { announcedIn } from './submissions/submission-view.ts'
 import { submitRoute } from './submissions/submit.ts'
 import { watchRoute } from './submissions/watch-submission.ts'
-import { openJudging } from './work/judging.ts'
+import { openJudgeClient } from './work/judge-client.ts'
 import { slotsOf } from './work/judge-worker.ts'
 
 export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
@@ -48,33 +49,34 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
     const { config, database, events, files, identity, ledger, log, outbox } = deps
     const languages = await loadLanguages(settings.JUDGE_LANGUAGES_FILE)
     const problems = openProblemStore(database)
-    const importing = importingWith({ config, files }, settings, problems)
+    const importing = importingWith({ config, files, problems, inspect: inspectInThread }, settings)
     const offered = openOfferedLanguages(database)
     const checking = { problems, languages, offered }
     deps.offers.provide('code', codeOffer({ ledger, events, checking }))
-    const judging = openJudging({
-      folder: judgeFolder(config, settings),
-      languages,
+    const metrics = openJudgeMetrics(deps.metrics)
+    const judge = openJudgeClient({
+      config,
       settings,
-      metrics: openJudgeMetrics(deps.metrics),
-      fetch: (sha256) => files.get(packageKey(sha256)),
-      clock: deps.clock,
+      folder: judgeFolder(config, settings),
+      meter: meterOf(metrics),
       log,
     })
     const owner = ownerName(config)
     if (settings.JUDGE_SAMPLE_PROBLEMS) {
-      const installed = await installSamples(importing)
+      const installed = await installSamples(
+        importingWith({ config, files, problems, inspect: inspectPackage }, settings),
+      )
       if (installed.length > 0) log.info({ problems: installed }, 'sample problems installed')
     }
     const slots = slotsOf(settings.JUDGE_SLOTS)
     const isAnnounced = announcedIn(outbox, redisUrl(config) !== null)
 
     return {
-      kinds: [judgeKind({ slots, worker: judging.open, database, events, outbox, log })],
-      loops: { working: [offered.loop(owner, judging.versions), judging.loop] },
+      kinds: [judgeKind({ slots, judge, verdicts: metrics.verdicts, database, events, outbox, log })],
+      loops: { working: [offered.loop(owner, judge.versions), judge.loop] },
       async close() {
-        await judging.close()
-        if (judging.versions() !== null) await offered.leave(owner)
+        await judge.close()
+        if (judge.versions() !== null) await offered.leave(owner)
       },
       async routes(app) {
         await app.register(submitRoute({ identity, ledger, checking, settings }))
@@ -93,12 +95,12 @@ export const judgeFolder = (config: Pick<Config, 'REEVE_DATA_DIR'>, settings: Pi
   settings.JUDGE_CACHE_DIR === '' ? join(config.REEVE_DATA_DIR, 'judge') : settings.JUDGE_CACHE_DIR
 
 export const importingWith = (
-  { config, files }: Pick<Deps, 'config' | 'files'>,
+  { config, files, problems, inspect }: Pick<Deps, 'config' | 'files'> & Pick<ImportDeps, 'problems' | 'inspect'>,
   settings: JudgeSettings,
-  problems: ImportDeps['problems'],
 ): ImportDeps => ({
   files,
   problems,
+  inspect,
   folder: join(judgeFolder(config, settings), 'uploads'),
   bytesMax: settings.PROBLEM_PACKAGE_MAX_BYTES,
   unpackedBytesMax: settings.PROBLEM_UNPACKED_MAX_BYTES,

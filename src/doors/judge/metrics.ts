@@ -1,11 +1,22 @@
-// The judge contract's metrics of its own; those of the worker's claims, leases and results are the core's (hands/metrics.ts).
+// The metrics of the judge itself (docs/judge.md, 7.1); those of claims, leases and results are in core/executor/metrics.ts.
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Metrics } from '../../core/metrics.ts'
 import type { RunReport } from './sandbox/box.ts'
+import type { ProtocolReason } from './sandbox/sandbox-error.ts'
 
 export type JudgeMetrics = ReturnType<typeof openJudgeMetrics>
 
 export type ExecResult = 'ok' | 'reject' | 'error' | 'timeout'
+
+/** What judging reports. It may run in another thread than the metrics. */
+export interface JudgeMeter {
+  runStarted(): void
+  /** Null: it was interrupted. */
+  runEnded(result: ExecResult | null, seconds: number): void
+  protocolError(reason: ProtocolReason): void
+  truncated(stream: 'stdout' | 'stderr'): void
+  cacheLookup(outcome: 'hit' | 'miss'): void
+}
 
 export function openJudgeMetrics(registry: Metrics) {
   const registers = [registry]
@@ -51,7 +62,29 @@ export function openJudgeMetrics(registry: Metrics) {
   }
 }
 
-/** The contract's four words for how a run ended. */
+export const meterOf = (metrics: JudgeMetrics): JudgeMeter => ({
+  runStarted: () => metrics.inFlight.inc(),
+  runEnded(result, seconds) {
+    metrics.inFlight.dec()
+    if (result === null) return
+    metrics.runs.inc({ result })
+    metrics.duration.observe({ result }, seconds)
+  },
+  protocolError: (reason) => metrics.protocolErrors.inc({ reason }),
+  truncated: (stream) => metrics.truncated.inc({ stream }),
+  cacheLookup: (outcome) => metrics.cacheLookups.inc({ outcome }),
+})
+
+/** For commands that have no metrics. */
+export const silentMeter: JudgeMeter = {
+  runStarted() {},
+  runEnded() {},
+  protocolError() {},
+  truncated() {},
+  cacheLookup() {},
+}
+
+/** Value of the label `result`. */
 export function execResultOf(verdict: RunReport['verdict']): ExecResult {
   switch (verdict) {
     case 'OK':

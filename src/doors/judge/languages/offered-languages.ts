@@ -46,7 +46,7 @@ export function openOfferedLanguages(database: Database): OfferedLanguages {
       return last.offered
     },
     loop: (owner, own) => ({
-      name: 'say which languages are judged here',
+      name: 'publish-languages',
       everyMs: SAY_EVERY_MS,
       async runOnce() {
         const languages = own()

@@ -1,8 +1,7 @@
-// Bringing a package in: it is unpacked and read as a worker will read it, and only then kept. Whoever is refused is told
-// what to mend, and nothing has changed.
+// Imports a package: it is inspected first and only then kept. A refused package changes nothing, and the error says what to
+// fix.
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -10,9 +9,7 @@ import { systemClock } from '../../../core/clock.ts'
 import { metered } from '../../../core/files/meter.ts'
 import type { FileStore } from '../../../core/files/file-store.ts'
 import { PackageError } from '../package/package.ts'
-import { readPackage } from '../package/read-package.ts'
-import { unzip } from '../package/unzip.ts'
-import { aboutOf } from './problem-about.ts'
+import type { InspectedPackage, InspectRequest } from './inspect-package.ts'
 import type { ProblemStore } from './problem-store.ts'
 
 const LEFTOVER_AGE_MS = 24 * 3_600_000
@@ -26,8 +23,9 @@ export const packageKey = (sha256: string): string => `problems/${sha256}.zip`
 export interface ImportDeps {
   files: FileStore
   problems: ProblemStore
-  /** For what is being looked at. */
+  /** For uploads while they are inspected. */
   folder: string
+  inspect(request: InspectRequest): Promise<InspectedPackage>
   bytesMax: number
   unpackedBytesMax: number
 }
@@ -39,7 +37,7 @@ export interface Imported {
   created: boolean
 }
 
-/** From a stream: it is written to disk first, for a zip can only be read from its end. */
+/** From a stream: it is written to disk first, because a zip is read from its end. */
 export async function importStream(
   deps: ImportDeps,
   content: Readable,
@@ -58,28 +56,19 @@ export async function importZip(
   zip: string,
   { problemId, accountId }: { problemId: string; accountId: number | null },
 ): Promise<Imported> {
-  const { files, problems, bytesMax, unpackedBytesMax } = deps
+  const { files, problems, inspect, bytesMax, unpackedBytesMax } = deps
   const { size } = await stat(zip)
   if (size > bytesMax) throw new PackageError(`The package has more than ${bytesMax} bytes.`)
   return withFolder(deps.folder, async (folder) => {
-    const problem = await readPackage(await unzip(zip, folder, unpackedBytesMax))
-    const about = await aboutOf(problem)
-    const sha256 = await hashOf(zip)
+    const { title: ownTitle, tests, about, sha256 } = await inspect({ zip, folder, unpackedBytesMax })
     const key = packageKey(sha256)
     if ((await files.stat(key)) === null) {
       await files.put(key, createReadStream(zip), { bytesMax, contentType: 'application/zip' })
     }
-    const title = problem.title ?? problemId
-    const tests = problem.tests.length
+    const title = ownTitle ?? problemId
     const stored = { problemId, title, packageSha256: sha256, packageBytes: size, tests, about }
     return { problemId, title, tests, created: await problems.put(stored, accountId) }
   })
-}
-
-async function hashOf(path: string): Promise<string> {
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(path), hash)
-  return hash.digest('hex')
 }
 
 async function withFolder<Result>(parent: string, use: (folder: string) => Promise<Result>): Promise<Result> {

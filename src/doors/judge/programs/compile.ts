@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Toolchain } from '../languages/toolchain.ts'
-import type { JudgeMetrics } from '../metrics.ts'
+import type { JudgeMeter } from '../metrics.ts'
 import type { BoxRunner } from '../sandbox/box.ts'
 import type { DiskCache } from './disk-cache.ts'
 import { mainClassOf } from './main-class.ts'
@@ -42,7 +42,7 @@ export interface CompileLimits {
 export interface CompileDeps {
   programs: DiskCache
   headers: PrecompiledHeaders
-  metrics: JudgeMetrics
+  meter: JudgeMeter
 }
 
 export interface PrecompiledHeaders {
@@ -78,7 +78,7 @@ export async function compile(
     const headers = await deps.headers.for(scope, runner, source)
     return runCompiler(scope, runner, { source, folder, headers, limits, mainClass })
   })
-  deps.metrics.cacheLookups.inc({ outcome: entryOf.isNew ? 'miss' : 'hit' })
+  deps.meter.cacheLookup(entryOf.isNew ? 'miss' : 'hit')
   const { ok, output } = outcomeFrom(entryOf.about)
   if (!ok) return { ok: false, output }
   return { ok: true, output, program: { folder: entryOf.folder, toolchain, entry, mainClass } }

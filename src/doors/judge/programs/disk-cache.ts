@@ -1,9 +1,11 @@
-// Folders that were costly to make, kept by a name that says all that they depend on: unpacked packages, compiled programs,
-// precompiled headers. Several processes may share one cache: an entry appears in one step, by a rename, and whoever comes
-// second throws its own away. What has not been used for longest goes when there is too much; what was used within the
-// hour stays, because somebody may be using it.
+// Folders that are expensive to make, under a name that covers everything they depend on: unpacked packages, compiled
+// programs, precompiled headers. Several processes may share one cache: an entry appears in one step, by a rename, and a
+// process that comes second discards its own.
+//
+// The limit on bytes holds at all times: before an entry is made, room for it is made as well, largest and oldest first.
+// An entry used within the last minutes stays, because somebody may be using it; if only such entries are left, `get` throws.
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Clock } from '../../../core/clock.ts'
 import { newJobId } from '../../../core/random.ts'
 import { isMissing } from '../package/files.ts'
@@ -12,98 +14,163 @@ const ENTRY = 'entry.json'
 const FILES = 'files'
 const DRAFT = '~'
 const DRAFT_AGE_MS_MAX = 24 * 3_600_000
+/** `prune` keeps what was used within the hour. */
 const KEEP_MS = 3_600_000
-/** For so long an entry that was found is not looked for again: nobody prunes what was used within the hour. */
+/** Room is made with what has not been used for this long. */
+const IN_USE_MS = 120_000
+/** How long an entry that was found is not looked for again. Less than IN_USE_MS. */
 const TOUCH_EVERY_MS = 60_000
 const REMEMBERED_MAX = 500
 const REMEMBERED_CHARS_MAX = 4096
 
 export interface CacheEntry {
   folder: string
-  /** What its maker had to say about it. */
+  /** What `make` returned for it. */
   about: unknown
   isNew: boolean
 }
 
 export interface DiskCache {
-  /** `make` fills the folder, and returns what to remember beside it. It is thrown away if `make` throws. */
+  /** `make` fills the folder and returns what to remember beside it. If it throws, nothing is kept. */
   get(key: string, make: (folder: string) => Promise<unknown>): Promise<CacheEntry>
-  /** One pass: removes what is too much, and what a dead process left half made. */
+  /** One pass: removes what is over the limit, and drafts of dead processes. */
   prune(): Promise<void>
 }
 
 export interface DiskCacheOptions {
   folder: string
   bytesMax: number
+  /** The most that one entry can have. */
+  entryBytesMax: number
   clock: Clock
 }
 
-export function openDiskCache({ folder: root, bytesMax, clock }: DiskCacheOptions): DiskCache {
-  const remembered = new Map<string, { entry: CacheEntry; touchedAt: number }>()
+/** There is no room, and everything in the cache is in use. */
+export class CacheFull extends Error {
+  override name = 'CacheFull'
+}
 
-  const find = async (key: string): Promise<CacheEntry | null> => {
+export const openDiskCache = (options: DiskCacheOptions): DiskCache => new FolderCache(options)
+
+class FolderCache implements DiskCache {
+  readonly #options: DiskCacheOptions
+  readonly #remembered = new Map<string, { entry: CacheEntry; touchedAt: number }>()
+  /** By this process's count; null: not counted yet. */
+  #bytesUsed: number | null = null
+  #bytesReserved = 0
+
+  constructor(options: DiskCacheOptions) {
+    this.#options = options
+  }
+
+  async get(key: string, fill: (folder: string) => Promise<unknown>): Promise<CacheEntry> {
+    return (await this.#find(key)) ?? this.#make(key, fill)
+  }
+
+  async prune(): Promise<void> {
+    const entries = await this.#entries()
+    const now = this.#options.clock.now()
+    const isOlder = ({ usedAt }: FoundEntry, ageMs: number) => now - usedAt > ageMs
+    for (const draft of entries.filter((entry) => entry.isDraft && isOlder(entry, DRAFT_AGE_MS_MAX)))
+      await this.#remove(draft)
+    const whole = entries.filter((entry) => !entry.isDraft).sort((a, b) => a.usedAt - b.usedAt)
+    this.#bytesUsed = whole.reduce((sum, entry) => sum + entry.bytes, 0)
+    for (const entry of whole) {
+      if (this.#bytesUsed <= this.#options.bytesMax || !isOlder(entry, KEEP_MS)) break
+      await this.#remove(entry)
+    }
+  }
+
+  async #find(key: string): Promise<CacheEntry | null> {
+    const { folder: root, clock } = this.#options
     const now = clock.now()
-    const known = remembered.get(key)
+    const known = this.#remembered.get(key)
     if (known !== undefined && now - known.touchedAt < TOUCH_EVERY_MS) return known.entry
-    remembered.delete(key)
+    this.#remembered.delete(key)
     const about = await readFile(join(root, key, ENTRY), 'utf8').catch((error: unknown) => {
       if (isMissing(error)) return null
       throw error
     })
     if (about === null) return null
-    await utimes(join(root, key), now / 1000, now / 1000).catch(() => {}) // pruned this moment: it will be made again
+    await touch(join(root, key), now).catch(() => {}) // removed this moment: it will be made again
     const entry = { folder: join(root, key, FILES), about: JSON.parse(about), isNew: false }
-    if (about.length <= REMEMBERED_CHARS_MAX) remember(key, entry, now)
+    if (about.length <= REMEMBERED_CHARS_MAX) this.#remember(key, entry, now)
     return entry
   }
 
-  const remember = (key: string, entry: CacheEntry, touchedAt: number) => {
-    const [oldest] = remembered.keys()
-    if (oldest !== undefined && remembered.size >= REMEMBERED_MAX) remembered.delete(oldest)
-    remembered.set(key, { entry, touchedAt })
+  #remember(key: string, entry: CacheEntry, touchedAt: number): void {
+    const [oldest] = this.#remembered.keys()
+    if (oldest !== undefined && this.#remembered.size >= REMEMBERED_MAX) this.#remembered.delete(oldest)
+    this.#remembered.set(key, { entry, touchedAt })
   }
 
-  const make = async (key: string, fill: (folder: string) => Promise<unknown>): Promise<CacheEntry> => {
+  async #make(key: string, fill: (folder: string) => Promise<unknown>): Promise<CacheEntry> {
+    const { folder: root, entryBytesMax, clock } = this.#options
     const draft = join(root, `${DRAFT}${newJobId()}`)
-    await mkdir(join(draft, FILES), { recursive: true })
+    this.#bytesReserved += entryBytesMax
     try {
+      await this.#makeRoom()
+      await mkdir(join(draft, FILES), { recursive: true })
       const about = (await fill(join(draft, FILES))) ?? null
       await writeFile(join(draft, ENTRY), JSON.stringify(about))
-      await rename(draft, join(root, key)).catch(async (error: unknown) => {
-        if ((await find(key)) === null) throw error // otherwise somebody was faster
-      })
+      await touch(draft, clock.now())
+      const bytes = await bytesIn(draft)
+      await rename(draft, join(root, key)).then(
+        () => (this.#bytesUsed = (this.#bytesUsed ?? 0) + bytes),
+        async (error: unknown) => {
+          if ((await this.#find(key)) === null) throw error // otherwise another process was faster
+        },
+      )
       return { folder: join(root, key, FILES), about, isNew: true }
     } finally {
+      this.#bytesReserved -= entryBytesMax
       await rm(draft, { recursive: true, force: true })
     }
   }
 
-  return {
-    get: async (key, fill) => (await find(key)) ?? make(key, fill),
-    async prune() {
-      const entries = await entriesIn(root)
-      for (const { path } of entries.filter(
-        (entry) => entry.isDraft && clock.now() - entry.usedAt > DRAFT_AGE_MS_MAX,
-      )) {
-        await rm(path, { recursive: true, force: true })
-      }
-      const whole = entries.filter((entry) => !entry.isDraft).sort((a, b) => a.usedAt - b.usedAt)
-      let bytes = whole.reduce((sum, entry) => sum + entry.bytes, 0)
-      for (const entry of whole) {
-        if (bytes <= bytesMax || clock.now() - entry.usedAt < KEEP_MS) break
-        await rm(entry.path, { recursive: true, force: true })
-        bytes -= entry.bytes
-      }
-    },
+  /** Looks at the disk only where the count says that it is needed. */
+  async #makeRoom(): Promise<void> {
+    const { folder: root, bytesMax, clock } = this.#options
+    const hasRoom = () => this.#bytesUsed !== null && this.#bytesUsed + this.#bytesReserved <= bytesMax
+    if (hasRoom()) return
+    const entries = (await this.#entries()).filter((entry) => !entry.isDraft)
+    this.#bytesUsed = entries.reduce((sum, entry) => sum + entry.bytes, 0)
+    const now = clock.now()
+    const weight = ({ bytes, usedAt }: FoundEntry) => bytes * (now - usedAt)
+    const removable = entries.filter(({ usedAt }) => now - usedAt >= IN_USE_MS)
+    for (const entry of removable.sort((a, b) => weight(b) - weight(a))) {
+      if (hasRoom()) return
+      await this.#remove(entry)
+    }
+    if (!hasRoom()) throw new CacheFull(`The cache ${basename(root)} is full.`)
+  }
+
+  async #remove({ path, bytes }: FoundEntry): Promise<void> {
+    this.#remembered.delete(basename(path))
+    await rm(path, { recursive: true, force: true })
+    this.#bytesUsed = Math.max(0, (this.#bytesUsed ?? 0) - bytes)
+  }
+
+  #entries(): Promise<FoundEntry[]> {
+    return entriesIn(this.#options.folder)
   }
 }
 
-async function entriesIn(root: string) {
+interface FoundEntry {
+  path: string
+  isDraft: boolean
+  usedAt: number
+  bytes: number
+}
+
+const touch = (path: string, now: number): Promise<void> => utimes(path, now / 1000, now / 1000)
+
+async function entriesIn(root: string): Promise<FoundEntry[]> {
   const names = await readdir(root).catch((error: unknown) => {
     if (isMissing(error)) return []
     throw error
   })
-  const entries = []
+  const entries: FoundEntry[] = []
   for (const name of names) {
     const path = join(root, name)
     const seen = await stat(path).catch(() => null) // pruned by another process

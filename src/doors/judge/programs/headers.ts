@@ -13,7 +13,7 @@ import { showToBoxes } from './show-to-boxes.ts'
 const MB = 1024 * 1024
 const COMPILE_MS = 120_000
 const MEMORY_BYTES = 2048 * MB
-const HEADER_BYTES_MAX = 1024 * MB
+export const HEADER_BYTES_MAX = 512 * MB
 
 /** The first program that includes a header waits until it is compiled, once per compiler and machine. */
 export function openHeaders(cache: DiskCache): PrecompiledHeaders {

@@ -1,7 +1,7 @@
-// One program run in a box, as judging sees it: counted, timed, and interrupted with the attempt. What went wrong with the
-// sandbox itself is thrown: it says nothing about the program.
+// One program run in a box: counted, timed, and interrupted with the attempt. A failure of the sandbox itself is thrown: it
+// says nothing about the program.
 import type { Logger } from 'pino'
-import { execResultOf, type JudgeMetrics } from '../metrics.ts'
+import { execResultOf, type ExecResult, type JudgeMeter } from '../metrics.ts'
 import type { Box, RunRequest, RunReport } from '../sandbox/box.ts'
 
 const STARVED_TRIES_MAX = 3
@@ -27,7 +27,7 @@ export class Interrupted extends Error {
 export interface RunScope {
   jobId: string
   attemptId: number
-  metrics: JudgeMetrics
+  meter: JudgeMeter
   log: Logger
   signal: AbortSignal
   /** Some run was not limited by a cgroup. */
@@ -36,25 +36,26 @@ export interface RunScope {
 
 export type RunSpec = Omit<RunRequest, 'jobId' | 'attemptId'>
 
-export async function runOnce(scope: RunScope, box: Box, wanted: RunSpec): Promise<RunReport> {
-  const { jobId, attemptId, metrics, signal } = scope
+export async function runOnce(scope: RunScope, box: Box, spec: RunSpec): Promise<RunReport> {
+  const { jobId, attemptId, meter, signal, log } = scope
   throwIfInterrupted(scope)
-  metrics.inFlight.inc()
   const started = performance.now()
+  let result: ExecResult | null = null
+  meter.runStarted()
   try {
-    const report = await box.run({ ...wanted, jobId, attemptId })
+    const report = await box.run({ ...spec, jobId, attemptId })
     throwIfInterrupted(scope)
-    const result = execResultOf(report.verdict)
-    metrics.runs.inc({ result })
-    metrics.duration.observe({ result }, (performance.now() - started) / 1000)
+    result = execResultOf(report.verdict)
     if (report.verdict === 'SE') throw new JudgeFailure(`The sandbox failed: ${report.sandboxError}`)
     if (report.degraded) scope.degraded = true
     return report
   } catch (error) {
     if (signal.aborted) throw new Interrupted('The attempt was interrupted.')
+    result = 'error'
+    log.error({ err: error }, 'a run failed in the sandbox')
     throw error
   } finally {
-    metrics.inFlight.dec()
+    meter.runEnded(result, (performance.now() - started) / 1000)
   }
 }
 
@@ -70,8 +71,7 @@ export async function unstarved<Result extends { starved: boolean }>(
   for (let tries = 1; ; tries += 1) {
     const result = await run()
     if (!result.starved) return result
-    const { jobId, attemptId, log } = scope
-    log.warn({ job_id: jobId, attempt_id: attemptId, tries }, 'a run was starved of processor time')
+    scope.log.warn({ tries }, 'a run did not get a processor in time')
     if (tries === STARVED_TRIES_MAX) throw new JudgeFailure('The machine is too busy to judge.')
   }
 }

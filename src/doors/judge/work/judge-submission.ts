@@ -56,8 +56,8 @@ export async function judgeSubmission(
   const toolchain = worker.toolchains.get(submission.language)
   if (toolchain === undefined) throw new JudgeFailure(`This worker cannot run ${submission.language}.`)
   const { jobId, attemptId } = submission
-  const { metrics } = worker
-  const scope: RunScope = { jobId, attemptId, metrics, log: context.log, signal: context.signal, degraded: false }
+  const { meter } = worker
+  const scope: RunScope = { jobId, attemptId, meter, log: context.log, signal: context.signal, degraded: false }
   const slot = await worker.slots.take()
   let failed = true
   try {

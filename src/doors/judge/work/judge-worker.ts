@@ -7,11 +7,13 @@ import type { Clock } from '../../../core/clock.ts'
 import { newJobId } from '../../../core/random.ts'
 import type { Language } from '../languages/language.ts'
 import { findToolchain, type Missing, type Toolchain } from '../languages/toolchain.ts'
-import type { JudgeMetrics } from '../metrics.ts'
+import type { JudgeMeter } from '../metrics.ts'
 import type { BoxRunner } from '../sandbox/box.ts'
 import { openDiskCache, type DiskCache } from '../programs/disk-cache.ts'
-import { openHeaders } from '../programs/headers.ts'
-import type { CompileDeps } from '../programs/compile.ts'
+import { HEADER_BYTES_MAX, openHeaders } from '../programs/headers.ts'
+import { fileNameOfClass } from '../programs/main-class.ts'
+import type { JudgePayload } from '../submissions/payload.ts'
+import { PROGRAM_BYTES_MAX, type CompileDeps } from '../programs/compile.ts'
 import { openSlots, type Slots } from './slot.ts'
 import { openValidators, type Validators } from '../programs/validators.ts'
 
@@ -29,20 +31,31 @@ export interface JudgeWorker extends CompileDeps {
 export interface JudgeWorkerOptions {
   folder: string
   cacheBytesMax: number
+  /** The most that one package can unpack to. */
+  packageBytesMax: number
   slotCount: number
   languages: ReadonlyMap<string, Language>
   openRunner(): BoxRunner
-  metrics: JudgeMetrics
+  meter: JudgeMeter
   clock: Clock
 }
+
+/** Of JUDGE_CACHE_MAX_BYTES. */
+const PROGRAMS_SHARE = 0.4
+const PACKAGES_SHARE = 0.5
+const HEADERS_SHARE = 0.1
 
 export const slotsOf = (asked: number): number => (asked === 0 ? availableParallelism() : asked)
 
 export async function openJudgeWorker(options: JudgeWorkerOptions): Promise<JudgeWorker> {
-  const { folder, cacheBytesMax, slotCount, languages, openRunner, metrics, clock } = options
-  const cache = (name: string) => openDiskCache({ folder: join(folder, name), bytesMax: cacheBytesMax / 2, clock })
-  const programs = cache('programs')
-  const packages = cache('packages')
+  const { folder, cacheBytesMax, packageBytesMax, slotCount, languages, openRunner, meter, clock } = options
+  const cache = (name: string, share: number, entryBytesMax: number) => {
+    const bytesMax = cacheBytesMax * share
+    const reserved = Math.min(entryBytesMax, bytesMax / (2 * slotCount))
+    return openDiskCache({ folder: join(folder, name), bytesMax, entryBytesMax: reserved, clock })
+  }
+  const programs = cache('programs', PROGRAMS_SHARE, PROGRAM_BYTES_MAX)
+  const packages = cache('packages', PACKAGES_SHARE, packageBytesMax)
   const scratch = join(folder, 'slots', `${hostname()}~${process.pid}~${newJobId()}`)
   for (const name of ['programs', 'packages', 'headers']) await mkdir(join(folder, name), { recursive: true })
   await removeDeadSlots(join(folder, 'slots'))
@@ -50,7 +63,11 @@ export async function openJudgeWorker(options: JudgeWorkerOptions): Promise<Judg
 
   const found = await Promise.all([...languages.values()].map(findToolchain))
   const toolchains = new Map(found.flatMap((one) => ('missing' in one ? [] : [[one.language.id, one] as const])))
-  const compiling: CompileDeps = { programs, headers: openHeaders(cache('headers')), metrics }
+  const compiling: CompileDeps = {
+    programs,
+    headers: openHeaders(cache('headers', HEADERS_SHARE, HEADER_BYTES_MAX)),
+    meter,
+  }
   const slots = openSlots({ folder: scratch, count: slotCount, openRunner })
 
   return {
@@ -87,4 +104,11 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
+}
+
+/** A submission is a text without a name; Java requires the name of its public class. */
+export function sourceFileOf({ toolchains }: JudgeWorker, { language, code }: Pick<JudgePayload, 'language' | 'code'>) {
+  const bytes = Buffer.from(code)
+  const source = toolchains.get(language)?.language.source ?? 'main'
+  return { name: source.endsWith('.java') ? fileNameOfClass(bytes) : source, bytes }
 }

@@ -1,10 +1,9 @@
-// Judging as a process has it: nothing until it is needed, then one worker until the process stops.
+// The judge of a process or thread: opened on first use, closed with it.
 import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
 import type { Clock } from '../../../core/clock.ts'
-import type { Loop } from '../../../core/loop.ts'
 import type { Language } from '../languages/language.ts'
-import type { JudgeMetrics } from '../metrics.ts'
+import type { JudgeMeter } from '../metrics.ts'
 import { openSandbox, type SandboxOptions } from '../sandbox/sandbox.ts'
 import type { JudgeSettings } from '../settings.ts'
 import { openProblems, type FetchPackage, type Problems } from './loaded-problems.ts'
@@ -15,7 +14,8 @@ export interface Judging {
   open(): Promise<ReadyJudge>
   /** Language → version, once it is open. */
   versions(): ReadonlyMap<string, string> | null
-  loop: Loop
+  /** Keeps the caches within their bounds. */
+  prune(): Promise<void>
   close(): Promise<void>
 }
 
@@ -28,26 +28,27 @@ export interface JudgingOptions {
   folder: string
   languages: ReadonlyMap<string, Language>
   settings: JudgeSettings
-  metrics: JudgeMetrics
+  meter: JudgeMeter
   fetch: FetchPackage
   clock: Clock
   log: Logger
 }
-
-const PRUNE_EVERY_MS = 600_000
 
 export function openJudging(options: JudgingOptions): Judging {
   let opening: Promise<ReadyJudge> | null = null
   let opened: ReadyJudge | null = null
 
   const open = async () => {
-    const { settings, metrics, log } = options
+    const { settings, languages, meter, clock, log } = options
     const folder = resolve(options.folder)
-    const sandbox = await openSandbox(sandboxOptions({ folder, settings, metrics, log }))
+    const sandbox = await openSandbox(sandboxOptions({ folder, settings, meter, log }))
     const worker = await openJudgeWorker({
-      ...options,
       folder,
+      languages,
+      meter,
+      clock,
       cacheBytesMax: settings.JUDGE_CACHE_MAX_BYTES,
+      packageBytesMax: settings.PROBLEM_UNPACKED_MAX_BYTES,
       slotCount: slotsOf(settings.JUDGE_SLOTS),
       openRunner: () => sandbox.openRunner(),
     })
@@ -67,13 +68,8 @@ export function openJudging(options: JudgingOptions): Judging {
       if (opened === null) return null
       return new Map([...opened.worker.toolchains.values()].map(({ language, version }) => [language.id, version]))
     },
-    loop: {
-      name: 'keep the judge’s caches within bounds',
-      everyMs: PRUNE_EVERY_MS,
-      async runOnce() {
-        await opened?.worker.prune()
-        return false
-      },
+    async prune() {
+      await opened?.worker.prune()
     },
     async close() {
       const known = await opening?.catch(() => null)
@@ -86,9 +82,9 @@ export function openJudging(options: JudgingOptions): Judging {
 export function sandboxOptions({
   folder,
   settings,
-  metrics,
+  meter,
   log,
-}: Pick<JudgingOptions, 'folder' | 'settings' | 'metrics' | 'log'>): SandboxOptions {
+}: Pick<JudgingOptions, 'folder' | 'settings' | 'meter' | 'log'>): SandboxOptions {
   return {
     cacheFolder: join(folder, 'sandbox'),
     mode: settings.SANDBOX,
@@ -96,8 +92,8 @@ export function sandboxOptions({
     cgroup: settings.SANDBOX_CGROUP,
     stdoutLimitBytes: settings.JUDGE_STDOUT_LIMIT_BYTES,
     stderrLimitBytes: settings.JUDGE_STDERR_LIMIT_BYTES,
-    onProtocolError: (reason) => metrics.protocolErrors.inc({ reason }),
-    onTruncated: (stream) => metrics.truncated.inc({ stream }),
+    onProtocolError: (reason) => meter.protocolError(reason),
+    onTruncated: (stream) => meter.truncated(stream),
     onFallBack: () => log.warn('a slot falls back to one sandbox process per run'),
   }
 }
