@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { bundleTypebox } from './runner/bundle-typebox.ts'
 
 const BUILD = 'build'
-const COMPILED = ['src', 'test', 'bench', 'scripts']
+const COMPILED = ['src', 'test', 'scripts']
 
 /** Null, or what the compiler said. What is there is written over, not removed: another run may be using it. */
 export function compileTests(): string | null {

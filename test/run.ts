@@ -3,14 +3,14 @@
 //   npm test -- test/race src/core    only the tests whose path begins so, without the checks, with every test's name
 //   npm test -- --quick               in about a minute: the checks, and the tests that CONTRIBUTING.md names
 import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { compileTests } from './compile.ts'
 import { runFiles } from './runner/run-files.ts'
 import { inOrder, QUICK } from './runner/order.ts'
 import { report } from './runner/report.ts'
 import { openScratch } from './runner/scratch.ts'
-import { startPostgres, startRedis } from './support/servers.ts'
+import { startPostgres, startRedis, type PgConnection, type Server } from './support/servers.ts'
 
 const args = process.argv.slice(2)
 const isQuick = args.includes('--quick')
@@ -22,6 +22,7 @@ if (isWhole || isQuick) {
   check('format', 'oxfmt', ['--check'])
   check('lint', 'oxlint', ['--deny-warnings'])
   check('types', 'tsc', ['-b'])
+  if (existsSync('bench/node_modules')) check('types of benchmarks', 'tsc', ['-p', 'bench'])
 }
 compile()
 needProgram('redis-server', 'redis-server')
@@ -37,7 +38,7 @@ async function runTests(): Promise<number> {
     return 1
   }
   const scratch = openScratch()
-  const postgres = await startPostgres()
+  const postgres = given() ?? (await startPostgres())
   const redis = await startRedis()
   try {
     const env = { ...process.env, REEVE_TEST_POSTGRES: JSON.stringify(postgres.at), REEVE_TEST_REDIS: redis.at }
@@ -48,6 +49,12 @@ async function runTests(): Promise<number> {
     await postgres.stop()
     scratch.close()
   }
+}
+
+/** The server that `npm run test:slow` has started, of another version. */
+function given(): Server<PgConnection> | null {
+  const at = process.env['REEVE_TEST_POSTGRES']
+  return at === undefined ? null : { at: JSON.parse(at), stop: async () => {} }
 }
 
 function testFiles(): string[] {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { parseAny, parseMessage } from '../../src/doors/arena/sockets/message.ts'
+import { cases } from '../support/size.ts'
 
 const anyNumber = fc.oneof(
   fc.integer(),
@@ -31,7 +32,7 @@ test('an input is read the same by the short way and by the long one, whatever i
         else assert.fail(`${text} is not JSON, and was taken`)
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: cases(2000) },
   )
 })
 

@@ -6,13 +6,14 @@ import { openPresence } from '../../src/doors/arena/players/presence.ts'
 import { openResumeTokens } from '../../src/doors/arena/players/resume-tokens.ts'
 import { recording, scansOf, type Statement } from '../support/plans.ts'
 import { heldMatch, openNode, setup, WON } from './setup.ts'
+import { rows } from '../support/size.ts'
 
 const TABLES = ['seats', 'live_matches', 'rating_applies', 'match_results', 'presences', 'resume_tokens', 'join_keys']
 
 const FILL = `
   with made as (
     insert into accounts (username, username_key, password_hash, roles)
-    select name, name, '', '{PLAYER}' from (select gen_random_uuid()::text as name from generate_series(1, 20000)) as names
+    select name, name, '', '{PLAYER}' from (select gen_random_uuid()::text as name from generate_series(1, ${rows(20_000)})) as names
     returning account_id
   ), seated as (
     insert into seats (user_id, mode, expires_at) select account_id, 'rated', now() + interval '1 day' from made
@@ -22,9 +23,9 @@ const FILL = `
   insert into resume_tokens (token_hash, user_id, version, expires_at)
   select sha256(account_id::text::bytea), account_id, 1, now() + interval '1 day' from made;
   insert into live_matches (match_id, mode, user_a, user_b, participants, ticks, tick_interval_ms, attempt_id, node)
-  select gen_random_uuid(), 'normal', n, n + 1, '[]', 10, 100, 1, 'node 2' from generate_series(1, 20000) as n;
+  select gen_random_uuid(), 'normal', n, n + 1, '[]', 10, 100, 1, 'node 2' from generate_series(1, ${rows(20_000)}) as n;
   insert into match_results (match_id, mode, user_a, user_b, reason, ticks, tick_interval_ms, inputs, created_at)
-  select gen_random_uuid(), 'normal', n, n + 1, 'void', 10, 100, '', now() from generate_series(1, 20000) as n`
+  select gen_random_uuid(), 'normal', n, n + 1, 'void', 10, 100, '', now() from generate_series(1, ${rows(20_000)}) as n`
 
 const ROWS_USUAL = 20
 /** A pass of pairing takes up to two thousand players. */

@@ -9,19 +9,20 @@ import { openSolveStore } from '../../src/doors/challenge/solver/accept.ts'
 import { migrationFolders } from '../../src/doors/outline.ts'
 import { deafBus, openTestLedger, setupLedger } from '../support/ledger.ts'
 import { recording, scansOf, type Statement } from '../support/plans.ts'
+import { rows } from '../support/size.ts'
 
 const INSERT_CHALLENGE = `
   insert into challenges (challenge_id, account_id, problem, validation_rule, answer, body_hash, bytes)
   values ('c1', 1, '{}', '{}', '', '', 2)`
 const FILL = `
-  insert into challenge_nonces (side, nonce) select 'solver', 'n' || n from generate_series(1, 50000) as n;
-  insert into challenge_nonces (side, nonce) select 'challenger', 'n' || n from generate_series(1, 50000) as n;
+  insert into challenge_nonces (side, nonce) select 'solver', 'n' || n from generate_series(1, ${rows(50_000)}) as n;
+  insert into challenge_nonces (side, nonce) select 'challenger', 'n' || n from generate_series(1, ${rows(50_000)}) as n;
   insert into solve_requests (challenge_id, job_id, callback_url)
-  select 'c' || n, gen_random_uuid(), 'https://a.example/' from generate_series(1, 50000) as n;
+  select 'c' || n, gen_random_uuid(), 'https://a.example/' from generate_series(1, ${rows(50_000)}) as n;
   insert into challenges (challenge_id, account_id, problem, validation_rule, answer, body_hash, bytes)
-  select 'c' || n, 1, '{}', '{}', '', '', 2 from generate_series(2, 50000) as n;
+  select 'c' || n, 1, '{}', '{}', '', '', 2 from generate_series(2, ${rows(50_000)}) as n;
   insert into challenge_results (challenge_id, request_id, status, rule, is_final, body_hash, bytes)
-  select 'c' || n, 'r1', 'success', 'ExactMatch', true, '', 2 from generate_series(2, 50000) as n`
+  select 'c' || n, 'r1', 'success', 'ExactMatch', true, '', 2 from generate_series(2, ${rows(50_000)}) as n`
 const TABLES = ['challenge_nonces', 'solve_requests', 'challenges', 'challenge_results', 'jobs']
 const SKEW_SEC = 300
 const ROWS_USUAL = 20

@@ -22,6 +22,7 @@ import { atEnd } from '../support/cleanup.ts'
 import { testDatabase } from '../support/database.ts'
 import { recording, scansOf, type Statement } from '../support/plans.ts'
 import { temporaryFolder } from '../support/servers.ts'
+import { rows } from '../support/size.ts'
 
 const TABLES = ['jobs', 'captcha_task', 'captcha_session', 'captcha_cookie', 'captcha_audit']
 const ROWS_MAX = 20
@@ -30,12 +31,12 @@ const TASKS = '/api/v1/captcha/tasks'
 const FILL = `
   insert into captcha_task (uuid, job_id, account_id, url, domain, priority, metadata, unclaimed_since)
   select id, id, 1, 'https://a.example/', 'a.example', 5, '{}', clock_timestamp()
-    from (select gen_random_uuid() as id from generate_series(1, 20000)) as ids;
+    from (select gen_random_uuid() as id from generate_series(1, ${rows(20_000)})) as ids;
   insert into captcha_task (uuid, job_id, account_id, url, domain, priority, metadata, status, unclaimed_since, ended_at)
   select id, id, 1, 'https://a.example/', 'a.example', 5, '{}', 'solved', null, clock_timestamp()
-    from (select gen_random_uuid() as id from generate_series(1, 100000)) as ids;
+    from (select gen_random_uuid() as id from generate_series(1, ${rows(100_000)})) as ids;
   insert into captcha_session (account_id, domain, variant, uuid, value, expires_at)
-  select 1, 'd' || n, 'v', gen_random_uuid(), 'x', clock_timestamp() + interval '1 hour' from generate_series(1, 20000) as n`
+  select 1, 'd' || n, 'v', gen_random_uuid(), 'x', clock_timestamp() + interval '1 hour' from generate_series(1, ${rows(20_000)}) as n`
 
 test('every hot statement of the desk finds its rows by index, with a plan made on empty tables and on full ones', async (t) => {
   const { database } = await testDatabase(t, migrationFolders().slice(1))

@@ -13,6 +13,7 @@ import { parseSetCookie } from '../../src/doors/desk/frame/cookie-jar.ts'
 import { framed, restOf, unframed } from '../../src/doors/desk/frame/frame-url.ts'
 import { rewriteCss } from '../../src/doors/desk/frame/rewrite-css.ts'
 import { isTooDeep, rewriteHtml } from '../../src/doors/desk/frame/rewrite-html.ts'
+import { cases } from '../support/size.ts'
 
 const PAGE = new URL('https://shop.org/a/b?c')
 const lead = (url: URL) => (url.host === 'shop.org' ? `/F${url.pathname}${url.search}` : null)
@@ -88,7 +89,7 @@ describe('rewriting a page', () => {
         const out = await html(pieces.join(''))
         return typeof out === 'string'
       }),
-      { numRuns: 500 },
+      { numRuns: cases(500) },
     )
   })
 

@@ -8,6 +8,7 @@ import * as fc from 'fast-check'
 import { compareBytes, compareFiles } from '../../src/doors/judge/compare/compare.ts'
 import { parseFlags } from '../../src/doors/judge/compare/flags.ts'
 import { atEnd } from '../support/cleanup.ts'
+import { cases } from '../support/size.ts'
 
 const isSame = async (answer: string, output: string, flags = ''): Promise<boolean> =>
   (await compareBytes(Buffer.from(answer), Buffer.from(output), parseFlags(flags.split(' ').filter(Boolean)))).same
@@ -104,7 +105,7 @@ describe('the comparator', () => {
         assert.deepEqual(fromFiles, await compareBytes(answer, output, parsed))
         assert.equal((await compareFiles(files[0], files[0], parsed)).same, true)
       }),
-      { numRuns: 100 },
+      { numRuns: cases(100) },
     )
   })
 

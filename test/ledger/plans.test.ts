@@ -11,19 +11,20 @@ import { atEnd } from '../support/cleanup.ts'
 import { deafBus, openTestLedger, setupLedger } from '../support/ledger.ts'
 import { recording, scansOf, type Statement } from '../support/plans.ts'
 import { note, UNKNOWN_JOB } from './dump.ts'
+import { rows } from '../support/size.ts'
 
 const FILL = `
   insert into jobs (job_id, kind, state, priority, rank, payload, attempt_id, lease_owner, finished_at)
-  select gen_random_uuid(), 'echo', 'done', 5, n, '{}', 1, 'w', now() from generate_series(1, 200000) as n;
+  select gen_random_uuid(), 'echo', 'done', 5, n, '{}', 1, 'w', now() from generate_series(1, ${rows(200_000)}) as n;
   insert into jobs (job_id, kind, priority, rank, payload)
-  select gen_random_uuid(), 'echo', 5, 2000000000000000 + n, '{}' from generate_series(1, 20000) as n;
+  select gen_random_uuid(), 'echo', 5, 2000000000000000 + n, '{}' from generate_series(1, ${rows(20_000)}) as n;
   insert into jobs (job_id, kind, priority, rank, payload, due_at)
-  select gen_random_uuid(), 'echo', 5, n, '{}', now() + interval '1 day' from generate_series(1, 5000) as n;
+  select gen_random_uuid(), 'echo', 5, n, '{}', now() + interval '1 day' from generate_series(1, ${rows(5_000)}) as n;
   insert into jobs (job_id, kind, state, priority, rank, payload, attempt_id, lease_owner, lease_until, started_at)
   select gen_random_uuid(), 'echo', 'processing', 5, 3000000000000000 + n, '{}', 1, 'w', now() + interval '1 day', now()
-    from generate_series(1, 2000) as n;
+    from generate_series(1, ${rows(2_000)}) as n;
   insert into outbox_events (topic, payload, next_attempt_at)
-  select 'note', '{}', now() + interval '1 day' from generate_series(1, 20000)`
+  select 'note', '{}', now() + interval '1 day' from generate_series(1, ${rows(20_000)})`
 
 const TABLES = ['jobs', 'attempts', 'outbox_events', 'idempotency_keys']
 

@@ -6,8 +6,9 @@ import type { Held } from '../../src/core/ledger/job.ts'
 import { UNKNOWN_JOB } from '../ledger/dump.ts'
 import { setupLedger } from '../support/ledger.ts'
 import { isEnded, line, Model, type ModelJob } from './model.ts'
+import { cases } from '../support/size.ts'
 
-const RUNS = Number(process.env['REEVE_MODEL_RUNS'] ?? 25)
+const RUNS = cases(25)
 const COMMANDS_MAX = 60
 const JOBS_MAX = 6
 const HOUR_SEC = 3600

@@ -23,7 +23,7 @@ export interface Server<T> {
  * Nobody's data: what is not synced to disk is not missed. Tests of durability start a server of their own. A run makes
  * hundreds of databases, and each of them would be looked into every few seconds for something to vacuum.
  */
-const FAST_SETTINGS = {
+export const FAST_SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
   shared_buffers: '128MB',

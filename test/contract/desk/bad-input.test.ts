@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { staffed, type Asker } from './setup.ts'
+import { cases } from '../../support/size.ts'
 
 const TASKS = '/api/v1/captcha/tasks'
 
@@ -125,7 +126,7 @@ test('desk: no request is a 5xx, and the desk still works afterwards', async (t)
         assert(status < 500, `${status} ${method} ${path} ${JSON.stringify(body)?.slice(0, 300)}`)
       },
     ),
-    { numRuns: 600 },
+    { numRuns: cases(600) },
   )
   for (const by of [scraper, operator, admin]) {
     for (const path of [

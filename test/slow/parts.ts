@@ -1,0 +1,84 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { followReadme } from './fresh-machine.ts'
+import { startPostgresOf } from './postgres-versions.ts'
+
+export interface Part {
+  name: string
+  what: string
+  /** Why it cannot run here, or null. */
+  skip(): string | null
+  run(): Promise<boolean>
+}
+
+/** The latest release of each supported major that the npm package has. 18 is what `npm test` runs on. */
+const POSTGRES_VERSIONS = { 15: '15.18.0-beta.17', 16: '16.14.0-beta.17', 17: '17.10.0-beta.17', 18: '18.4.0-beta.17' }
+const ON_POSTGRES = [
+  'test/ledger',
+  'test/model',
+  'test/race',
+  'test/feed',
+  'test/outbox',
+  'test/events',
+  'test/contract',
+]
+
+const FUZZ_FACTOR = 40
+const FUZZED = [
+  'test/model',
+  'test/arena',
+  'test/desk',
+  'test/judge/compare',
+  'test/contract/desk/bad-input',
+  'test/pool/canonical-json',
+]
+
+const ROWS_FACTOR = 10
+const WITH_ROWS = ['test/ledger/plans', 'test/arena/plans', 'test/challenge/plans', 'test/desk/plans']
+
+export const PARTS: readonly Part[] = [
+  ...Object.entries(POSTGRES_VERSIONS).map(([major, version]) => ({
+    name: `postgresql-${major}`,
+    what: `the ledger, races, feeds and doors on PostgreSQL ${version}`,
+    skip: notHere,
+    run: async () => {
+      const server = await startPostgresOf(version)
+      try {
+        return npmTest(ON_POSTGRES, { REEVE_TEST_POSTGRES: JSON.stringify(server.at) })
+      } finally {
+        await server.stop()
+      }
+    },
+  })),
+  {
+    name: 'fuzz',
+    what: `property tests with ${FUZZ_FACTOR} times as many cases`,
+    skip: () => null,
+    run: async () => npmTest(FUZZED, { REEVE_TEST_FUZZ: String(FUZZ_FACTOR) }),
+  },
+  {
+    name: 'rows',
+    what: `plans of hot statements on tables ${ROWS_FACTOR} times as large, up to two million rows`,
+    skip: () => null,
+    run: async () => npmTest(WITH_ROWS, { REEVE_TEST_ROWS: String(ROWS_FACTOR) }),
+  },
+  {
+    name: 'fresh-machine',
+    what: 'a new Debian in a folder follows the README to a running server',
+    skip: () =>
+      notHere() ?? (process.getuid?.() !== 0 ? 'not root' : has('debootstrap') ? null : 'debootstrap is not installed'),
+    run: followReadme,
+  },
+]
+
+const has = (program: string): boolean => spawnSync('which', [program]).status === 0
+
+function notHere(): string | null {
+  return process.platform === 'linux' && existsSync('/proc') ? null : 'this is not Linux'
+}
+
+/** Whether these tests pass with these settings. */
+function npmTest(starts: readonly string[], env: Record<string, string>): boolean {
+  const child = spawnSync('npm', ['test', '--', ...starts], { stdio: 'inherit', env: { ...process.env, ...env } })
+  return child.status === 0
+}
