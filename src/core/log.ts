@@ -36,6 +36,13 @@ function dataError(error: DatabaseError): object {
   return { type, message, code, table, column, constraint, routine, stack: calls.join('\n') }
 }
 
+/** The fields of every line about an attempt. */
+export const attemptFields = (job: { jobId: string; attemptId: number; traceId: string | null }) => ({
+  job_id: job.jobId,
+  attempt_id: job.attemptId,
+  trace_id: job.traceId,
+})
+
 /** The name of this process as the owner of leases. */
 export const ownerName = (config: Pick<Config, 'JOB_STREAM_CONSUMER' | 'WORKER_ID'>): string =>
   config.JOB_STREAM_CONSUMER || config.WORKER_ID || `${hostname()}-${process.pid}`

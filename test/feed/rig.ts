@@ -114,6 +114,8 @@ export interface RedisRigOptions {
   kind?: string
   feed?: Partial<RedisFeedOptions>
   wrapLedger?: (ledger: Ledger) => Ledger
+  /** Of the lines in `errors`. */
+  logLevel?: 'warn' | 'error'
 }
 
 /** Its own stream keys, because the Redis is everybody's. The kind's name is part of them. */
@@ -131,7 +133,7 @@ export async function redisRig(t: TestContext, options: RedisRigOptions = {}): P
   atEnd(t, () => redis.disconnect())
 
   const errors: string[] = []
-  const log = pino({ level: 'error' }, { write: (line: string) => errors.push(line) })
+  const log = pino({ level: options.logLevel ?? 'error' }, { write: (line: string) => errors.push(line) })
   const metrics = openExecutorMetrics(new Registry())
   const another = async (owner: string) => {
     const feed = openRedisFeed({

@@ -1,6 +1,5 @@
-// One attempt: the work, and what the ledger says to its result.
+// One attempt: the work, and recording its outcome in the ledger.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Logger } from 'pino'
 import { isDataError } from '../db/database.ts'
 import { assertNever } from '../outcome.ts'
 import type { Acquired } from '../ledger/job.ts'
@@ -9,7 +8,9 @@ import type { HeldRefusal } from '../ledger/refusal.ts'
 import type { Interruption } from './interruption.ts'
 import { JobFailed, type Done, type Kind, type WaitsForJob } from './kind.ts'
 import type { ExecutorMetrics } from './metrics.ts'
+import { attemptFields } from '../log.ts'
 import { retryWaitMs, type RetryPolicy } from '../retry.ts'
+import type { SampledLog } from '../sampled-log.ts'
 
 const SYSTEM_ERROR_PAUSE_MS = 250
 
@@ -19,13 +20,13 @@ export interface AttemptDeps {
   kind: Kind
   ledger: Ledger
   retry: RetryPolicy
-  log: Logger
+  log: SampledLog
   metrics: ExecutorMetrics
-  /** The job was given back, and this one's end is what it waits for. */
+  /** The job was released until another job has ended. */
   onWaiting(job: Acquired, waiting: WaitsForJob): void
 }
 
-/** Runs the kind's code. What it throws is an outcome, not an accident. */
+/** Runs the kind's code. An error that it throws is an outcome of the attempt. */
 export async function runAttempt(
   { kind, log }: AttemptDeps,
   job: Acquired,
@@ -37,12 +38,12 @@ export async function runAttempt(
     return { ok: true, done: await kind.run(job, interruption) }
   } catch (error) {
     if (error instanceof JobFailed) return { ok: false, message: error.message, final: error.final }
-    log.error({ err: error, job_id: job.jobId, attempt_id: job.attemptId, trace_id: job.traceId }, 'attempt failed')
+    log.error({ err: error, ...attemptFields(job) }, 'attempt failed')
     return { ok: false, message: 'Internal error while working on the job.', final: false }
   }
 }
 
-/** Hands the outcome in; true if the feed's entry has served its purpose. Repeats while the database is away. */
+/** Records the outcome, repeatedly while the database is away. True: the feed's entry is no longer needed. */
 export async function handIn(
   deps: AttemptDeps,
   job: Acquired,
@@ -57,17 +58,14 @@ export async function handIn(
       return acknowledge
     } catch (error) {
       deps.metrics.finalizeErrors.inc()
-      deps.log.error(
-        { err: error, job_id: job.jobId, attempt_id: job.attemptId, reason: 'db_error' },
-        'could not hand in',
-      )
+      deps.log.error({ err: error, ...attemptFields(job), reason: 'db_error' }, 'outcome could not be recorded')
       await sleep(SYSTEM_ERROR_PAUSE_MS, undefined, { signal: interruption.signal }).catch(() => {})
     }
   }
-  return false // the lease is gone: whoever acquires the job next does it again
+  return false // the lease is lost: the next attempt does the work again
 }
 
-/** A result that the database cannot hold would be refused for ever: the attempt has failed. */
+/** A result that the database cannot store fails the attempt: repeating would not help. */
 async function handInOnce(deps: AttemptDeps, job: Acquired, outcome: AttemptOutcome): Promise<boolean> {
   if (!outcome.ok) return fail(deps, job, outcome)
   try {
@@ -76,7 +74,7 @@ async function handInOnce(deps: AttemptDeps, job: Acquired, outcome: AttemptOutc
       : await finalize(deps, job, outcome.done)
   } catch (error) {
     if (!isDataError(error)) throw error
-    deps.log.error({ err: error, job_id: job.jobId, attempt_id: job.attemptId }, 'result cannot be stored')
+    deps.log.error({ err: error, ...attemptFields(job) }, 'result cannot be stored')
     return fail(deps, job, { ok: false, message: 'The result cannot be stored.', final: false })
   }
 }
@@ -103,7 +101,7 @@ async function giveBackUntil(deps: AttemptDeps, job: Acquired, waiting: WaitsFor
   })
   if (!answer.ok) return explainRefusal(deps, job, answer.code)
   deps.onWaiting(job, waiting)
-  return true // it is announced when it is due
+  return true // it is announced again when it is due
 }
 
 async function fail(deps: AttemptDeps, job: Acquired, outcome: AttemptOutcome & { ok: false }): Promise<boolean> {
@@ -119,28 +117,27 @@ async function fail(deps: AttemptDeps, job: Acquired, outcome: AttemptOutcome & 
   if (!answer.ok) return explainRefusal(deps, job, answer.code)
   metrics.failures.inc({ kind: kind.name, outcome: answer.dead ? 'dead' : 'retry' })
   if (answer.dead) kind.onRecorded?.(null)
-  return true // dead, or due again later: the ledger announces it then
+  return true // dead, or announced again when it is due
 }
 
-/** Beside what refused it, the log says how the job stands: no result is dropped without a trace (judge contract, C5). */
+/** Logs the refusal with the state of the job: no result is dropped without a trace (docs/judge.md, C5). */
 async function explainRefusal(deps: AttemptDeps, job: Acquired, code: HeldRefusal): Promise<boolean> {
   const { ledger, log, metrics } = deps
-  const { jobId, attemptId, traceId } = job
-  const seen = await ledger.get(jobId).catch(() => null)
-  const standing = {
+  const seen = await ledger.get(job.jobId).catch(() => null)
+  const state = {
     db_attempt_id: seen?.attemptId ?? null,
     db_status: seen?.state ?? null,
     db_state: seen?.state ?? null,
     db_lease_owner: seen?.leaseOwner ?? null,
     db_lease_until: seen?.leaseUntil?.toISOString() ?? null,
   }
-  log.warn({ job_id: jobId, attempt_id: attemptId, trace_id: traceId, reason: code, ...standing }, 'result refused')
+  log.warn({ ...attemptFields(job), reason: code, ...state }, 'result refused')
   metrics.finalizeRejections.inc({ reason: code })
   if (code === 'stale_attempt') metrics.stale.inc()
   return isSettled(code)
 }
 
-/** Whether the feed may forget the entry: the job is over, or a newer attempt has an entry or a lease of its own. */
+/** Whether the feed's entry is no longer needed: the job has ended, or a newer attempt has an entry or a lease of its own. */
 function isSettled(code: HeldRefusal): boolean {
   switch (code) {
     case 'unknown_job':

@@ -1,21 +1,25 @@
-// Executor take jobs of one kind from the feed, work on them, and hand in what came of it. They keep the leases of all they
-// hold with one statement every third of a lease. A lease that is lost aborts the work, and its result is thrown away.
+// An executor takes jobs of one kind from the feed, runs them in its slots and records their outcome. It renews the leases
+// of all jobs in flight with one statement every third of a lease. A lost lease aborts the work, and its result is discarded.
 //
 //   take ──► run ──► finalize ──► acknowledge
 //             ├─ throws ─► fail (again later, or dead) ─► acknowledge
 //             └─ waits for another job ─► release (until that one has ended) ─► acknowledge
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { attemptFields } from '../log.ts'
 import { runLoop, Wake } from '../loop.ts'
 import type { Feed, TakenJob } from '../feed/feed.ts'
 import type { Acquired } from '../ledger/job.ts'
 import { handIn, runAttempt, type AttemptDeps } from './attempt.ts'
+import { sampledLog, type SampledLog } from '../sampled-log.ts'
 import { Interruption } from './interruption.ts'
 import { openDependents } from './dependents.ts'
 
-/** Where a process can die. Tests kill it there; otherwise nobody listens. */
+/** Points at which tests kill the process. */
 export type Step = 'acquired' | 'worked' | 'finalized' | 'acknowledged'
 
-export interface ExecutorOptions extends Omit<AttemptDeps, 'onWaiting'> {
+export interface ExecutorOptions extends Omit<AttemptDeps, 'onWaiting' | 'log'> {
+  log: Logger
   slots: number
   feed: Feed
   leaseMs: number
@@ -25,31 +29,32 @@ export interface ExecutorOptions extends Omit<AttemptDeps, 'onWaiting'> {
 
 export interface Executor {
   start(): void
-  /** Takes nothing more, waits for the work in flight, and gives back what is not done when the time is up. */
+  /** Takes no more jobs, waits for those in flight, and releases what is not done when the time is up. */
   drain(timeoutMs: number): Promise<void>
 }
 
 interface InFlight {
   job: Acquired
   interruption: Interruption
-  /** When, by this process's own clock, the lease is over unless it is renewed before. */
+  /** When the lease expires unless it is renewed, by this process's own clock. */
   leasedUntil: number
   acknowledge(): Promise<void>
 }
 
 const TAKE_ERROR_PAUSE_MS = 1000
-const TAKE_MAX = 500 // not all slots at once: while some are handed in, others are taken
+const TAKE_MAX = 500 // not all slots at once: some are filled while others are being finalized
 const DRAIN_LOOK_MS = 50
-const HEARTBEAT_LOOKS = 4 // how often per heartbeat it is looked which leases are due: short work is never renewed
+const LEASE_CHECKS_PER_HEARTBEAT = 4
 
 export function openExecutor(options: ExecutorOptions): Executor {
-  const { kind, slots, feed, leaseMs, heartbeatMs, log } = options
+  const { kind, slots, feed, leaseMs, heartbeatMs, log, metrics } = options
+  const sampled = sampledLog(log)
   const stopping = new AbortController()
   const ending = new AbortController()
   const inFlight = new Map<string, InFlight>()
   const slotFree = new Wake()
   const dependents = openDependents(options)
-  const deps: AttemptDeps = { ...options, onWaiting: dependents.listen }
+  const deps: AttemptDeps = { ...options, log: sampled, onWaiting: dependents.listen }
   let taking = Promise.resolve()
   let beating = Promise.resolve()
 
@@ -73,17 +78,19 @@ export function openExecutor(options: ExecutorOptions): Executor {
   const hold = async ({ job, acknowledge }: TakenJob) => {
     const mine = { job, interruption: new Interruption(log), leasedUntil: performance.now() + leaseMs, acknowledge }
     inFlight.set(job.jobId, mine)
+    if (job.wasAbandoned) metrics.reclaimsInFlight.inc()
     await work(mine, deps, options.onStep)
+    if (job.wasAbandoned) metrics.reclaimsInFlight.dec()
     if (inFlight.get(job.jobId) === mine) inFlight.delete(job.jobId)
     slotFree.ring()
   }
 
   const heartbeat = {
-    name: `keep the leases of ${kind.name}`,
-    everyMs: heartbeatMs / HEARTBEAT_LOOKS,
+    name: `renew-leases ${kind.name}`,
+    everyMs: heartbeatMs / LEASE_CHECKS_PER_HEARTBEAT,
     runOnce: async () => {
       const due = [...inFlight.values()].filter((held) => held.leasedUntil - performance.now() <= leaseMs - heartbeatMs)
-      await renewAll(due, options, (held) => inFlight.get(held.job.jobId) === held)
+      await renewAll(due, { ...options, log: sampled }, (held) => inFlight.get(held.job.jobId) === held)
       return false
     },
   }
@@ -95,7 +102,7 @@ export function openExecutor(options: ExecutorOptions): Executor {
     },
     async drain(timeoutMs) {
       stopping.abort()
-      await taking // what its last take brought is in flight now, too
+      await taking // the jobs of its last take are in flight now as well
       const deadline = performance.now() + timeoutMs
       while (inFlight.size > 0 && performance.now() < deadline) await sleep(DRAIN_LOOK_MS)
       await Promise.all([...inFlight.values()].map((held) => giveBack(held, options)))
@@ -122,42 +129,42 @@ async function work(
     await acknowledge()
     if (onStep !== undefined) await onStep('acknowledged', job)
   } catch (error) {
-    log.error({ err: error, job_id: job.jobId, attempt_id: job.attemptId, trace_id: job.traceId }, 'attempt left open')
+    log.error({ err: error, ...attemptFields(job) }, 'attempt left open')
   }
 }
 
-/** A renewal that the ledger refuses, or that cannot reach it before the lease is over, ends the work. */
+/** A renewal that the ledger refuses, or that cannot reach it before the lease expires, aborts the work. */
 async function renewAll(
   held: readonly InFlight[],
-  options: ExecutorOptions,
+  options: Omit<ExecutorOptions, 'log'> & { log: SampledLog },
   isStillHeld: (held: InFlight) => boolean,
 ): Promise<void> {
   const { ledger, leaseMs, heartbeatMs, metrics, log } = options
   const asked = performance.now()
   await Promise.all(
     held.map(async (one) => {
-      const { jobId, attemptId, owner, traceId } = one.job
+      const { jobId, attemptId, owner } = one.job
       const lose = (reason: string) => {
         metrics.heartbeats.inc({ status: 'lost', reason })
-        log.warn({ job_id: jobId, attempt_id: attemptId, trace_id: traceId, reason }, 'lease lost')
+        log.warn({ ...attemptFields(one.job), reason }, 'lease lost')
         one.interruption.abort()
       }
       try {
         const answer = await ledger.renew({ jobId, attemptId, owner, leaseMs })
-        if (!isStillHeld(one)) return // it ended meanwhile, and the answer says no more than that
+        if (!isStillHeld(one)) return // the attempt has ended meanwhile
         if (!answer.ok) return lose(answer.code)
         one.leasedUntil = asked + leaseMs
         metrics.heartbeats.inc({ status: 'ok', reason: '' })
       } catch (error) {
         metrics.heartbeats.inc({ status: 'error', reason: 'db_error_heartbeat' })
-        log.error({ err: error, job_id: jobId, attempt_id: attemptId }, 'could not renew a lease')
+        log.error({ err: error, ...attemptFields(one.job), reason: 'db_error_heartbeat' }, 'could not renew a lease')
         if (one.leasedUntil <= performance.now() + heartbeatMs) lose('db_error_heartbeat')
       }
     }),
   )
 }
 
-/** The time to drain is up: stop the work and let somebody else have the job at once. */
+/** The time to drain is up: aborts the work and releases the job, so that another process can take it at once. */
 async function giveBack(
   { job, interruption, acknowledge }: InFlight,
   { ledger, feed, log }: ExecutorOptions,
@@ -169,6 +176,6 @@ async function giveBack(
     await feed.announce([{ jobId: job.jobId, kind: job.kind, priority: job.priority }])
     await acknowledge()
   } catch (error) {
-    log.error({ err: error, job_id: job.jobId, attempt_id: job.attemptId }, 'could not give a job back')
+    log.error({ err: error, ...attemptFields(job) }, 'could not release a job')
   }
 }

@@ -5,7 +5,7 @@ const LATENCY_MS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000]
 
 export type ExecutorMetrics = ReturnType<typeof openExecutorMetrics>
 
-/** The names are the judge contract's, and serve every kind of job. */
+/** The names are those of docs/judge.md and serve every kind of job. */
 export function openExecutorMetrics(registry: Metrics) {
   const registers = [registry]
   return {
@@ -28,7 +28,7 @@ export function openExecutorMetrics(registry: Metrics) {
     }),
     finalizes: new Counter({
       name: 'worker_finalize_total',
-      help: 'Results handed in, by outcome.',
+      help: 'Results sent to the ledger, by outcome.',
       labelNames: ['status'],
       registers,
     }),
@@ -40,7 +40,7 @@ export function openExecutorMetrics(registry: Metrics) {
     }),
     finalizeErrors: new Counter({
       name: 'worker_finalize_errors_total',
-      help: 'Results that could not be handed in because the database failed.',
+      help: 'Results that could not be recorded because the database failed.',
       registers,
     }),
     finalizeLatency: new Histogram({
@@ -51,19 +51,19 @@ export function openExecutorMetrics(registry: Metrics) {
     }),
     reclaims: new Counter({
       name: 'worker_reclaim_total',
-      help: 'Attempts to take over abandoned work, by outcome.',
+      help: 'Attempts to take over abandoned jobs, by outcome.',
       labelNames: ['status', 'reason'],
       registers,
     }),
     reclaimLatency: new Histogram({
       name: 'worker_reclaim_latency_ms',
-      help: 'One pass of taking over abandoned work.',
+      help: 'Time of a pass that looks for abandoned jobs and takes them over.',
       buckets: LATENCY_MS,
       registers,
     }),
     reclaimsInFlight: new Gauge({
       name: 'worker_reclaim_inflight',
-      help: 'Jobs taken over and not yet ended.',
+      help: 'Jobs that were taken over and are still in progress.',
       registers,
     }),
     failures: new Counter({

@@ -1,5 +1,5 @@
-// The feed tells hands that something is ready. It may lose, repeat or reorder; it is never the truth: only a job that the
-// ledger let somebody acquire is worked on.
+// The feed tells executors that a job is ready. It may lose, repeat or reorder: only a job that an executor has acquired from
+// the ledger is worked on.
 import type { WithCommit } from '../events/bus.ts'
 import type { Acquired } from '../ledger/job.ts'
 import type { ReadyJob } from '../ledger/repair.ts'
@@ -7,15 +7,15 @@ import type { FreshJobs } from '../ledger/ledger.ts'
 import type { Loop } from '../loop.ts'
 
 export interface Feed {
-  /** Called after a commit that made jobs of these kinds ready. `fresh`: just submitted here. Never waits, never throws. */
+  /** Called after a commit that made jobs of these kinds ready; `fresh` were submitted by it. Never waits, never throws. */
   hint(kinds: readonly string[], fresh?: FreshJobs): void
-  /** The same hint, carried by the commit itself; null if it is to be given afterwards. */
+  /** The same hint, carried by the commit itself. Null: call `hint` after the commit. */
   hintWithin?(kinds: readonly string[]): WithCommit | null
-  /** Says again that these jobs are ready. */
+  /** Announces again that these jobs are ready. */
   announce(jobs: readonly ReadyJob[]): Promise<void>
   /** Waits until at least one job was acquired, for a while, or until `signal` aborts. */
   take(request: TakeRequest): Promise<TakenJob[]>
-  /** What runs beside it: taking over abandoned work, announcing again what was lost. */
+  /** Background work: taking over abandoned jobs, announcing lost ones again. */
   loops(kinds: readonly string[]): Loop[]
   /** Throws one sentence if it cannot be used now. */
   check(): Promise<void>
@@ -24,7 +24,7 @@ export interface Feed {
 
 export interface TakeRequest {
   kind: string
-  /** As many as there are free slots, and no more. */
+  /** The number of free slots. */
   limit: number
   signal: AbortSignal
 }

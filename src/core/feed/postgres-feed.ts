@@ -1,6 +1,6 @@
-// PostgreSQL as the feed: the live rows are the queue (`for update skip locked`), a hint on the bus ends the wait. There is
-// nothing to acknowledge and nothing to lose: a hint that did not arrive costs one second, and so does the end of a lease,
-// which nobody announces.
+// PostgreSQL as the feed: the live rows are the queue (`for update skip locked`), and a hint on the bus ends the wait. There
+// is nothing to acknowledge and nothing to lose: a lost hint costs one second, and so does the end of a lease, which nobody
+// announces.
 import type { Bus } from '../events/bus.ts'
 import type { ExecutorMetrics } from '../executor/metrics.ts'
 import type { Acquired } from '../ledger/job.ts'
@@ -9,13 +9,13 @@ import { Wake } from '../loop.ts'
 import type { Feed, TakenJob, TakeRequest } from './feed.ts'
 
 const CHANNEL = 'reeve:ready'
-const LOOK_AGAIN_MS = 1000
+const POLL_MS = 1000
 const TAKEN = { status: 'ok', reason: '' }
 
-// Until the next vacuum the index of live jobs begins with those that have ended, and a look from the first walks past all of
-// them. So busy hands look from a little before the last job they got, and from the first only so often: for what is urgent,
-// was given back, or was abandoned.
-const LOOK_FROM_FIRST_MS = 250
+// Until the next vacuum the index of live jobs begins with entries of jobs that have ended, and a search from its start walks
+// past all of them. So a busy executor searches from a little before the last job it got, and from the start only once in a
+// while: for jobs that are urgent, were released, or were abandoned.
+const SEARCH_FROM_START_MS = 250
 const STEP_BACK_US = 250_000 // of rank: jobs become visible in the order of their commits, not of their ranks
 
 interface PostgresFeedOptions {
@@ -42,21 +42,23 @@ export function openPostgresFeed(options: PostgresFeedOptions): Feed {
     (message) => ring(message.split(',')),
     () => ring(wakes.keys()),
   )
-  const words = (kinds: Iterable<string>) => [...new Set(kinds)].join(',')
-  const tell = (kinds: Iterable<string>) => bus.publish(CHANNEL, words(kinds))
+  const messageOf = (kinds: Iterable<string>) => [...new Set(kinds)].join(',')
+  const publish = (kinds: Iterable<string>) => bus.publish(CHANNEL, messageOf(kinds))
   const next = openNext(options)
 
   return {
-    hint: (kinds) => tell(kinds),
-    hintWithin: (kinds) => bus.within?.(CHANNEL, words(kinds)) ?? null,
-    announce: async (jobs) => tell(jobs.map((job) => job.kind)),
+    hint: (kinds) => publish(kinds),
+    hintWithin: (kinds) => bus.within?.(CHANNEL, messageOf(kinds)) ?? null,
+    announce: async (jobs) => publish(jobs.map((job) => job.kind)),
     async take(request) {
       const wake = wakeOf(request.kind)
+      const started = performance.now()
       const jobs = await next(request)
       const reclaims = jobs.filter(({ wasAbandoned }) => wasAbandoned).length
+      if (reclaims > 0) metrics.reclaimLatency.observe(performance.now() - started)
       metrics.reclaims.inc(TAKEN, reclaims)
       metrics.claims.inc(TAKEN, jobs.length - reclaims)
-      if (jobs.length === 0) await wake.wait(LOOK_AGAIN_MS, request.signal)
+      if (jobs.length === 0) await wake.wait(POLL_MS, request.signal)
       return jobs.map((job): TakenJob => ({ job, acknowledge: nothingToDo }))
     },
     loops: () => [],
@@ -69,16 +71,16 @@ const nothingToDo = async () => {}
 
 interface TakePosition {
   lastRank: number
-  lookedFromFirst: number
-  /** That look found nothing: what has come since is new. */
+  searchedFromStart: number
+  /** That search found nothing: jobs that have come since are new. */
   foundNothing: boolean
 }
 
-/** The next jobs of a kind. Before it says that there are none, it has looked from the first. */
+/** The next jobs of a kind. Before it reports that there are none, it has searched from the start. */
 function openNext({ ledger, owner, leaseMs }: PostgresFeedOptions): (request: TakeRequest) => Promise<Acquired[]> {
   const places = new Map<string, TakePosition>()
-  const isEnough = ({ foundNothing, lookedFromFirst }: TakePosition) =>
-    foundNothing || performance.now() - lookedFromFirst < LOOK_FROM_FIRST_MS
+  const isEnough = ({ foundNothing, searchedFromStart }: TakePosition) =>
+    foundNothing || performance.now() - searchedFromStart < SEARCH_FROM_START_MS
 
   return async ({ kind, limit }) => {
     const request = { kind, limit, owner, leaseMs }
@@ -91,10 +93,10 @@ function openNext({ ledger, owner, leaseMs }: PostgresFeedOptions): (request: Ta
         return jobs
       }
     }
-    const lookedFromFirst = performance.now()
+    const searchedFromStart = performance.now()
     const { jobs, lastRank } = await ledger().acquireNextFrom(null, request)
     const known = lastRank ?? place?.lastRank
-    if (known !== undefined) places.set(kind, { lastRank: known, lookedFromFirst, foundNothing: lastRank === null })
+    if (known !== undefined) places.set(kind, { lastRank: known, searchedFromStart, foundNothing: lastRank === null })
     return jobs
   }
 }

@@ -4,10 +4,11 @@ import { batched } from '../../db/batch.ts'
 import { groupBy } from '../../group-by.ts'
 import { whenReady } from './connection.ts'
 import type { RedisFeedOptions } from './options.ts'
-import { ACKNOWLEDGE, evaluate } from './scripts/script.ts'
-import { keyOf, type Entry, type Streams } from './streams.ts'
+import { ACKNOWLEDGE, ACKNOWLEDGE_DUPLICATE, evaluate } from './scripts/script.ts'
+import { keyOf, scriptKeys, type Entry, type Streams } from './streams.ts'
 
 const READY_WAIT_MS = 1000
+const PENDING_SEARCHED_MAX = 1000 // per level
 
 /** Never rejects: an entry that could not be acknowledged is claimed again later, and acknowledged then. */
 type Acknowledge = (streams: Streams, entry: Entry) => Promise<void>
@@ -43,5 +44,24 @@ export function openAcknowledge(redis: Redis, { streams: { group }, log, metrics
   const acknowledge = batched<EndedEntry, boolean>({ run: runTwice })
   return async (streams, entry) => {
     await acknowledge({ streams, entry })
+  }
+}
+
+/**
+ * For an entry whose job is running. An entry that was claimed is usually the job's own, so other entries are searched only
+ * for one that was just read. Never rejects: an entry that stays pending is met again.
+ */
+export async function acknowledgeDuplicate(
+  redis: Redis,
+  streams: Streams,
+  { jobId, level, id, isReclaimed }: Entry,
+  { streams: { group }, log }: RedisFeedOptions,
+): Promise<void> {
+  if (jobId === null) return
+  try {
+    const args = [group, jobId, level, id, isReclaimed ? 0 : PENDING_SEARCHED_MAX]
+    await evaluate(redis, ACKNOWLEDGE_DUPLICATE, scriptKeys(streams), args)
+  } catch (error) {
+    log.debug({ err: error, job_id: jobId, entry_id: id }, 'a duplicate entry stays pending')
   }
 }

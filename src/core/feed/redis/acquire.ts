@@ -3,7 +3,8 @@
 //
 //   acquired                       → to the executor, which acknowledges when the attempt has ended
 //   already_finished, unknown_job  → acknowledged: nobody needs it any more
-//   lease_still_valid              → left pending: if the holder dies, this entry brings the job back
+//   lease_still_valid              → acknowledged if another entry of the job is pending, since that one belongs to the
+//                                    running attempt; otherwise left pending: if the holder dies, it brings the job back
 //   not_due, exhausted             → left pending, and claimed again after a lease; meanwhile the ledger announces the first
 //                                    when it is due, and buries the second
 //   a field is missing             → the job is buried, unless somebody works on it; the entry is acknowledged
@@ -13,14 +14,20 @@ import type { Acquired } from '../../ledger/job.ts'
 import { assertNever } from '../../outcome.ts'
 import type { TakenJob } from '../feed.ts'
 import type { Announcer } from './announcer.ts'
+import type { SampledLog } from '../../sampled-log.ts'
 import type { RedisFeedOptions } from './options.ts'
+import type { AcquiredEntry } from './payloads.ts'
 import type { Entry } from './streams.ts'
 
 export interface AcquireDeps {
   options: RedisFeedOptions
   kind: string
   announcer: Announcer
+  log: SampledLog
   acknowledge(entry: Entry): Promise<void>
+  /** Acknowledges the entry if another entry of the same job is pending. */
+  acknowledgeDuplicate(entry: Entry): Promise<void>
+  restorePayloads(acquired: readonly AcquiredEntry[]): Promise<void>
 }
 
 /** One statement for all readable entries, then each by itself: an entry that fails must not cost the others their leases. */
@@ -49,8 +56,14 @@ export async function acquireEntries(
       }
     }),
   )
+  if (answerOf !== null) void deps.restorePayloads(acquiredOf(answerOf))
   return { taken: taken.filter((one) => one !== null), failed, error }
 }
+
+const acquiredOf = (answerOf: ReadonlyMap<Entry, AcquireAnswer>): AcquiredEntry[] =>
+  [...answerOf].flatMap(([{ id, payloadRef }, answer]) =>
+    answer.ok ? [{ job: answer.job, entryId: id, payloadRef }] : [],
+  )
 
 type ReadableEntry = Entry & { jobId: string }
 
@@ -82,6 +95,8 @@ async function settle(deps: AcquireDeps, entry: Entry, answer: AcquireAnswer): P
       await acknowledge(entry)
       return null
     case 'lease_still_valid':
+      await deps.acknowledgeDuplicate(entry)
+      return null
     case 'not_due':
     case 'exhausted':
       return null
@@ -98,7 +113,7 @@ function count({ options: { metrics } }: AcquireDeps, entry: Entry, status: Clai
 }
 
 async function buryUnreadable(deps: AcquireDeps, entry: Entry): Promise<null> {
-  const { ledger, bury, log } = deps.options
+  const { ledger, bury } = deps.options
   const { jobId, id } = entry
   const reason = 'missing_field'
   if (jobId !== null) {
@@ -109,19 +124,19 @@ async function buryUnreadable(deps: AcquireDeps, entry: Entry): Promise<null> {
     }
   }
   count(deps, entry, 'rejected', reason)
-  log.warn({ job_id: jobId, entry_id: id, reason }, 'unreadable entry')
+  deps.log.warn({ job_id: jobId, entry_id: id, reason }, 'unreadable entry')
   await deps.acknowledge(entry)
   return null
 }
 
 /** A job of another kind, in this stream by mistake: this executor cannot run it. */
 async function requeueToOwnKind(
-  { options, announcer, acknowledge }: AcquireDeps,
+  { options, announcer, acknowledge, log }: AcquireDeps,
   entry: Entry,
   job: Acquired,
 ): Promise<void> {
   const { jobId, attemptId, owner, kind, traceId } = job
-  options.log.warn(
+  log.warn(
     { job_id: jobId, attempt_id: attemptId, trace_id: traceId, entry_id: entry.id, kind },
     'entry in the stream of another kind',
   )

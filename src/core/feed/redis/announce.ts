@@ -5,12 +5,12 @@ import type { Redis } from 'ioredis'
 import type { Clock } from '../../clock.ts'
 import type { JobBrief } from '../../ledger/read.ts'
 import type { Delivered } from '../../outbox/delivery.ts'
+import { payloadKey, taskData } from './payloads.ts'
 import { ANNOUNCE, evaluate, listFrom } from './scripts/script.ts'
 import { levelOf, scriptKeys, type Level, type Streams } from './streams.ts'
 
 const JOBS_PER_SCRIPT = 500
 const BYTES_PER_SCRIPT = 1_000_000
-const PAYLOAD_KEY = 'task:payload:' // as announce.lua writes it
 
 export interface AnnounceOptions {
   redis: Redis
@@ -42,7 +42,7 @@ export async function announceJobs(
     try {
       return answersFrom(await evaluate(redis, ANNOUNCE, scriptKeys(streams), [...head, ...chunk.args]))
     } catch (error) {
-      redis.unlink(chunk.jobIds.map((jobId) => PAYLOAD_KEY + jobId)).catch(() => {}) // a cache, and it expires
+      redis.unlink(chunk.jobIds.map(payloadKey)).catch(() => {}) // a cache, and it expires
       throw error
     }
   })
@@ -69,12 +69,6 @@ function chunksOf(announcements: readonly Announcement[]): Chunk[] {
     chunk.bytes += arg.length
   }
   return chunks
-}
-
-/** The task as a worker outside reads it from Redis. */
-function taskData({ jobId, kind, payload, priority, accountId, traceId }: JobBrief): string {
-  const task = { job_id: jobId, kind, payload, priority, account_id: accountId, trace_id: traceId }
-  return Buffer.from(JSON.stringify(task)).toString('base64')
 }
 
 /** A hyphen stands for an entry that Redis refused; the errors are in the same order. */

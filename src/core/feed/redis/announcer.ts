@@ -11,6 +11,7 @@ import type { Delivered } from '../../outbox/delivery.ts'
 import { announceJobs, type Announcement, type AnnounceOptions } from './announce.ts'
 import { openCapacity } from './capacity.ts'
 import { whenReady } from './connection.ts'
+import type { SampledLog } from '../../sampled-log.ts'
 import type { RedisFeedOptions } from './options.ts'
 import type { Level, Streams } from './streams.ts'
 
@@ -27,14 +28,32 @@ export interface Announcer {
   deliver(jobIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Delivered>>
 }
 
-export function openAnnouncer(redis: Redis, feed: RedisFeedOptions, streamsOf: (kind: string) => Streams): Announcer {
+export function openAnnouncer(
+  redis: Redis,
+  feed: RedisFeedOptions,
+  streamsOf: (kind: string) => Streams,
+  log: SampledLog,
+): Announcer {
   const { ledger, streams, payloadTtlSec, clock = systemClock, announces = () => true } = feed
   const options: AnnounceOptions = { redis, group: streams.group, maxLength: streams.maxLength, payloadTtlSec, clock }
   const capacity = openCapacity(options, streamsOf)
 
+  const logRefused = ({ jobId, kind, traceId }: JobBrief, reason: string) =>
+    log.error({ job_id: jobId, trace_id: traceId, kind, reason }, 'the feed refused a job')
+
   const announceKind = async (kind: string, announcements: readonly Announcement[], areNew = false) => {
     capacity.use(kind, announcements.length)
-    return announceJobs(options, streamsOf(kind), announcements, areNew)
+    try {
+      const answers = await announceJobs(options, streamsOf(kind), announcements, areNew)
+      announcements.forEach(({ job }, index) => {
+        const answer = answers[index]
+        if (answer?.ok === false) logRefused(job, answer.error)
+      })
+      return answers
+    } catch (error) {
+      for (const { job } of announcements) logRefused(job, error instanceof Error ? error.message : String(error))
+      throw error
+    }
   }
 
   return {

@@ -14,22 +14,27 @@
 //
 // One connection sends commands. Each kind has another one, which blocks. The scripts need all keys of a kind on one Redis:
 // replicas and Sentinel work, a Redis Cluster does not.
+import type { Redis } from 'ioredis'
 import type { Loop } from '../../loop.ts'
 import type { Delivery } from '../../outbox/delivery.ts'
+import { sampledLog } from '../../sampled-log.ts'
 import type { Feed } from '../feed.ts'
-import { openAcknowledge } from './acknowledge.ts'
+import { acknowledgeDuplicate, openAcknowledge } from './acknowledge.ts'
 import { openAnnouncer } from './announcer.ts'
 import { openConnection, openOutage, whenReady } from './connection.ts'
 import { feedDeliveries } from './deliveries.ts'
 import { openDirect } from './direct.ts'
 import { GroupConnection } from './group-connection.ts'
 import type { RedisFeedOptions } from './options.ts'
+import { restorePayloads } from './payloads.ts'
 import { openReader } from './reader.ts'
 import { openRepair } from './repair.ts'
 import { defaultStreamKey, streamsAt } from './streams.ts'
 import { openTaker, type Taker } from './take.ts'
 
 const CHECK_TIMEOUT_MS = 3000
+const CHECK_KEY = 'reeve:check'
+const CHECK_KEPT_SEC = 60
 
 export interface RedisFeed extends Feed {
   /** Whether `hint` announces fresh jobs itself. Otherwise the outbox does. */
@@ -41,10 +46,11 @@ export interface RedisFeed extends Feed {
 export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
   const { url, log, streams: settings } = options
   const streamsOf = (kind: string) => streamsAt(settings.keys?.[kind] ?? defaultStreamKey(kind))
+  const sampled = sampledLog(log)
   const outage = openOutage(log)
   const commands = openConnection(url, 'reeve-feed', outage)
   const acknowledge = openAcknowledge(commands, options)
-  const announcer = openAnnouncer(commands, options, streamsOf)
+  const announcer = openAnnouncer(commands, options, streamsOf, sampled)
   const direct = openDirect(announcer, options)
   const repair = openRepair(commands, options, announcer, streamsOf)
   const open = new Map<string, { connection: GroupConnection; taker: Taker }>()
@@ -64,7 +70,15 @@ export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
       onLoss: () => repair.startOver(kind),
     })
     const reader = openReader(connection, streams, options)
-    const taker = openTaker(reader, { options, kind, announcer, acknowledge: (entry) => acknowledge(streams, entry) })
+    const taker = openTaker(reader, {
+      options,
+      kind,
+      announcer,
+      log: sampled,
+      acknowledge: (entry) => acknowledge(streams, entry),
+      acknowledgeDuplicate: (entry) => acknowledgeDuplicate(commands, streams, entry, options),
+      restorePayloads: (acquired) => restorePayloads(commands, acquired, options, sampled),
+    })
     open.set(kind, { connection, taker })
     return taker
   }
@@ -89,16 +103,7 @@ export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
     loops: (kinds) => (kinds.length === 0 ? [] : [reclaim(kinds), repair.loop(kinds)]),
     deliveries: feedDeliveries(announcer),
 
-    async check() {
-      try {
-        await whenReady(commands, CHECK_TIMEOUT_MS)
-        await commands.ping()
-      } catch (error) {
-        throw new Error(`Redis cannot be used: ${error instanceof Error ? error.message : String(error)}`, {
-          cause: error,
-        })
-      }
-    },
+    check: () => checkWritable(commands),
 
     async close() {
       await direct.close()
@@ -106,5 +111,16 @@ export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
       await Promise.all([...open.values()].map(({ taker }) => taker.close()))
       commands.disconnect()
     },
+  }
+}
+
+/** A Redis that is full or read-only still answers a ping, so this writes. */
+async function checkWritable(commands: Redis): Promise<void> {
+  try {
+    await whenReady(commands, CHECK_TIMEOUT_MS)
+    await commands.set(CHECK_KEY, 1, 'EX', CHECK_KEPT_SEC)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Error(`Redis cannot be used: ${why}`, { cause: error })
   }
 }

@@ -3,6 +3,7 @@
 import { parseJobId } from '../../ledger/job.ts'
 import type { GroupConnection } from './group-connection.ts'
 import type { RedisFeedOptions } from './options.ts'
+import { payloadKey } from './payloads.ts'
 import { evaluate, listFrom, READ } from './scripts/script.ts'
 import { entryFrom, keyOf, levelFrom, LEVELS, type Entry, type Level, type Streams } from './streams.ts'
 
@@ -92,5 +93,13 @@ function entryFromLine(line: string): Entry | [] {
   const [place, id = '', job = '', priority = ''] = line.split(' ')
   const level = levelFrom(place)
   if (level === undefined) return []
-  return { level, id, jobId: parseJobId(job), priority: Number(priority), isBroken: false, isReclaimed: false }
+  return {
+    level,
+    id,
+    jobId: parseJobId(job),
+    priority: Number(priority),
+    payloadRef: payloadKey(job),
+    isBroken: false,
+    isReclaimed: false,
+  }
 }

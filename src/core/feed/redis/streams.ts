@@ -56,6 +56,8 @@ export interface Entry {
   /** Null: the entry names no job, or not by a valid id. */
   jobId: string | null
   priority: number
+  /** Key of the payload in Redis. */
+  payloadRef: string
   /** A required field is missing: other programs may write to the stream as well. */
   isBroken: boolean
   /** Claimed from another consumer, which has left it pending for too long. */
@@ -77,6 +79,7 @@ export function entryFrom(reply: unknown, level: Level, isReclaimed: boolean): E
     id,
     jobId: parseJobId(valueOf.get('job_id') ?? ''),
     priority: Number(valueOf.get('priority')),
+    payloadRef: valueOf.get('payload_ref') ?? '',
     isBroken: FIELDS.some((name) => (valueOf.get(name) ?? '') === ''),
     isReclaimed,
   }

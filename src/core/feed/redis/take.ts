@@ -40,9 +40,7 @@ export function openTaker(reader: StreamReader, deps: AcquireDeps): Taker {
         const wanted = Math.min(reclaim.count - seen, limit - taken.length)
         if (wanted <= 0) break
         const { entries, isComplete } = await reader.claim(level, wanted, signal)
-        metrics.reclaimsInFlight.inc(entries.length)
         const answer = await acquireAll(entries)
-        metrics.reclaimsInFlight.dec(entries.length)
         taken.push(...answer.taken)
         seen += entries.length
         if (isComplete || answer.failed) break

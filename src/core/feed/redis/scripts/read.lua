@@ -12,7 +12,7 @@ local usual, others, missing, dry = {}, {}, 0, {}
 
 local function is_usual(fields)
   return #fields == 8 and fields[1] == 'job_id' and fields[3] == 'enqueue_ts' and fields[5] == 'payload_ref'
-    and fields[7] == 'priority' and fields[4] ~= '' and fields[6] ~= ''
+    and fields[7] == 'priority' and fields[4] ~= '' and fields[6] == 'task:payload:' .. fields[2]
     and string.find(fields[2], '^%x[%x-]+$') and string.find(fields[8], '^-?%d+$')
 end
 

@@ -21,6 +21,8 @@ export const ACKNOWLEDGE = script('acknowledge')
 export const BACKLOG = script('backlog')
 export const FIND_LOST = script('place', 'find-lost')
 export const SWEEP = script('sweep')
+export const ACKNOWLEDGE_DUPLICATE = script('place', 'acknowledge-duplicate')
+export const CHECK_PAYLOADS = script('check-payloads')
 
 /** Runs a script by its hash. A Redis that does not know it, or has forgotten it in a restart, is sent the text. */
 export async function evaluate(
