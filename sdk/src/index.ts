@@ -12,7 +12,7 @@ export {
   type NewChallenge,
   type ValidationRule,
 } from './challenges.ts'
-export { memberTexts } from './member-texts.ts'
+export { itemTexts, memberTexts } from './member-texts.ts'
 export { ReeveError, type ReeveErrorBody } from './error.ts'
 export {
   JudgeClient,

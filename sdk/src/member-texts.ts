@@ -1,5 +1,5 @@
-// The members of a JSON object as the texts that stand there: what is hashed, or handed on to somebody else, must not pass
-// through JavaScript's numbers. Whether it is JSON at all is for JSON.parse to say, before.
+// The parts of a JSON object or array as the texts that stand there: what is hashed or passed on must not go through
+// JavaScript's numbers. The text must be valid JSON; JSON.parse checks that before.
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -33,6 +33,33 @@ export function memberTexts(text: string): Map<string, string> {
     }
   }
   return members
+}
+
+/** The items of a JSON array. */
+export function itemTexts(text: string): string[] {
+  const items: string[] = []
+  let depth = 0
+  let start = 0
+  const end = (at: number) => {
+    const item = text.slice(start, at).trim()
+    if (depth === 1 && item !== '') items.push(item)
+    if (depth === 1) start = at + 1
+  }
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at)
+    if (unit === QUOTE) {
+      at = endOfString(text, at)
+    } else if (unit === 0x7b || unit === 0x5b) {
+      depth += 1
+      if (depth === 1) start = at + 1
+    } else if (unit === 0x7d || unit === 0x5d) {
+      end(at)
+      depth -= 1
+    } else if (unit === 0x2c) {
+      end(at)
+    }
+  }
+  return items
 }
 
 /** Where the closing quote is. */

@@ -17,9 +17,13 @@ export {
 export {
   FIRST_PREVIOUS,
   problemWithChain,
+  problemWithHead,
   problemWithReceipt,
+  problemWithWholeChain,
+  signHead,
   type Receipt,
   type ReceiptBody,
+  type ReceiptHead,
 } from './pool-receipts.ts'
 export {
   runWorker,

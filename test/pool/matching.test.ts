@@ -7,7 +7,7 @@ import { match, type Candidate, type MatchInput } from '../../src/doors/pool/mat
 import type { Worker } from '../../src/doors/pool/workers/presence.ts'
 import { isTrusted, scoreOf } from '../../src/doors/pool/workers/reputation.ts'
 import { isEligible } from '../../src/doors/pool/tasks/requirements.ts'
-import { decide, FAILED_VOTE, type Tally } from '../../src/doors/pool/quorum/tally.ts'
+import { decide, FAILED_VOTE, type Tally, type Vote } from '../../src/doors/pool/quorum/tally.ts'
 import { FairShare } from '../../src/doors/pool/matching/fair-share.ts'
 import { seeded } from '../support/seeded.ts'
 
@@ -17,6 +17,8 @@ const worker = (workerId: number, more: Partial<Worker> = {}): Worker => ({
   region: null,
   specs: null,
   isBanned: false,
+  isPaused: false,
+  leaseSec: null,
   passed: 0,
   wrong: 0,
   agreed: 0,
@@ -47,7 +49,9 @@ const task = (classId: number, jobId: string, more: Partial<WaitingTask> = {}): 
   jobId,
   priority: 5,
   acceptedAt: 0,
-  leaseUntil: '',
+  now: new Date(0),
+  timeoutSec: 60,
+  failedBy: [],
   replica: null,
   ...more,
 })
@@ -56,7 +60,7 @@ const canary = (canaryId: number, usedBy: readonly number[] = []): WaitingCanary
   jobId: `canary ${canaryId}`,
   priority: 5,
   canaryId,
-  leaseUntil: '',
+  now: new Date(0),
   usedBy: new Set(usedBy),
 })
 const input = (more: Partial<MatchInput>): MatchInput => ({
@@ -218,8 +222,9 @@ describe('specs', () => {
 
 describe('what replicas say together', () => {
   const votes = (...said: (string | null)[]) => said.map((vote) => ({ vote, counts: true }))
-  const count = (more: Partial<Tally>): Tally => ({
+  const count = (more: Partial<Tally<Vote>>): Tally<Vote> => ({
     votes: [],
+    agree: (a, b) => a.vote === b.vote,
     quorum: 2,
     replicas: 3,
     replicasMax: 5,
@@ -229,11 +234,13 @@ describe('what replicas say together', () => {
   })
 
   test('the first answer that enough agree on wins', () => {
-    assert.deepEqual(decide(count({ votes: votes('a', 'b', 'b', 'a') })), { what: 'agreed', vote: 'b', failed: false })
+    assert.deepEqual(decide(count({ votes: votes('a', 'b', 'b', 'a') })), {
+      what: 'agreed',
+      winner: { vote: 'b', counts: true },
+    })
     assert.deepEqual(decide(count({ votes: votes(FAILED_VOTE, FAILED_VOTE) })), {
       what: 'agreed',
-      vote: FAILED_VOTE,
-      failed: true,
+      winner: { vote: FAILED_VOTE, counts: true },
     })
   })
 

@@ -30,7 +30,11 @@ export async function setupPool(t: TestContext, options: { random: () => number;
   const metrics = openMetrics()
   const engine = await openEngine({ config, database, metrics, log })
   atEnd(t, () => engine.close())
-  const pool = await openPoolParts({ ...engine, database, metrics, log }, readSettings(POOL_SETTINGS, env, []), options)
+  const pool = await openPoolParts(
+    { ...engine, config, database, metrics, log },
+    readSettings(POOL_SETTINGS, env, []),
+    options,
+  )
   const running = startLoops(pool.loops.serving, log)
   atEnd(t, () => pool.close())
   atEnd(t, () => running.stop())
@@ -50,6 +54,7 @@ function acting(pool: PoolParts) {
         region: null,
         specs: null,
         publicKey,
+        leaseSec: null,
       })
       if (!answer.ok) throw new Error(answer.code)
       return { workerId: answer.worker.id, ownerId: n, privateKey }

@@ -50,21 +50,25 @@ async function simulate(t: TestContext, random: () => number) {
   const asked = new Map<string, number>()
   const submitJob = async () => {
     const n = asked.size
-    const answer = await pool.submitJob({
-      clientId: 1 + (n % 3),
-      job: `{"n":${n}}`,
-      priority: 5,
-      requirements: { region: null, specs: null },
-      replicas: 3,
-      quorum: 2,
-      callbackUrl: null,
-      requiresHash: true,
-      timeoutSec: null,
-      idempotency: null,
-      traceId: null,
-    })
+    const answer = await pool.submitJobs([
+      {
+        clientId: 1 + (n % 3),
+        job: `{"n":${n}}`,
+        priority: 5,
+        requirements: { region: null, specs: null },
+        replicas: 3,
+        quorum: 2,
+        callbackUrl: null,
+        requiresHash: true,
+        timeoutSec: null,
+        maxAttempts: 1,
+        agree: null,
+        idempotency: null,
+        traceId: null,
+      },
+    ])
     assert(answer.ok)
-    asked.set(answer.jobId, n)
+    asked.set(answer.jobIds[0] ?? '', n)
   }
   const turn = async (actor: Actor) => {
     const assignment = await world.poll(actor)

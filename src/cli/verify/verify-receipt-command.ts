@@ -1,26 +1,43 @@
-// `reeve verify receipt FILE`: whether receipts of the pool are what the server signed, and whether they follow each other.
-// No server is asked: whoever has the file and the server's public key can check it.
+// `reeve verify receipt FILE`: verifies receipts of the pool and the links between them, without a server. `--chain` also
+// requires that none is missing, up to the heads that were kept.
 import { isObject } from '../../core/is-object.ts'
 import { readFileSync } from 'node:fs'
-import { problemWithChain, problemWithReceipt, type Receipt } from '@reeve/sdk/pool'
+import {
+  problemWithChain,
+  problemWithHead,
+  problemWithReceipt,
+  problemWithWholeChain,
+  type Receipt,
+  type ReceiptHead,
+} from '@reeve/sdk/pool'
 import type { Command } from 'commander'
 import { CommandFailed } from '../failure.ts'
 import { plain, print, say, styled } from '../terminal.ts'
 
 interface ReceiptOptions {
   key?: string
+  chain?: boolean
+  head: string[]
 }
 
 export function addVerifyReceiptCommand(verify: Command): void {
   verify
     .command('receipt')
-    .description('check receipts of the pool offline: one, a list, or one a line')
+    .description('verify receipts of the pool offline: one, a list, or one per line')
     .argument('<file>', 'a file, or - for standard input')
     .option('--key <public_key>', 'the server’s public key, as GET /v1/receipts/key gives it')
+    .option('--chain', 'the file holds the whole chain: fail if a receipt is missing')
+    .option(
+      '--head <file>',
+      'with --chain: a head from GET /v1/receipts/head that the chain must contain; repeatable',
+      (file: string, files: string[]) => [...files, file],
+      [],
+    )
     .action(verifyReceipts)
 }
 
-function verifyReceipts(file: string, { key }: ReceiptOptions): void {
+function verifyReceipts(file: string, { key, chain, head }: ReceiptOptions): void {
+  if (head.length > 0 && chain !== true) throw new CommandFailed('--head needs --chain.', 2)
   const receipts = receiptsIn(readFileSync(file === '-' ? 0 : file, 'utf8'))
   const [first] = receipts
   if (first === undefined) throw new CommandFailed(`There is no receipt in ${plain(file)}.`, 2)
@@ -34,7 +51,12 @@ function verifyReceipts(file: string, { key }: ReceiptOptions): void {
     const problem = problemWithReceipt(receipt, publicKey)
     if (problem !== null) throw new CommandFailed(`Receipt ${receipt.receipt.number} ${plain(problem)}.`)
   }
-  const broken = problemWithChain(receipts)
+  const heads = head.map(headIn)
+  for (const one of heads) {
+    const problem = problemWithHead(one, publicKey)
+    if (problem !== null) throw new CommandFailed(`The head of size ${one.size} ${plain(problem)}.`)
+  }
+  const broken = chain === true ? problemWithWholeChain(receipts, heads) : problemWithChain(receipts)
   if (broken !== null) throw new CommandFailed(`The chain is broken: ${plain(broken)}.`)
   print(styled('green', receipts.length === 1 ? 'The receipt verifies.' : `${receipts.length} receipts verify.`))
 }
@@ -56,6 +78,17 @@ function receiptsIn(text: string): Receipt[] {
   if (!items.every(isReceipt)) throw new CommandFailed('The file does not hold receipts.', 2)
   return items
 }
+
+function headIn(file: string): ReceiptHead {
+  const value = parsed(readFileSync(file, 'utf8'))
+  if (!isHead(value)) throw new CommandFailed(`There is no head in ${plain(file)}.`, 2)
+  return value
+}
+
+const isHead = (value: unknown): value is ReceiptHead =>
+  isObject(value) &&
+  Number.isSafeInteger(value['size']) &&
+  ['hash', 'key_id', 'signature'].every((name) => typeof value[name] === 'string')
 
 function parsed(text: string): unknown {
   try {

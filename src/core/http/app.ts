@@ -10,7 +10,7 @@ import fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import { BODY_BYTES_MAX, parseJson } from './request/body.ts'
+import { BODY_BYTES_MAX, parseJson, parsePassedOnJson } from './request/body.ts'
 import { handleError } from './errors/handle-error.ts'
 import { HttpError } from './errors/http-error.ts'
 import { openOrigins } from './auth/origins.ts'
@@ -76,7 +76,7 @@ export async function openApp({ config, log, formatOf }: AppOptions): Promise<Fa
     { parseAs: 'buffer' },
     async (request: FastifyRequest, bytes: Buffer) => {
       request.rawBody = bytes
-      return parseJson(bytes)
+      return request.routeOptions.config.passesJsonOn === true ? parsePassedOnJson(bytes) : parseJson(bytes)
     },
   )
 

@@ -22,7 +22,8 @@ import { canaryRoutes } from './canaries/canary-routes.ts'
 import { callbackSecretRoute } from './clients/callbacks.ts'
 import { cancelJobRoute } from './clients/cancel-job.ts'
 import { readJobRoute } from './clients/read-job.ts'
-import { submitJobRoute } from './clients/submit-job.ts'
+import { listJobsRoute } from './clients/list-jobs.ts'
+import { submitBatchRoute, submitJobRoute } from './clients/submit-job.ts'
 import { whyRoute } from './clients/why.ts'
 import { pollRoute } from './matching/poll.ts'
 import { openPoolParts } from './pool.ts'
@@ -59,7 +60,9 @@ export const poolDoor: Door<typeof POOL_SETTINGS> = {
         await app.register(async (clients) => {
           clients.addHook('onRequest', requireRole(identity, 'CLIENT'))
           const allowInsecure = settings.ALLOW_INSECURE_CALLBACKS
-          await clients.register(submitJobRoute({ submitJob: pool.submitJob, ledger, database, allowInsecure }))
+          await clients.register(submitJobRoute({ submitJobs: pool.submitJobs, ledger, database, allowInsecure }))
+          await clients.register(submitBatchRoute({ submitJobs: pool.submitJobs, allowInsecure }))
+          await clients.register(listJobsRoute({ ledger, database }))
           await clients.register(readJobRoute({ ledger, database }))
           await clients.register(cancelJobRoute({ ledger, cancel: pool.cancel }))
           await clients.register(whyRoute({ ledger, database, leaseSec, canaries }))

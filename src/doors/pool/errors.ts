@@ -5,7 +5,6 @@ import type { HeldRefusal } from '../../core/ledger/refusal.ts'
 const POOL_ERRORS = {
   worker_not_found: [404, 'Worker not found'],
   worker_name_taken: [409, 'Worker name already exists'],
-  too_many_workers: [409, 'Too many workers: an owner has at most 10000'],
   no_assignment: [404, 'No assignment available'],
 
   key_not_configured: [400, 'Worker public key is not configured'],

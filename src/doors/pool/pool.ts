@@ -6,7 +6,8 @@ import { openCanaryList } from './canaries/canary-list.ts'
 import { openCanaryStock } from './canaries/canary-stock.ts'
 import { openCallbacks } from './clients/callbacks.ts'
 import { openCancel } from './clients/cancel-job.ts'
-import { openSubmitJob } from './clients/submit-job.ts'
+import { openClientQuotas } from './clients/client-quotas.ts'
+import { openSubmitJobs } from './clients/submit-job.ts'
 import { openAssignments } from './matching/assignments.ts'
 import { openCandidates } from './matching/candidates.ts'
 import { FairShare } from './matching/fair-share.ts'
@@ -27,7 +28,10 @@ import { openHeartbeat } from './workers/heartbeat.ts'
 import { openPresence } from './workers/presence.ts'
 import { openWorkerStore } from './workers/worker-store.ts'
 
-type PoolDeps = Pick<Deps, 'database' | 'ledger' | 'outbox' | 'deliveries' | 'bus' | 'metrics' | 'log'>
+type PoolDeps = Pick<
+  Deps,
+  'config' | 'database' | 'ledger' | 'quotas' | 'outbox' | 'deliveries' | 'bus' | 'metrics' | 'log'
+>
 
 export type PoolParts = Awaited<ReturnType<typeof openPoolParts>>
 
@@ -47,7 +51,7 @@ export async function openPoolParts(deps: PoolDeps, settings: PoolSettings, { ra
   const matchmaker: Matchmaker = openMatchmaker({
     bus,
     assignments,
-    candidates: openCandidates({ database, leaseSec }),
+    candidates: openCandidates(database),
     canaries,
     classes,
     presence,
@@ -70,10 +74,10 @@ export async function openPoolParts(deps: PoolDeps, settings: PoolSettings, { ra
     submitResult: openSubmitResult({
       ledger,
       outbox: deps.outbox,
-      leaseMs,
       results,
       callbacks,
       settle: quorums.settle,
+      onRetry: announce,
     }),
     canaries,
     canaryList: openCanaryList({ database, ledger, classes, stock: canaries }),
@@ -92,31 +96,42 @@ export async function openPoolParts(deps: PoolDeps, settings: PoolSettings, { ra
 }
 
 /** What clients use. */
-async function openJobs({ database, ledger, deliveries, log }: PoolDeps, settings: PoolSettings, announce: () => void) {
+async function openJobs(
+  { config, database, ledger, quotas, deliveries, log }: PoolDeps,
+  settings: PoolSettings,
+  announce: () => void,
+) {
   const keys = await openServerKeys(database)
-  const callbacks = openCallbacks({ deliveries, master: keys.callbacks })
+  const callbacks = openCallbacks({ deliveries, ledger, master: keys.callbacks })
   const kinds = poolKinds({ callbacks, extraReplicas: settings.POOL_EXTRA_REPLICAS })
   const known = new Kinds()
   known.add(kinds)
   const classes = openRequirementClasses({ database })
   const quorums = openQuorums({ database, ledger, callbacks, log, onIssued: announce })
-  const submitJob = openSubmitJob({ ledger, classes, settings, quorums, onReady: announce })
+  const clientQuotas = openClientQuotas({ database, quotas, config })
+  const submitJobs = openSubmitJobs({ ledger, classes, settings, quorums, quotas: clientQuotas, onReady: announce })
   const cancel = openCancel({ ledger, kinds: known, quorums })
-  return { keys, callbacks, kinds, known, classes, quorums, submitJob, cancel }
+  return { keys, callbacks, kinds, known, classes, quorums, submitJobs, cancel }
 }
 
 /** What owners and their workers use, but for polling and submitting. */
-function openWorkers({ database, ledger }: PoolDeps, settings: PoolSettings, announce: () => void) {
+function openWorkers({ database, ledger, quotas }: PoolDeps, settings: PoolSettings, announce: () => void) {
   const leaseSec = settings.POOL_LEASE_SECONDS
   const leaseMs = leaseSec * 1000
-  const presence = openPresence({ database, leaseSec, holdSec: settings.POOL_HOLD_SECONDS_MAX })
-  const assignments = openAssignments({ database, ledger, leaseMs })
+  const presence = openPresence({ database, holdSec: settings.POOL_HOLD_SECONDS_MAX })
+  const assignments = openAssignments({ database, ledger, leaseSec, leaseMaxSec: settings.POOL_LEASE_MAX_SECONDS })
   return {
     leaseSec,
     leaseMs,
     presence,
     assignments,
-    workers: openWorkerStore({ database, leaseSec }),
+    workers: openWorkerStore({
+      database,
+      assignments,
+      leaseSec,
+      quotas,
+      onFreed: announce,
+    }),
     heartbeat: openHeartbeat({ presence, assignments }),
     bans: openBans({ database, assignments, onFreed: announce }),
   }

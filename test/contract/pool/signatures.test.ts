@@ -83,6 +83,7 @@ describe('pool: the signature of a result', () => {
           assignment_id: what.assignment_id,
           nonce: what.nonce,
           signature: signed(by.privateKey, what.assignment_id, what.nonce, null),
+          artifact_uri: 's3://results/1',
         },
         from.by,
       )

@@ -111,7 +111,7 @@ describe('pool: POST /jobs/submit', () => {
     assert.equal((await ask({}))[0], 200)
     assert.deepEqual(await ask(wrongNonce), [400, 'Invalid nonce'])
     assert.deepEqual(await ask({}), [409, 'Assignment already submitted'])
-    assert.deepEqual(await ask({ error_message: 'other' }), [409, 'Assignment already submitted'])
+    assert.deepEqual(await ask({ output: null, error_message: 'other' }), [409, 'Assignment already submitted'])
   })
 
   test('409 Assignment is not in a submittable state: cancelled, timed out', async (t) => {

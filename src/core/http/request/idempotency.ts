@@ -1,11 +1,13 @@
 // Idempotency-Key: the same key and body get the same job; the same key with another body is refused. All doors that create
 // work accept it.
 import { createHash } from 'node:crypto'
+import { canonicalText, NotCanonical } from '@reeve/sdk'
 import type { FastifyRequest } from 'fastify'
 import type { Idempotency } from '../../ledger/submit/submit.ts'
 import { accountOf } from '../auth/guard.ts'
 import { HttpError } from '../errors/http-error.ts'
 
+const CANONICAL_BYTES_MAX = 128 * 1024
 const KEY = /^[\x21-\x7e]{1,255}$/
 
 /** The argument of `ledger.submit`, scoped to the door and the account. Null: no key, each request is new work. */
@@ -17,14 +19,32 @@ export function idempotencyOf(request: FastifyRequest, door: string): Idempotenc
     const fields = [{ path: ['header', 'Idempotency-Key'], rule: 'pattern', message }]
     throw new HttpError(400, 'validation_failed', `Idempotency-Key ${message}.`, { fields })
   }
-  return { scope: `${door}:${accountOf(request).accountId}`, key, bodyHash: hashBody(request.body) }
+  return { scope: `${door}:${accountOf(request).accountId}`, key, bodyHash: bodyHashOf(request) }
 }
 
 export const idempotencyConflict = (): HttpError =>
   new HttpError(422, 'idempotency_conflict', 'This Idempotency-Key was used with another body.')
 
-/** The same for the same JSON, in whatever order its keys came and however it was spaced. */
-export const hashBody = (body: unknown): string => createHash('sha256').update(canonical(body)).digest('hex')
+/** Of the body as it was sent, so that `1.0` and `1` differ. */
+function bodyHashOf({ rawBody, body }: FastifyRequest): string {
+  return rawBody === null ? hashBody(body) : sha256(comparable(rawBody))
+}
+
+/** The order of keys and the spacing do not matter, but in a long body, where sorting them would hold the event loop. */
+function comparable(rawBody: Buffer): string | Buffer {
+  if (rawBody.length > CANONICAL_BYTES_MAX) return rawBody
+  try {
+    return canonicalText(rawBody.toString())
+  } catch (error) {
+    if (error instanceof NotCanonical) return rawBody // a number beyond a float's range, for example
+    throw error
+  }
+}
+
+const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex')
+
+/** The same for a value, in whatever order its keys came. */
+export const hashBody = (body: unknown): string => sha256(canonical(body))
 
 /** The depth is bounded by the parser. */
 function canonical(value: unknown): string {

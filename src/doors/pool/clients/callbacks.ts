@@ -8,10 +8,13 @@ import type { SigningKey } from '../../../core/deliveries/signed-request.ts'
 import { refusals } from '../../../core/http/errors/detail.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
-import type { Delivery } from '../../../core/outbox/delivery.ts'
-import { documented, jsonText, rawOrNull } from '../wire.ts'
+import { isObject } from '../../../core/is-object.ts'
+import type { Ledger } from '../../../core/ledger/ledger.ts'
+import type { Delivery, OutboxRow } from '../../../core/outbox/delivery.ts'
+import { documented, jsonText, rawOrNull, timestampOf } from '../wire.ts'
 
 const TOPIC = 'pool_callback'
+const NO_FINISHED_AT = '"finished_at":null}'
 
 /** How a job ended. Outputs and metrics are JSON texts. */
 export interface JobEnd {
@@ -21,7 +24,7 @@ export interface JobEnd {
   errorMessage: string | null
   artifactUri: string | null
   metrics: string | null
-  /** Null: not known before the transaction commits. */
+  /** Null: the end of a dead job, which the ledger knows when the callback is delivered. */
   finishedAt: string | null
 }
 
@@ -52,8 +55,14 @@ export const callbackBody = (jobId: string, end: JobEnd): string =>
     finished_at: end.finishedAt,
   })
 
+interface CallbackDeps {
+  deliveries: Deliveries
+  ledger: Ledger
+  master: string
+}
+
 /** All clients' secrets are derived from `master`: none is stored, and no client can compute another's. */
-export function openCallbacks({ deliveries, master }: { deliveries: Deliveries; master: string }): Callbacks {
+export function openCallbacks({ deliveries, ledger, master }: CallbackDeps): Callbacks {
   const keyOf = (clientId: number) => ({
     keyId: `pool-${clientId}`,
     secret: createHmac('sha256', master).update(`callback ${clientId}`).digest('hex'),
@@ -62,11 +71,26 @@ export function openCallbacks({ deliveries, master }: { deliveries: Deliveries; 
     queue: ({ jobId, clientId: accountId, url, body }) =>
       deliveries.add(TOPIC, { subject: jobId, accountId, url, requestId: jobId, body, isTrusted: false }, jobId),
     keyOf,
-    topics: deliveries.senders({
-      topic: TOPIC,
-      keyOf: ({ accountId }) => (accountId === null ? null : keyOf(accountId)),
-    }),
+    topics: deliveries
+      .senders({ topic: TOPIC, keyOf: ({ accountId }) => (accountId === null ? null : keyOf(accountId)) })
+      .map((sender) => ({
+        ...sender,
+        deliver: async (rows, signal) =>
+          sender.deliver(await Promise.all(rows.map((row) => withFinishedAt(ledger, row))), signal),
+      })),
   }
+}
+
+/** The body is the same at every attempt: a dead job stays as it is. */
+async function withFinishedAt(ledger: Ledger, row: OutboxRow): Promise<OutboxRow> {
+  const { payload, jobId } = row
+  if (!isObject(payload) || typeof payload['body'] !== 'string' || jobId === null) return row
+  const { body } = payload
+  if (!body.endsWith(NO_FINISHED_AT)) return row
+  const finishedAt = (await ledger.get(jobId))?.finishedAt ?? null
+  if (finishedAt === null) return row
+  const filled = `${body.slice(0, -NO_FINISHED_AT.length)}"finished_at":"${timestampOf(finishedAt)}"}`
+  return { ...row, payload: { ...payload, body: filled } }
 }
 
 export const callbackSecretRoute =

@@ -18,9 +18,17 @@ const RESULTS = `
 
 const VOTES = `
   select assignment_id, worker_id, status, coalesce(computed_hash, output_hash) as output_hash, verdict
-    from pool_results where quorum_id = $1 order by finished_at, assignment_id`
+    from pool_results where quorum_id = $1 and is_final order by finished_at, assignment_id`
 
-const IS_HELD = `select exists (select from pool_tasks where quorum_id = $1 and worker_id is not null) as held`
+// A lease that has expired holds nothing: the job waits again, before anybody has noticed.
+const IS_LEASED = `select $1::timestamptz > clock_timestamp() as held`
+const IS_REPLICA_HELD = `
+  select exists (
+    select from pool_tasks t join pool_workers w on w.worker_id = t.worker_id
+     where t.quorum_id = $1 and w.last_seen_at > clock_timestamp() - t.held_lease_ms * interval '1 ms') as held`
+
+// The ledger knows when a replicated job was decided; it started with its first replica.
+const STARTED = `select ${timestampText('min(assigned_at)')} as at from pool_assignments where quorum_id = $1`
 
 export const JobBrief = Type.Object({ job_id: Type.String(), status: Type.String() })
 export const JobView = Type.Object({ job_id: Type.String(), status: Type.String() }, { additionalProperties: true })
@@ -55,10 +63,11 @@ export async function statusOf(database: Database, { job }: ClientJob): Promise<
     case 'done':
       return summaryOf(job).status
     case 'processing':
-      return 'running'
     case 'pending': {
-      if (job.kind !== QUORUM_KIND) return 'pending'
-      const [row] = await database.query<{ held: boolean }>(IS_HELD, [job.jobId])
+      if (job.kind !== QUORUM_KIND && job.leaseUntil === null) return 'pending'
+      const [row] = await (job.kind === QUORUM_KIND
+        ? database.query<{ held: boolean }>(IS_REPLICA_HELD, [job.jobId])
+        : database.query<{ held: boolean }>(IS_LEASED, [job.leaseUntil]))
       return row?.held === true ? 'running' : 'pending'
     }
   }
@@ -67,11 +76,12 @@ export async function statusOf(database: Database, { job }: ClientJob): Promise<
 /** What the ledger keeps as the result. */
 function summaryOf({ result }: Job) {
   const fields: Record<string, unknown> = typeof result === 'object' && result !== null ? { ...result } : {}
-  const { status, assignment_id: assignmentId, error_message: errorMessage } = fields
+  const { status, assignment_id: assignmentId, error_message: errorMessage, finished_at: finishedAt } = fields
   return {
     status: status === 'failed' ? ('failed' as const) : ('completed' as const),
     assignmentId: typeof assignmentId === 'number' ? assignmentId : null,
     errorMessage: typeof errorMessage === 'string' ? errorMessage : null,
+    finishedAt: typeof finishedAt === 'string' ? finishedAt : null,
   }
 }
 
@@ -79,24 +89,33 @@ export async function viewOf(database: Database, client: ClientJob): Promise<obj
   const { job, payload } = client
   const summary = job.state === 'done' ? summaryOf(job) : null
   const { assignmentId = null } = summary ?? {}
+  const status = await statusOf(database, client)
   const result = assignmentId === null ? null : await resultView(database, assignmentId)
   const votes = job.kind === QUORUM_KIND ? await database.query<VoteRow>(VOTES, [job.jobId]) : []
   return {
     job_id: job.jobId,
-    status: await statusOf(database, client),
+    status,
     priority: job.priority,
     replicas: payload.replicas,
     quorum: payload.quorum,
+    max_attempts: payload.max_attempts,
+    ...(payload.agree === null ? {} : { agree: payload.agree }),
     requirements: { region: payload.region, specs: payload.specs },
     created_at: timestampOf(job.submittedAt),
-    started_at: job.startedAt === null ? null : timestampOf(job.startedAt),
-    finished_at: job.finishedAt === null ? null : timestampOf(job.finishedAt),
+    started_at: status === 'pending' ? null : await startedAt(database, job),
+    finished_at: summary?.finishedAt ?? (job.finishedAt === null ? null : timestampOf(job.finishedAt)),
     error_message: job.reason ?? summary?.errorMessage ?? result?.error_message ?? null,
     result,
     votes: votes.map(({ assignment_id: id, worker_id: workerId, ...vote }) => {
       return { assignment_id: Number(id), worker_id: Number(workerId), ...vote }
     }),
   }
+}
+
+async function startedAt(database: Database, { jobId, kind, startedAt }: Job): Promise<string | null> {
+  if (kind !== QUORUM_KIND) return startedAt === null ? null : timestampOf(startedAt)
+  const [row] = await database.query<{ at: string | null }>(STARTED, [jobId])
+  return row?.at ?? null
 }
 
 interface VoteRow {

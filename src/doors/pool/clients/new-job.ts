@@ -1,5 +1,5 @@
 // The body of POST /v1/jobs, and the checks that its schema cannot express.
-import { memberTexts } from '@reeve/sdk'
+import { itemTexts, memberTexts } from '@reeve/sdk'
 import type { FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
 import { accountOf } from '../../../core/http/auth/guard.ts'
@@ -7,6 +7,7 @@ import { idempotencyOf } from '../../../core/http/request/idempotency.ts'
 import { PRIORITY_DEFAULT, type Idempotency } from '../../../core/ledger/submit/submit.ts'
 import { isCallableUrl } from '../../../core/outbound/callback-url.ts'
 import { invalidField } from '../errors.ts'
+import { AgreeRule } from '../quorum/agreement.ts'
 import type { Requirements } from '../tasks/requirements.ts'
 import { JsonObject, orNull } from '../wire.ts'
 
@@ -14,6 +15,8 @@ const PRIORITY_MAX = 1_000_000
 const REPLICAS_MAX = 25
 const TIMEOUT_SEC_MAX = 31_536_000
 const SPECS_CHARS_MAX = 4096
+const MAX_ATTEMPTS_MAX = 25
+export const BATCH_MAX = 100
 
 export const RequirementsBody = Type.Object(
   {
@@ -40,7 +43,20 @@ export const NewJobBody = Type.Object(
     callback_url: Type.Optional(orNull(Type.String({ maxLength: 4096 }))),
     timeout_seconds: Type.Optional(orNull(Type.Integer({ minimum: 1, maximum: TIMEOUT_SEC_MAX }))),
     require_output_hash: Type.Optional(Type.Boolean()),
+    max_attempts: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_ATTEMPTS_MAX,
+        description: 'How many workers may answer `failed` before the job has failed. Default 1.',
+      }),
+    ),
+    agree: Type.Optional(orNull(AgreeRule)),
   },
+  { additionalProperties: false },
+)
+
+export const NewJobsBody = Type.Object(
+  { jobs: Type.Array(NewJobBody, { minItems: 1, maxItems: BATCH_MAX }) },
   { additionalProperties: false },
 )
 
@@ -56,41 +72,76 @@ export interface PoolJobRequest {
   requiresHash: boolean
   /** Null: POOL_TIMEOUT_SECONDS. */
   timeoutSec: number | null
+  maxAttempts: number
+  /** Null: equal output hashes. */
+  agree: AgreeRule | null
   idempotency: Idempotency | null
   traceId: string | null
 }
 
+type NewJobFields = Static<typeof NewJobBody>
+
 export function jobRequestFrom(
-  request: FastifyRequest<{ Body: Static<typeof NewJobBody> }>,
+  request: FastifyRequest<{ Body: NewJobFields }>,
   allowInsecure: boolean,
 ): PoolJobRequest {
-  const { body } = request
-  const { callback_url: url = null } = body
-  if (url !== null && !isCallableUrl(url, allowInsecure)) {
-    throw invalidField(['callback_url'], 'must be an https URL of at most 2048 characters with no credentials')
-  }
-  const replicas = body.replicas ?? body.quorum ?? 1
-  const quorum = body.quorum ?? Math.floor(replicas / 2) + 1
-  if (quorum > replicas) throw invalidField(['quorum'], 'must be at most replicas')
   return {
+    ...jobFrom(request.body, memberTexts(String(request.rawBody)), { path: [], allowInsecure }),
     clientId: accountOf(request).accountId,
-    job: memberTexts(String(request.rawBody)).get('payload') ?? 'null',
-    priority: body.priority ?? PRIORITY_DEFAULT,
-    requirements: requirementsFrom(body.requirements ?? null),
-    replicas,
-    quorum,
-    callbackUrl: url,
-    requiresHash: body.require_output_hash ?? false,
-    timeoutSec: body.timeout_seconds ?? null,
     idempotency: idempotencyOf(request, 'pool'),
     traceId: request.traceId,
   }
 }
 
-export function requirementsFrom(body: Static<typeof RequirementsBody> | null): Requirements {
+/** One key names the whole batch: each job has a key of its own, made of that and its place. */
+export function jobRequestsFrom(
+  request: FastifyRequest<{ Body: Static<typeof NewJobsBody> }>,
+  allowInsecure: boolean,
+): PoolJobRequest[] {
+  const texts = itemTexts(memberTexts(String(request.rawBody)).get('jobs') ?? '[]')
+  const idempotency = idempotencyOf(request, 'pool')
+  return request.body.jobs.map((job, index) => ({
+    ...jobFrom(job, memberTexts(texts[index] ?? '{}'), { path: ['jobs', String(index)], allowInsecure }),
+    clientId: accountOf(request).accountId,
+    idempotency: idempotency === null ? null : { ...idempotency, key: `${idempotency.key} ${index}` },
+    traceId: request.traceId,
+  }))
+}
+
+function jobFrom(
+  body: NewJobFields,
+  texts: ReadonlyMap<string, string>,
+  { path, allowInsecure }: { path: readonly string[]; allowInsecure: boolean },
+) {
+  const { callback_url: url = null } = body
+  if (url !== null && !isCallableUrl(url, allowInsecure)) {
+    const message = 'must be an https URL of at most 2048 characters with no credentials'
+    throw invalidField([...path, 'callback_url'], message)
+  }
+  const replicas = body.replicas ?? body.quorum ?? 1
+  const quorum = body.quorum ?? Math.floor(replicas / 2) + 1
+  if (quorum > replicas) throw invalidField([...path, 'quorum'], 'must be at most replicas')
+  return {
+    job: texts.get('payload') ?? 'null',
+    priority: body.priority ?? PRIORITY_DEFAULT,
+    requirements: requirementsFrom(body.requirements ?? null, path),
+    replicas,
+    quorum,
+    callbackUrl: url,
+    requiresHash: body.require_output_hash ?? false,
+    timeoutSec: body.timeout_seconds ?? null,
+    maxAttempts: body.max_attempts ?? 1,
+    agree: body.agree ?? null,
+  }
+}
+
+export function requirementsFrom(
+  body: Static<typeof RequirementsBody> | null,
+  path: readonly string[] = [],
+): Requirements {
   const specs = body?.specs ?? null
   if (specs !== null && JSON.stringify(specs).length > SPECS_CHARS_MAX) {
-    throw invalidField(['requirements', 'specs'], `must have at most ${SPECS_CHARS_MAX} characters`)
+    throw invalidField([...path, 'requirements', 'specs'], `must have at most ${SPECS_CHARS_MAX} characters`)
   }
   return { region: body?.region ?? null, specs }
 }

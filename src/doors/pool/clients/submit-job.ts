@@ -1,14 +1,19 @@
-// POST /v1/jobs: a client's job enters the ledger. A plain job is one `pool` job with its task; a replicated one is a
-// `pool_quorum` job, and settling it submits its replicas.
+// POST /v1/jobs and POST /v1/jobs/batch: clients' jobs enter the ledger. A plain job is one `pool` job with its task; a
+// replicated one is a `pool_quorum` job, and settling it submits its replicas.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
 import type { Database } from '../../../core/db/database.ts'
 import { refusals } from '../../../core/http/errors/detail.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
 import { idempotencyConflict } from '../../../core/http/request/idempotency.ts'
+import type { HttpError } from '../../../core/http/errors/http-error.ts'
 import { preferredWaitMs, waitSignal } from '../../../core/http/request/prefer.ts'
 import { isEnded } from '../../../core/ledger/ended.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
+import type { NewJob } from '../../../core/ledger/submit/submit.ts'
 import { refused, type Refused } from '../../../core/outcome.ts'
+import type { QuotaAnswer } from '../../../core/quotas/quota.ts'
+import { assertQuota } from '../../../core/quotas/quotas.ts'
 import { newJobId } from '../../../core/random.ts'
 import { poolError } from '../errors.ts'
 import { addQuorum } from '../quorum/quorum-rows.ts'
@@ -20,41 +25,74 @@ import type { RequirementClasses } from '../tasks/requirement-classes.ts'
 import { addTask } from '../tasks/task-rows.ts'
 import { documented, sendJson } from '../wire.ts'
 import { clientJob, JobBrief, JobView, statusOf, viewOf } from './job-view.ts'
-import { jobRequestFrom, NewJobBody, type PoolJobRequest } from './new-job.ts'
+import type { ClientQuotas } from './client-quotas.ts'
+import { BATCH_MAX, jobRequestFrom, jobRequestsFrom, NewJobBody, NewJobsBody, type PoolJobRequest } from './new-job.ts'
 
-export type SubmitJobAnswer = { ok: true; jobId: string } | Refused<'idempotency_conflict' | 'too_many_requirements'>
+export type SubmitJobsAnswer =
+  | { ok: true; jobIds: string[] }
+  | Refused<'idempotency_conflict' | 'too_many_requirements'>
+  | QuotaRefusal
 
-export type SubmitJob = (request: PoolJobRequest) => Promise<SubmitJobAnswer>
+type QuotaRefusal = Exclude<QuotaAnswer, { ok: true }>
 
-export interface SubmitJobDeps {
+/** All of one client, all or none. */
+export type SubmitJobs = (requests: readonly PoolJobRequest[]) => Promise<SubmitJobsAnswer>
+
+export interface SubmitJobsDeps {
   ledger: Ledger
   classes: RequirementClasses
   settings: PoolSettings
   quorums: Quorums
+  quotas: ClientQuotas
   onReady(): void
 }
 
-export const openSubmitJob =
-  ({ ledger, classes, settings, quorums, onReady }: SubmitJobDeps): SubmitJob =>
-  async (request) => {
-    const { clientId: accountId, requirements, priority, idempotency, traceId } = request
-    const classId = await classes.classFor(accountId, requirements)
-    if (classId === null) return refused('too_many_requirements')
-    const jobId = newJobId()
-    const payload = payloadFor(request, settings.POOL_TIMEOUT_SECONDS)
-    const common = { jobId, payload, priority, accountId, traceId, idempotency }
-    if (request.replicas === 1) {
-      const effects = [addTask(taskOf(jobId, priority, payload, { classId }))]
-      const answer = await ledger.submit({ ...common, kind: POOL_KIND, effects })
-      if (answer.ok && !answer.duplicate) onReady()
-      return answer
+export const openSubmitJobs = (deps: SubmitJobsDeps): SubmitJobs => {
+  const { ledger, quotas, quorums, onReady } = deps
+  return async (requests) => {
+    const [first] = requests
+    if (first === undefined) return { ok: true, jobIds: [] }
+    const bytes = requests.reduce((sum, { job }) => sum + Buffer.byteLength(job), 0)
+    const quota = await quotas.take(first.clientId, { jobs: requests.length, bytes })
+    if (!quota.ok) return quota
+    const jobs: NewJob[] = []
+    for (const request of requests) {
+      const job = await ledgerJobFor(deps, request)
+      if (job === null) return refused('too_many_requirements')
+      jobs.push(job)
     }
-    const effects = [addQuorum(jobId, payload, { classId }, settings.POOL_EXTRA_REPLICAS)]
-    // A replicated job has no attempts of its own to count: its replicas do.
-    const answer = await ledger.submit({ ...common, kind: QUORUM_KIND, effects, maxAttempts: null })
-    if (answer.ok && !answer.duplicate) await quorums.settle(jobId)
-    return answer
+    const [only] = jobs
+    const answers =
+      jobs.length === 1 && only !== undefined ? [await ledger.submit(only)] : await ledger.submitMany(jobs)
+    const jobIds: string[] = []
+    for (const answer of answers) {
+      if (!answer.ok) return answer
+      jobIds.push(answer.jobId)
+    }
+    const fresh = jobs.filter((_, index) => answers[index]?.ok === true && answers[index].duplicate === false)
+    if (fresh.some(({ kind }) => kind === POOL_KIND)) onReady()
+    await Promise.all(
+      fresh.flatMap(({ kind, jobId }) => (kind === QUORUM_KIND && jobId ? [quorums.settle(jobId)] : [])),
+    )
+    return { ok: true, jobIds }
   }
+}
+
+/** Null: the client has too many different requirements. */
+async function ledgerJobFor({ classes, settings }: SubmitJobsDeps, request: PoolJobRequest): Promise<NewJob | null> {
+  const { clientId: accountId, requirements, priority, idempotency, traceId } = request
+  const classId = await classes.classFor(accountId, requirements)
+  if (classId === null) return null
+  const jobId = newJobId()
+  const payload = payloadFor(request, settings.POOL_TIMEOUT_SECONDS)
+  const common = { jobId, payload, priority, accountId, traceId, idempotency }
+  if (request.replicas === 1) {
+    return { ...common, kind: POOL_KIND, effects: [addTask(taskOf(jobId, priority, payload, { classId }))] }
+  }
+  const effects = [addQuorum(jobId, payload, { classId }, settings.POOL_EXTRA_REPLICAS)]
+  // A replicated job has no attempts of its own to count: its replicas do.
+  return { ...common, kind: QUORUM_KIND, effects, maxAttempts: null }
+}
 
 const payloadFor = (request: PoolJobRequest, timeoutSec: number): ClientPayload => ({
   job: request.job,
@@ -65,28 +103,37 @@ const payloadFor = (request: PoolJobRequest, timeoutSec: number): ClientPayload 
   callback_url: request.callbackUrl,
   requires_hash: request.requiresHash,
   timeout_seconds: request.timeoutSec ?? timeoutSec,
+  max_attempts: request.maxAttempts,
+  agree: request.agree,
 })
 
 export interface SubmitJobRouteDeps {
-  submitJob: SubmitJob
+  submitJobs: SubmitJobs
   ledger: Ledger
   database: Database
   allowInsecure: boolean
 }
 
+const config = { passesJsonOn: true }
+
+function submitError(answer: SubmitJobsAnswer & { ok: false }): HttpError {
+  if (answer.code === 'quota_exceeded') assertQuota(answer)
+  return answer.code === 'too_many_requirements' ? poolError(answer.code) : idempotencyConflict()
+}
+
 export const submitJobRoute =
-  ({ submitJob, ledger, database, allowInsecure }: SubmitJobRouteDeps): FastifyPluginAsyncTypebox =>
+  ({ submitJobs, ledger, database, allowInsecure }: SubmitJobRouteDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const schema = {
       ...documented,
       summary: 'Submit a job. `Prefer: wait=N` (at most 50) waits for its end. `Idempotency-Key` is taken.',
       body: NewJobBody,
-      response: { 200: JobView, 202: JobBrief, ...refusals(401, 403, 409, 422) },
+      response: { 200: JobView, 202: JobBrief, ...refusals(401, 403, 409, 413, 422, 429) },
     }
-    app.post('/v1/jobs', { schema }, async (request, reply) => {
-      const answer = await submitJob(jobRequestFrom(request, allowInsecure))
-      if (!answer.ok) throw answer.code === 'idempotency_conflict' ? idempotencyConflict() : poolError(answer.code)
-      const { jobId } = answer
+    app.post('/v1/jobs', { config, schema }, async (request, reply) => {
+      const answer = await submitJobs([jobRequestFrom(request, allowInsecure)])
+      if (!answer.ok) throw submitError(answer)
+      const jobId = answer.jobIds[0] ?? ''
       const timeoutMs = preferredWaitMs(request)
       if (timeoutMs === 0) return sendJson(reply.code(202), { job_id: jobId, status: 'pending' })
 
@@ -96,5 +143,24 @@ export const submitJobRoute =
       if (found === null) throw poolError('job_not_found')
       if (isEnded(job)) return sendJson(reply.code(200), await viewOf(database, found))
       return sendJson(reply.code(202), { job_id: jobId, status: await statusOf(database, found) })
+    })
+  }
+
+export const submitBatchRoute =
+  ({
+    submitJobs,
+    allowInsecure,
+  }: Pick<SubmitJobRouteDeps, 'submitJobs' | 'allowInsecure'>): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const schema = {
+      ...documented,
+      summary: `Submit up to ${BATCH_MAX} jobs at once: all of them, or none. \`Idempotency-Key\` is taken.`,
+      body: NewJobsBody,
+      response: { 202: Type.Object({ jobs: Type.Array(JobBrief) }), ...refusals(401, 403, 409, 413, 422, 429) },
+    }
+    app.post('/v1/jobs/batch', { config, schema }, async (request, reply) => {
+      const answer = await submitJobs(jobRequestsFrom(request, allowInsecure))
+      if (!answer.ok) throw submitError(answer)
+      return reply.code(202).send({ jobs: answer.jobIds.map((jobId) => ({ job_id: jobId, status: 'pending' })) })
     })
   }

@@ -10,6 +10,7 @@ import type { HeldRefusal } from '../../../core/ledger/refusal.ts'
 import { refused, type Refused } from '../../../core/outcome.ts'
 import { newSecret } from '../../../core/random.ts'
 import { jobTextOf } from '../tasks/payload.ts'
+import { timestampOf } from '../wire.ts'
 import { leaseOwner, type HeldAssignment, type Worker } from '../workers/presence.ts'
 
 const NEXT_IDS = `
@@ -20,10 +21,10 @@ const NEXT_IDS = `
 const RECORD_ASSIGNMENT = `
   with given as materialized (
     select * from json_to_recordset($1) as r (assignment_id bigint, worker_id bigint, owner_id bigint, job_id uuid,
-           attempt_id integer, nonce text, cost_hint integer, quorum_id uuid, is_trusted boolean, canary_id bigint)
+           attempt_id integer, nonce text, cost_hint integer, lease_ms integer, quorum_id uuid, is_trusted boolean, canary_id bigint)
   ), assigned as (
-    insert into pool_assignments (assignment_id, worker_id, job_id, attempt_id, nonce, cost_hint, assigned_at)
-    select assignment_id, worker_id, job_id, attempt_id, nonce, cost_hint, statement_timestamp() from given
+    insert into pool_assignments (assignment_id, worker_id, job_id, quorum_id, attempt_id, nonce, cost_hint, lease_ms, assigned_at)
+    select assignment_id, worker_id, job_id, quorum_id, attempt_id, nonce, cost_hint, lease_ms, statement_timestamp() from given
   ), part as (
     insert into pool_parts (job_id, quorum_id, owner_id, is_trusted)
     select job_id, quorum_id, owner_id, is_trusted from given where quorum_id is not null
@@ -31,7 +32,7 @@ const RECORD_ASSIGNMENT = `
   ), used as (
     insert into pool_canary_uses (worker_id, canary_id) select worker_id, canary_id from given where canary_id is not null
   ), held as (
-    update pool_tasks set worker_id = given.worker_id, held_at = clock_timestamp()
+    update pool_tasks set worker_id = given.worker_id, held_at = clock_timestamp(), held_lease_ms = given.lease_ms
       from given where pool_tasks.job_id = given.job_id
   ), locked as materialized (
     select w.worker_id from given join pool_workers w on w.worker_id = given.worker_id
@@ -84,7 +85,9 @@ export interface Assignable {
   canaryId: number | null
   costHint: number
   isTrusted: boolean
-  leaseUntil: string
+  /** The database's clock when the task was read. */
+  now: Date
+  timeoutSec: number
 }
 
 /** `taken`: a unique key refused it. What this process knows of the worker is out of date. */
@@ -110,8 +113,16 @@ const heldBy = (workerId: number, { jobId, attemptId }: Pick<HeldAssignment, 'jo
   owner: leaseOwner(workerId),
 })
 
-export function openAssignments(deps: { database: Database; ledger: Ledger; leaseMs: number }): Assignments {
-  const { database, ledger, leaseMs } = deps
+export interface AssignmentDeps {
+  database: Database
+  ledger: Ledger
+  /** Of a worker that registered none. */
+  leaseSec: number
+  leaseMaxSec: number
+}
+
+export function openAssignments(deps: AssignmentDeps): Assignments {
+  const { database, ledger } = deps
   const nextId = openIds(database.hot)
   const freeing = (workerId: number, jobId: string, assignmentId: number, isLost: boolean): Effect => ({
     sql: FREE_TASK,
@@ -122,7 +133,8 @@ export function openAssignments(deps: { database: Database; ledger: Ledger; leas
     const answer = await ledger.release({ ...held, effects: [effect] })
     if (!answer.ok) await database.hot.query(effect.sql, [JSON.stringify([effect.row])]) // the lease is over already
   }
-  const keep: Assignments['keep'] = (worker, held) => ledger.renew({ ...heldBy(worker.workerId, held), leaseMs })
+  const keep: Assignments['keep'] = (worker, held) =>
+    ledger.renew({ ...heldBy(worker.workerId, held), leaseMs: held.leaseMs })
 
   return {
     keep,
@@ -130,7 +142,14 @@ export function openAssignments(deps: { database: Database; ledger: Ledger; leas
       const { workerId } = worker
       const assignmentId = await nextId()
       const nonce = newSecret().slice(0, NONCE_CHARS)
-      const row = { assignment_id: assignmentId, worker_id: workerId, nonce, ...assignmentRow(worker, assignable) }
+      const leaseMs = leaseFor(deps, worker, assignable)
+      const row = {
+        assignment_id: assignmentId,
+        worker_id: workerId,
+        nonce,
+        lease_ms: leaseMs,
+        ...assignmentRow(worker, assignable),
+      }
       const acquire = { jobId: assignable.jobId, owner: leaseOwner(workerId), leaseMs }
       try {
         const answer = await ledger.acquire({
@@ -139,7 +158,8 @@ export function openAssignments(deps: { database: Database; ledger: Ledger; leas
         })
         if (!answer.ok) return answer
         const job = await jobTextOf(deps, answer.job)
-        const { costHint, leaseUntil } = assignable
+        const { costHint, now } = assignable
+        const leaseUntil = timestampOf(new Date(now.getTime() + leaseMs))
         return { ok: true, assignment: { assignmentId, job, nonce, costHint, leaseUntil }, held: answer.job }
       } catch (error) {
         if (isDataError(error)) return refused('taken')
@@ -166,6 +186,10 @@ export function openAssignments(deps: { database: Database; ledger: Ledger; leas
     },
   }
 }
+
+/** A worker may register a lease for work without heartbeats; it is no longer than the job's own time-out. */
+const leaseFor = ({ leaseSec, leaseMaxSec }: AssignmentDeps, worker: Worker, { timeoutSec }: Assignable): number =>
+  1000 * (worker.leaseSec === null ? leaseSec : Math.min(worker.leaseSec, Math.ceil(timeoutSec), leaseMaxSec))
 
 const assignmentRow = ({ ownerId }: Worker, { jobId, quorumId, canaryId, costHint, isTrusted }: Assignable) => ({
   owner_id: ownerId,

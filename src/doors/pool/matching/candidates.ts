@@ -1,6 +1,5 @@
 // What can be assigned now: the classes in which tasks wait, and the first tasks of each.
 import type { Database } from '../../../core/db/database.ts'
-import { timestampText } from '../wire.ts'
 
 // Skips from one class to the next through the index, without reading the tasks in between.
 const WAITING_CLASSES = `
@@ -23,7 +22,7 @@ const FIRST_TASKS = `
          case when t.quorum_id is not null then (
            select count(*) from pool_parts p
             where p.quorum_id = t.quorum_id and p.job_id <> t.job_id and not p.is_trusted)::integer end as untrusted,
-         ${timestampText(`clock_timestamp() + $4 * interval '1 second'`)} as lease_until
+         extract(epoch from t.deadline_at - t.accepted_at)::float8 as timeout_sec, t.failed_by, clock_timestamp() as now
     from json_to_recordset($1) as l (class_id bigint, task_limit integer)
    cross join lateral (
      select * from pool_tasks
@@ -43,10 +42,10 @@ const CANARIES = `
   select t.class_id, t.job_id, t.priority, t.canary_id,
          array(select u.worker_id from pool_canary_uses u
                 where u.canary_id = t.canary_id and u.worker_id = any($2::bigint[])) as used_by,
-         ${timestampText(`clock_timestamp() + $3 * interval '1 second'`)} as lease_until
+         clock_timestamp() as now
     from pool_tasks t
    where t.worker_id is null and t.class_id = any($1::bigint[])
-   order by t.class_id, t.priority desc, t.accepted_at, t.job_id limit $4`
+   order by t.class_id, t.priority desc, t.accepted_at, t.job_id limit $3`
 
 const CLASSES_MAX = 2000
 const CANARIES_MAX = 500
@@ -56,7 +55,12 @@ export interface WaitingTask {
   jobId: string
   priority: number
   acceptedAt: number
-  leaseUntil: string
+  /** The database's clock. */
+  now: Date
+  /** Of the job. */
+  timeoutSec: number
+  /** Workers whose `failed` result is retried. */
+  failedBy: readonly number[]
   /** Of a replica: the owners of the job's other replicas, and how many of those went to workers on probation. */
   replica: { quorumId: string; quorum: number; owners: readonly number[]; untrusted: number } | null
 }
@@ -66,7 +70,7 @@ export interface WaitingCanary {
   jobId: string
   priority: number
   canaryId: number
-  leaseUntil: string
+  now: Date
   usedBy: ReadonlySet<number>
 }
 
@@ -85,8 +89,7 @@ export interface Candidates {
   canaries(classIds: readonly number[], workerIds: readonly number[]): Promise<WaitingCanary[]>
 }
 
-export function openCandidates({ database, leaseSec }: { database: Database; leaseSec: number }): Candidates {
-  const { hot } = database
+export function openCandidates({ hot }: Database): Candidates {
   return {
     async waitingClasses(after) {
       const rows = await hot.query<{ class_id: string }>(WAITING_CLASSES, [after, CLASSES_MAX])
@@ -98,18 +101,17 @@ export function openCandidates({ database, leaseSec }: { database: Database; lea
         JSON.stringify(classes.map(({ classId, limit }) => ({ class_id: classId, task_limit: limit }))),
         owners.map(({ ownerId }) => ownerId),
         owners.map(({ isTrusted }) => isTrusted),
-        leaseSec,
       ]
       return (await hot.query<TaskRow>(FIRST_TASKS, params)).map(taskFrom)
     },
     async canaries(classIds, workerIds) {
-      const rows = await hot.query<CanaryRow>(CANARIES, [classIds, workerIds, leaseSec, CANARIES_MAX])
+      const rows = await hot.query<CanaryRow>(CANARIES, [classIds, workerIds, CANARIES_MAX])
       return rows.map((row) => ({
         classId: Number(row.class_id),
         jobId: row.job_id,
         priority: row.priority,
         canaryId: Number(row.canary_id),
-        leaseUntil: row.lease_until,
+        now: row.now,
         usedBy: new Set(row.used_by.map(Number)),
       }))
     },
@@ -125,7 +127,9 @@ interface TaskRow {
   quorum: number | null
   owners: string[] | null
   untrusted: number | null
-  lease_until: string
+  timeout_sec: number
+  failed_by: string[]
+  now: Date
 }
 
 interface CanaryRow {
@@ -134,7 +138,7 @@ interface CanaryRow {
   priority: number
   canary_id: string
   used_by: string[]
-  lease_until: string
+  now: Date
 }
 
 const taskFrom = (row: TaskRow): WaitingTask => ({
@@ -142,7 +146,9 @@ const taskFrom = (row: TaskRow): WaitingTask => ({
   jobId: row.job_id,
   priority: row.priority,
   acceptedAt: row.accepted_at.getTime(),
-  leaseUntil: row.lease_until,
+  now: row.now,
+  timeoutSec: row.timeout_sec,
+  failedBy: row.failed_by.map(Number),
   replica:
     row.quorum_id === null
       ? null

@@ -52,6 +52,7 @@ export function match<Waiting extends Candidate>(candidates: readonly Waiting[],
     const task = queue?.tasks[0]
     if (queue === null || task === undefined) break
     const candidate = find(free, ({ worker, isTrusted }) => {
+      if (task.failedBy.includes(worker.workerId)) return false
       return isEligible(queue.of, worker) && replicas.allow(task, worker.ownerId, isTrusted)
     })
     if (candidate === null) {
@@ -111,7 +112,8 @@ const assignableOf = (task: WaitingTask, isTrusted: boolean): Assignable => ({
   canaryId: null,
   costHint: task.priority,
   isTrusted,
-  leaseUntil: task.leaseUntil,
+  now: task.now,
+  timeoutSec: task.timeoutSec,
 })
 
 /** Who may run which replica, counting those of this pass beside those that the database knows of. */
@@ -171,7 +173,7 @@ class CanaryPicker {
     const canary = usable[Math.floor(this.#random() * usable.length)]
     if (canary === undefined) return null
     this.#waiting.delete(canary)
-    const { jobId, canaryId, priority: costHint, leaseUntil } = canary
-    return { jobId, quorumId: null, canaryId, costHint, isTrusted, leaseUntil }
+    const { jobId, canaryId, priority: costHint, now } = canary
+    return { jobId, quorumId: null, canaryId, costHint, isTrusted, now, timeoutSec: Infinity }
   }
 }

@@ -124,7 +124,7 @@ export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
 function eligibleOf(present: readonly WaitingPoll[], classes: readonly RequirementClass[]): WaitingPoll[] {
   const known = new Map<string, boolean>()
   return present.filter(({ worker, profile }) => {
-    if (worker.isBanned) return false
+    if (worker.isBanned || worker.isPaused) return false
     const isOfUse = known.get(profile) ?? classes.some((one) => isEligible(one, worker))
     known.set(profile, isOfUse)
     return isOfUse

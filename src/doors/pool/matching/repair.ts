@@ -14,7 +14,7 @@ import type { Assignments } from './assignments.ts'
 const DELETE = `delete from pool_tasks where job_id = $1`
 
 const MARK_HELD = `
-  update pool_tasks set worker_id = $2, held_at = clock_timestamp()
+  update pool_tasks set worker_id = $2, held_at = clock_timestamp(), held_lease_ms = $3
    where job_id = $1 and worker_id is null and not exists (select from pool_tasks where worker_id = $2)`
 
 // Held by a worker that has been silent for a lease, or for longer than heartbeats may keep it: its lease has expired, or is
@@ -23,7 +23,7 @@ const FREE_SILENT = `
   with silent as materialized (
     select t.job_id, t.worker_id from pool_tasks t join pool_workers w on w.worker_id = t.worker_id
      where t.worker_id is not null
-       and (w.last_seen_at < clock_timestamp() - $1 * interval '1 ms' or t.held_at < clock_timestamp() - $2 * interval '1 ms')
+       and (w.last_seen_at < clock_timestamp() - (t.held_lease_ms + $1) * interval '1 ms' or t.held_at < clock_timestamp() - $2 * interval '1 ms')
      order by t.worker_id limit $3 for update of t skip locked
   ), freed as (
     update pool_tasks set worker_id = null, held_at = null
@@ -91,7 +91,7 @@ export function openRepair(deps: RepairDeps): Repair {
       name: 'free-tasks-of-silent-workers',
       everyMs: FREE_EVERY_MS,
       async runOnce() {
-        const params = [leaseMs + LATE_MS, holdMs + leaseMs + LATE_MS, FREE_MAX]
+        const params = [LATE_MS, holdMs + leaseMs + LATE_MS, FREE_MAX]
         const freed = await database.query(FREE_SILENT, params)
         const orphans = await releaseOrphans(deps)
         if (freed.length + orphans > 0) onFreed()
@@ -102,11 +102,11 @@ export function openRepair(deps: RepairDeps): Repair {
 }
 
 /** The job may have been released or finished since the acquire was refused: only what the ledger says now counts. */
-async function markHeld({ database, ledger }: RepairDeps, jobId: string): Promise<void> {
+async function markHeld({ database, ledger, leaseMs }: RepairDeps, jobId: string): Promise<void> {
   const job = await ledger.get(jobId)
   if (job === null || isEnded(job)) return void (await database.query(DELETE, [jobId]))
   const holder = workerOfLease(job.leaseOwner)
-  if (job.state === 'processing' && holder !== null) await database.query(MARK_HELD, [jobId, holder])
+  if (job.state === 'processing' && holder !== null) await database.query(MARK_HELD, [jobId, holder, leaseMs])
 }
 
 async function releaseOrphans({ database, assignments }: RepairDeps): Promise<number> {

@@ -4,15 +4,18 @@ import type { Database, Queryable } from '../../../core/db/database.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import type { JobEnd } from '../clients/callbacks.ts'
 import { timestampText } from '../wire.ts'
+import { type AgreeRule, COMPARED_BYTES_MAX } from './agreement.ts'
+import type { Vote } from './tally.ts'
 import type { ClientPayload } from '../tasks/payload.ts'
 import { classColumns, type ClassRef } from '../tasks/task-rows.ts'
 
 const INSERT = `
-  insert into pool_quorums (job_id, class_id, quorum, replicas, replicas_max, deadline_at)
+  insert into pool_quorums (job_id, class_id, quorum, replicas, replicas_max, agree, retries, payload_bytes, deadline_at)
   select job_id, coalesce(class_id, (select c.class_id from pool_requirement_classes c where c.key = class_key)), quorum,
-         replicas, replicas_max, clock_timestamp() + timeout_seconds * interval '1 second'
+         replicas, replicas_max, agree, retries, payload_bytes, clock_timestamp() + timeout_seconds * interval '1 second'
     from json_to_recordset($1) as r (job_id uuid, class_id bigint, class_key text, quorum smallint, replicas smallint,
-         replicas_max smallint, timeout_seconds integer)`
+         replicas_max smallint, agree json, retries smallint, payload_bytes integer,
+         timeout_seconds integer)`
 
 // Something happened to a replica.
 const TOUCH = `
@@ -27,13 +30,15 @@ const TOUCH = `
 
 // Votes and tasks in one statement: a replica that ends between two reads would be in neither.
 const READ = `
-  select q.job_id, q.class_id, q.quorum, q.replicas, q.replicas_max, q.issued, q.vote, q.touches, q.ended_at is not null as has_ended,
+  select q.job_id, q.class_id, q.quorum, q.replicas, q.replicas_max, q.issued, q.agree, q.retries, q.winner_id, q.touches, q.ended_at is not null as has_ended,
+         ${timestampText('clock_timestamp()')} as now,
          ${timestampText('q.accepted_at')} as accepted_at, ${timestampText('q.deadline_at')} as deadline_at,
          array(select t.job_id from pool_tasks t where t.quorum_id = q.job_id) as outstanding,
          coalesce((select json_agg(json_build_object('assignment_id', r.assignment_id, 'vote', r.vote,
-                                                     'counts', w.banned_at is null) order by r.finished_at, r.assignment_id)
+                                                     'counts', w.banned_at is null, 'verdict', r.verdict)
+                                     order by r.finished_at, r.assignment_id)
                      from pool_results r join pool_workers w on w.worker_id = r.worker_id
-                    where r.quorum_id = q.job_id), '[]') as votes
+                    where r.quorum_id = q.job_id and r.is_final), '[]') as votes
     from pool_quorums q where q.job_id = any($1::uuid[])`
 
 // No replica is issued for a job that has ended: the end commits `ended_at` with the job, and this statement locks the row
@@ -61,20 +66,21 @@ const MARK_SETTLED = `
 // The touch makes sure that somebody cancels the replicas that are still open.
 const END = `
   with input as materialized (
-    select * from json_to_recordset($1) as r (job_id uuid, vote text)
+    select * from json_to_recordset($1) as r (job_id uuid, winner_id bigint)
   ), gone as (
     delete from pool_parts using input where pool_parts.quorum_id = input.job_id
   ), locked as materialized (
     select job_id from pool_quorums where job_id in (select job_id from input) order by job_id for no key update
   )
-  update pool_quorums q set vote = input.vote, ended_at = clock_timestamp(), touches = q.touches + 1
+  update pool_quorums q set winner_id = input.winner_id, ended_at = clock_timestamp(), touches = q.touches + 1
     from locked join input on input.job_id = locked.job_id where q.job_id = locked.job_id`
 
 // Which results agree with the decision and which do not. A `failed` result is neither. Each result is judged once.
 const JUDGE = `
-  with decided as (select * from json_to_recordset($1) as r (job_id uuid, vote text)), judged as (
-    update pool_results r set verdict = case when r.vote = decided.vote then 'agreed' else 'disagreed' end
-      from decided where r.quorum_id = decided.job_id and r.verdict is null and r.status = 'completed'
+  with judged as (
+    update pool_results r set verdict = input.verdict
+      from json_to_recordset($1) as input (assignment_id bigint, verdict text)
+     where r.assignment_id = input.assignment_id and r.verdict is null and r.status = 'completed'
     returning r.worker_id, r.verdict
   ), counted as materialized (
     select worker_id, count(*) filter (where verdict = 'agreed') as agreed,
@@ -88,6 +94,10 @@ const JUDGE = `
      set agreed = w.agreed + counted.agreed, disagreed = w.disagreed + counted.disagreed,
          proven = case when counted.disagreed > 0 then 0 else w.proven end
     from locked join counted on counted.worker_id = locked.worker_id where w.worker_id = locked.worker_id`
+
+const READ_OUTPUTS = `
+  select assignment_id, output::text as output from pool_results
+   where quorum_id = $1 and is_final and output is not null and octet_length(output::text) <= $2`
 
 const TOUCH_VOTED = `
   with voted as materialized (
@@ -106,21 +116,32 @@ const READ_END = `
 
 const UNSETTLED = `select job_id from pool_quorums where touches > settled order by job_id limit $1`
 
+/** A replica's final result. */
+export interface QuorumVote extends Vote {
+  assignment_id: number
+  verdict: string | null
+}
+
 export interface QuorumState {
   classId: number
   quorum: number
   replicas: number
   replicasMax: number
   issued: number
+  /** Null: equal output hashes. */
+  agree: AgreeRule | null
+  retries: number
   /** Of the agreed result. Null: undecided, or ended without agreement. */
-  vote: string | null
+  winnerId: number | null
   hasEnded: boolean
+  /** The database's clock when this was read. */
+  now: string
   touches: number
   acceptedAt: string
   deadlineAt: string
   /** Replicas that have not ended. */
   outstanding: string[]
-  votes: { assignment_id: number; vote: string | null; counts: boolean }[]
+  votes: QuorumVote[]
 }
 
 /** With the submit of its job. */
@@ -132,6 +153,9 @@ export const addQuorum = (jobId: string, payload: ClientPayload, ref: ClassRef, 
     quorum: payload.quorum,
     replicas: payload.replicas,
     replicas_max: payload.replicas + extraReplicas,
+    agree: payload.agree,
+    retries: payload.max_attempts - 1,
+    payload_bytes: Buffer.byteLength(payload.job),
     timeout_seconds: payload.timeout_seconds,
   },
 })
@@ -140,8 +164,20 @@ export const addQuorum = (jobId: string, payload: ClientPayload, ref: ClassRef, 
 export const touchQuorum = (quorumId: string): Effect => ({ sql: TOUCH, row: { quorum_id: quorumId } })
 
 /** With the end of the job. */
-export const endQuorum = (jobId: string, vote: string | null): Effect => ({ sql: END, row: { job_id: jobId, vote } })
-export const judgeEffect = (jobId: string, vote: string): Effect => ({ sql: JUDGE, row: { job_id: jobId, vote } })
+export const endQuorum = (jobId: string, winnerId: number | null): Effect => ({
+  sql: END,
+  row: { job_id: jobId, winner_id: winnerId },
+})
+
+export interface ResultVerdict {
+  assignmentId: number
+  verdict: 'agreed' | 'disagreed'
+}
+
+const verdictRow = ({ assignmentId, verdict }: ResultVerdict) => ({ assignment_id: assignmentId, verdict })
+
+export const judgeEffects = (verdicts: readonly ResultVerdict[]): Effect[] =>
+  verdicts.map((one) => ({ sql: JUDGE, row: verdictRow(one) }))
 
 /** A worker is banned: every undecided quorum in which it has voted is to be settled again. */
 export const touchVotesOf = (workerId: number): Effect => ({ sql: TOUCH_VOTED, row: { worker_id: workerId } })
@@ -150,7 +186,7 @@ export interface QuorumRows {
   read(quorumId: string): Promise<QuorumState | null>
   markSettled(quorumId: string, touches: number): Promise<void>
   /** Results that came after the decision. */
-  judgeLate(quorumId: string, vote: string): Promise<void>
+  judgeLate(verdicts: readonly ResultVerdict[]): Promise<void>
 }
 
 /** Concurrent calls share a statement. */
@@ -162,30 +198,26 @@ export function openQuorumRows({ hot }: Database): QuorumRows {
       return quorumIds.map((quorumId) => ({ state: stateOf.get(quorumId) ?? null }))
     },
   })
-  const write = (sql: string) =>
-    batched<{ job_id: string }, true>({
-      keyOf: (row) => row.job_id,
-      async run(rows) {
-        await hot.query(sql, [JSON.stringify(rows)])
-        return rows.map(() => true)
-      },
-    })
-  const [markSettled, judgeLate] = [write(MARK_SETTLED), write(JUDGE)]
+  const markSettled = batched<{ job_id: string; touches: number }, true>({
+    keyOf: (row) => row.job_id,
+    async run(rows) {
+      await hot.query(MARK_SETTLED, [JSON.stringify(rows)])
+      return rows.map(() => true)
+    },
+  })
   return {
     read: async (quorumId) => (await read(quorumId)).state,
-    async markSettled(quorumId, touches) {
-      const row = { job_id: quorumId, touches }
-      await markSettled(row)
-    },
-    async judgeLate(quorumId, vote) {
-      const row = { job_id: quorumId, vote }
-      await judgeLate(row)
-    },
+    markSettled: async (quorumId, touches) => void (await markSettled({ job_id: quorumId, touches })),
+    judgeLate: async (verdicts) => void (await hot.query(JUDGE, [JSON.stringify(verdicts.map(verdictRow))])),
   }
 }
 
-interface QuorumRow extends Omit<QuorumState, 'classId' | 'replicasMax' | 'hasEnded' | 'acceptedAt' | 'deadlineAt'> {
+interface QuorumRow extends Omit<
+  QuorumState,
+  'classId' | 'replicasMax' | 'winnerId' | 'hasEnded' | 'acceptedAt' | 'deadlineAt'
+> {
   has_ended: boolean
+  winner_id: string | null
   job_id: string
   class_id: string
   replicas_max: number
@@ -199,8 +231,11 @@ const stateFrom = (row: QuorumRow): QuorumState => ({
   replicas: row.replicas,
   replicasMax: row.replicas_max,
   issued: row.issued,
-  vote: row.vote,
+  agree: row.agree,
+  retries: row.retries,
+  winnerId: row.winner_id === null ? null : Number(row.winner_id),
   hasEnded: row.has_ended,
+  now: row.now,
   touches: row.touches,
   acceptedAt: row.accepted_at,
   deadlineAt: row.deadline_at,
@@ -238,4 +273,11 @@ export async function readEnd(database: Database, assignmentId: number): Promise
 
 export async function findUnsettled(database: Database, limit: number): Promise<string[]> {
   return (await database.query<{ job_id: string }>(UNSETTLED, [limit])).map((row) => row.job_id)
+}
+
+/** JSON texts by assignment, of those that are short enough to be compared. */
+export async function readOutputs(database: Database, quorumId: string): Promise<ReadonlyMap<number, string>> {
+  type Row = { assignment_id: string; output: string }
+  const rows = await database.query<Row>(READ_OUTPUTS, [quorumId, COMPARED_BYTES_MAX])
+  return new Map(rows.map((row) => [Number(row.assignment_id), row.output]))
 }

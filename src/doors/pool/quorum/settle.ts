@@ -15,13 +15,17 @@ import {
   claimIssues,
   endQuorum,
   findUnsettled,
-  judgeEffect,
+  judgeEffects,
   openQuorumRows,
   readEnd,
+  readOutputs,
   type QuorumRows,
   type QuorumState,
+  type QuorumVote,
+  type ResultVerdict,
 } from './quorum-rows.ts'
-import { decide, type Decision } from './tally.ts'
+import { agreementOf, type Agreement } from './agreement.ts'
+import { decide, FAILED_VOTE, type Decision } from './tally.ts'
 import { insertTasks, removeTask } from '../tasks/task-rows.ts'
 
 const OWNER = 'pool:quorum'
@@ -94,8 +98,8 @@ async function settleOnce(deps: Settling, quorumId: string): Promise<void> {
   if (state === null || job === null || payload === null) return
   if (state.hasEnded) return cleanUp(deps, quorumId, state)
 
-  const { quorum, replicas, replicasMax, issued, votes, outstanding } = state
-  const decision = decide({ votes, quorum, replicas, replicasMax, issued, outstanding: outstanding.length })
+  const agree = await agreementIn(deps, quorumId, state)
+  const decision = decide({ ...state, agree, outstanding: state.outstanding.length })
   switch (decision.what) {
     case 'wait':
       return rows.markSettled(quorumId, state.touches)
@@ -103,11 +107,18 @@ async function settleOnce(deps: Settling, quorumId: string): Promise<void> {
       return void (await deps.issue({ job, requiresHash: payload.requires_hash, state, count: decision.count }))
     case 'agreed':
     case 'split': {
-      const hasEnded = await end(deps, job, payload, state, decision)
+      const hasEnded = await end(deps, { job, payload, state, agree }, decision)
       const ended = hasEnded ? await rows.read(quorumId) : null
       if (ended !== null) await cleanUp(deps, quorumId, ended)
     }
   }
+}
+
+function agreementIn({ database }: QuorumDeps, quorumId: string, { agree, votes }: QuorumState) {
+  const readsOutputs = agree !== null && agree.type !== 'exact' && votes.length > 1
+  return readsOutputs
+    ? readOutputs(database, quorumId).then((outputs) => agreementOf(agree, votes, outputs))
+    : agreementOf(null, votes, new Map())
 }
 
 interface Issue {
@@ -137,55 +148,70 @@ async function issueAll({ database, ledger, onIssued }: QuorumDeps, issues: read
 }
 
 function replicasOf({ job, requiresHash, state, count }: Issue) {
-  const { jobId: quorumId, priority, accountId, traceId } = job
-  const { classId, quorum, acceptedAt, deadlineAt } = state
+  const { jobId: quorumId, priority, traceId } = job
+  const { classId, quorum, acceptedAt, deadlineAt, retries } = state
   const payload: ReplicaPayload = { quorum_id: quorumId }
   const replicaOf = { quorumId, quorum, acceptedAt, deadlineAt }
   return Array.from({ length: count }, () => {
     const jobId = newJobId()
     return {
-      submission: { jobId, kind: POOL_KIND, payload, priority, accountId, traceId },
-      task: { jobId, classId, priority, requiresHash, replicaOf },
+      submission: { jobId, kind: POOL_KIND, payload, priority, traceId },
+      task: { jobId, classId, priority, requiresHash, retries, replicaOf },
     }
   })
+}
+
+interface Ending {
+  job: Job
+  payload: ClientPayload
+  state: QuorumState
+  agree: Agreement<QuorumVote>
 }
 
 /** False: another process is ending it. If that one dies, its lease expires and the loop settles again. */
 async function end(
   { database, ledger, callbacks }: QuorumDeps,
-  { jobId, accountId }: Job,
-  payload: ClientPayload,
-  state: QuorumState,
-  decision: Decision & { what: 'agreed' | 'split' },
+  { job: { jobId, accountId }, payload, state, agree }: Ending,
+  decision: Decision<QuorumVote> & { what: 'agreed' | 'split' },
 ): Promise<boolean> {
   const acquired = await ledger.acquire({ jobId, owner: OWNER, leaseMs: LEASE_MS })
   if (!acquired.ok) return acquired.code === 'already_finished'
-  const winner = decision.what === 'agreed' ? state.votes.find(({ vote }) => vote === decision.vote) : undefined
-  const ended = winner === undefined ? splitEnd(decision) : await readEnd(database, winner.assignment_id)
+  const winner = decision.what === 'agreed' ? decision.winner : null
+  const finishedAt = state.now
+  const agreed = winner === null ? splitEnd(decision) : await readEnd(database, winner.assignment_id)
+  const ended = { ...agreed, finishedAt }
   const result = {
     status: ended.status,
     assignment_id: winner?.assignment_id ?? null,
     output_hash: ended.outputHash,
     error_message: ended.errorMessage,
     results: state.votes.length,
+    finished_at: finishedAt,
   }
-  const decided = decision.what === 'agreed' ? decidedEffects(jobId, decision) : [endQuorum(jobId, null)]
+  const verdicts = winner === null ? [] : verdictsOf(state.votes, winner, agree)
   const { callback_url: url } = payload
   const callback =
     url === null || accountId === null
       ? []
       : [callbacks.queue({ jobId, clientId: accountId, url, body: callbackBody(jobId, ended) })]
+  const effects = [endQuorum(jobId, winner?.assignment_id ?? null), ...judgeEffects(verdicts), ...callback]
   const { attemptId, owner } = acquired.job
-  const answer = await ledger.finalize({ jobId, attemptId, owner, result, effects: [...decided, ...callback] })
+  const answer = await ledger.finalize({ jobId, attemptId, owner, result, effects })
   return answer.ok || answer.code === 'already_finished'
 }
 
-const decidedEffects = (jobId: string, { vote, failed }: Decision & { what: 'agreed' }) => [
-  endQuorum(jobId, vote),
-  ...(failed ? [] : [judgeEffect(jobId, vote)]),
-]
+/** Which results agree with the decision. An agreed failure is nobody's merit or fault. */
+function verdictsOf(votes: readonly QuorumVote[], winner: QuorumVote, agree: Agreement<QuorumVote>): ResultVerdict[] {
+  if (winner.vote === FAILED_VOTE) return []
+  return votes
+    .filter(({ vote, verdict }) => verdict === null && vote !== FAILED_VOTE)
+    .map((vote) => {
+      const isAgreed = vote === winner || agree(vote, winner)
+      return { assignmentId: vote.assignment_id, verdict: isAgreed ? 'agreed' : 'disagreed' }
+    })
+}
 
-const splitEnd = (decision: Decision): JobEnd => ({
+const splitEnd = (decision: Decision<QuorumVote>): JobEnd => ({
   status: 'failed',
   output: null,
   outputHash: null,
@@ -197,13 +223,17 @@ const splitEnd = (decision: Decision): JobEnd => ({
 })
 
 /** The job has ended: open replicas are cancelled, and results that came late are judged like the others. */
-async function cleanUp({ rows, ledger }: Settling, quorumId: string, state: QuorumState): Promise<void> {
+async function cleanUp(deps: Settling, quorumId: string, state: QuorumState): Promise<void> {
+  const { rows, ledger } = deps
   await Promise.all(
     state.outstanding.map((jobId) =>
       ledger.cancel({ jobId, reason: 'the replicated job has ended', effects: [removeTask(jobId)] }),
     ),
   )
-  const { vote } = state
-  if (vote !== null && vote.startsWith('output ')) await rows.judgeLate(quorumId, vote)
+  const winner = state.votes.find(({ assignment_id: id }) => id === state.winnerId)
+  if (winner !== undefined && state.votes.some(({ verdict }) => verdict === null)) {
+    const verdicts = verdictsOf(state.votes, winner, await agreementIn(deps, quorumId, state))
+    if (verdicts.length > 0) await rows.judgeLate(verdicts)
+  }
   await rows.markSettled(quorumId, state.touches)
 }

@@ -18,8 +18,9 @@ const LAST = `select number, hash from pool_receipts order by number desc limit 
 
 const DUE = `
   select r.assignment_id, coalesce(r.quorum_id, r.job_id) as job_id, a.attempt_id, r.worker_id, r.status,
-         r.computed_hash, r.output_hash, a.nonce, r.signature, r.public_key, ${timestampText('r.finished_at')} as finished_at
+         r.computed_hash, r.output_hash, a.nonce, r.signature, r.public_key, ${timestampText('r.finished_at')} as finished_at, q.agree
     from pool_results r join pool_assignments a on a.assignment_id = r.assignment_id
+    left join pool_quorums q on q.job_id = r.quorum_id
    where r.assignment_id = any($1::bigint[])
      and not exists (select from pool_receipts p where p.assignment_id = r.assignment_id)
    order by r.assignment_id`
@@ -46,6 +47,7 @@ interface DueReceiptRow {
   signature: string
   public_key: string
   finished_at: string
+  agree: Record<string, unknown> | null
 }
 
 export const receiptDelivery = ({ database, key }: { database: Database; key: PrivateKey }): Delivery => ({
@@ -86,6 +88,7 @@ const bodyOf = (row: DueReceiptRow, place: Pick<ReceiptBody, 'number' | 'previou
   status: row.status === 'failed' ? 'failed' : 'completed',
   output_hash: row.computed_hash ?? row.output_hash,
   finished_at: row.finished_at,
+  ...(row.agree === null ? {} : { agree: row.agree }),
   signed: { nonce: row.nonce, output_hash: row.output_hash, public_key: row.public_key, signature: row.signature },
 })
 

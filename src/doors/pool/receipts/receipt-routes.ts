@@ -1,5 +1,6 @@
 // Reading receipts: the server's key for everyone, a job's receipts for its client, a worker's for its owner, all for admins.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { FIRST_PREVIOUS, signHead } from '@reeve/sdk/pool'
 import { Type } from 'typebox'
 import type { Database } from '../../../core/db/database.ts'
 import { refusals } from '../../../core/http/errors/detail.ts'
@@ -11,6 +12,8 @@ import { JobPath, ownJob } from '../clients/job-view.ts'
 import { documented, Id, JsonObject, RawJson, sendJson } from '../wire.ts'
 import type { WorkerStore } from '../workers/worker-store.ts'
 import type { ServerKeys } from './server-keys.ts'
+
+const LAST = `select number, hash from pool_receipts order by number desc limit 1`
 
 const PAGE = `
   select body, hash, signature from pool_receipts where number > $1 order by number limit $2`
@@ -28,6 +31,12 @@ const OF_WORKER = `
 const LIMIT_DEFAULT = 100
 
 const Key = Type.Object({ algorithm: Type.Literal('Ed25519'), key_id: Type.String(), public_key: Type.String() })
+const Head = Type.Object({
+  size: Type.Integer({ description: 'The number of the last receipt.' }),
+  hash: Type.String({ description: 'Its hash.' }),
+  key_id: Type.String(),
+  signature: Type.String(),
+})
 const Receipts = Type.Object({
   receipts: Type.Array(Type.Object({ receipt: JsonObject, hash: Type.String(), signature: Type.String() })),
 })
@@ -57,8 +66,9 @@ export interface ReceiptRouteDeps {
 }
 
 export const receiptRoutes =
-  ({ identity, database, ledger, keys, workers }: ReceiptRouteDeps): FastifyPluginAsyncTypebox =>
+  (deps: ReceiptRouteDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { database, keys } = deps
     app.get(
       '/v1/receipts/key',
       { schema: { tags: ['pool'], summary: 'The key that receipts are signed with.', response: { 200: Key } } },
@@ -68,6 +78,20 @@ export const receiptRoutes =
       },
     )
 
+    app.get(
+      '/v1/receipts/head',
+      { schema: { tags: ['pool'], summary: 'The signed head of the chain of receipts.', response: { 200: Head } } },
+      async () => {
+        const [last] = await database.query<{ number: string; hash: string }>(LAST)
+        return signHead(keys.receipts, { size: Number(last?.number ?? 0), hash: last?.hash ?? FIRST_PREVIOUS })
+      },
+    )
+    await app.register(listRoutes(deps))
+  }
+
+const listRoutes =
+  ({ identity, database, ledger, workers }: ReceiptRouteDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
     app.get(
       '/v1/jobs/:id/receipts',
       {

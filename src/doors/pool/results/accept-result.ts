@@ -1,5 +1,6 @@
 // A result that passed its checks is finalized in the ledger, and everything that follows from it commits with that: the
-// result itself, the receipt that is due, the worker's counts, the quorum's touch or the client's callback.
+// result itself, the receipt that is due, the worker's counts, the quorum's touch or the client's callback. A `failed` result
+// of a job with further attempts is released instead, and the job waits for another worker.
 import { isConflict } from '../../../core/db/database.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import type { Held } from '../../../core/ledger/job.ts'
@@ -30,11 +31,12 @@ export type SubmitResultAnswer = AcceptedResult | Refused<PoolCode> | (Refused<'
 export interface AcceptDeps {
   ledger: Ledger
   outbox: Pick<Outbox, 'add'>
-  leaseMs: number
   results: ResultStore
   callbacks: Callbacks
   /** A replica's result is recorded: its quorum may be decided. */
   settle(quorumId: string): Promise<void>
+  /** A job waits for another worker. */
+  onRetry(): void
 }
 
 interface AcceptContext {
@@ -56,28 +58,22 @@ export async function acceptResult(
   const status = errorMessage === null ? 'completed' : 'failed'
   const vote = voteOf(submitted, computedHash)
   const { jobId, attemptId, quorumId } = assignment
+  const isFinal = status === 'completed' || assignment.retriesLeft === 0
   const verdict = verdictOf(assignment.expectedHash, { status, vote })
-  const result = {
-    ...submitted,
-    jobId,
-    quorumId,
-    status,
-    computedHash,
-    vote,
-    publicKey,
-    verdict,
-    finishedAt: now,
-  } as const
+  const finishedAt = now
+  const recorded = { jobId, quorumId, status, computedHash, vote, publicKey, verdict, finishedAt, isFinal } as const
+  const result: RecordedResult = { ...submitted, ...recorded }
 
   const held = { jobId, attemptId, owner: leaseOwner(submitted.workerId) }
   const isWrongHash = computedHash !== null && outputHash !== computedHash
   if (assignment.requiresHash && isWrongHash) {
-    const answer = await deps.ledger.renew({ ...held, leaseMs: deps.leaseMs }) // a lost lease is the first refusal
+    const answer = await deps.ledger.renew({ ...held, leaseMs: assignment.leaseMs }) // a lost lease is the first refusal
     return refused(answer.ok ? 'output_hash_wrong' : HELD_REFUSALS[answer.code])
   }
   const refusal = await finalize(deps, held, result, assignment)
   if (refusal !== null) return refused(refusal)
-  if (quorumId !== null) await deps.settle(quorumId)
+  if (!isFinal) deps.onRetry()
+  else if (quorumId !== null) await deps.settle(quorumId)
   return { ok: true, status, finishedAt: now }
 }
 
@@ -87,12 +83,20 @@ async function finalize(
   result: RecordedResult,
   assignment: OpenAssignment,
 ): Promise<PoolCode | null> {
-  const { status, assignmentId, workerId, outputHash } = result
-  const summary = { status, assignment_id: assignmentId, worker_id: workerId, output_hash: outputHash }
+  const { status, assignmentId, workerId, outputHash, finishedAt, errorMessage } = result
+  const summary = {
+    status,
+    assignment_id: assignmentId,
+    worker_id: workerId,
+    output_hash: outputHash,
+    finished_at: finishedAt,
+  }
   const receipt = outbox.add(RECEIPT_TOPIC, { payload: { assignment_id: assignmentId } })
   const effects = [results.record(result), receipt, ...furtherEffects(callbacks, result, assignment)]
   try {
-    const answer = await ledger.finalize({ ...held, result: summary, effects })
+    const answer = result.isFinal
+      ? await ledger.finalize({ ...held, result: summary, effects })
+      : await ledger.release({ ...held, note: `failed: ${errorMessage}`, effects })
     if (answer.ok) return null
     return (await results.isSubmitted(assignmentId)) ? 'already_submitted' : HELD_REFUSALS[answer.code]
   } catch (error) {
@@ -103,6 +107,7 @@ async function finalize(
 
 function furtherEffects(callbacks: Callbacks, result: RecordedResult, assignment: OpenAssignment): Effect[] {
   const { quorumId, clientId, callbackUrl: url } = assignment
+  if (!result.isFinal) return []
   if (quorumId !== null) return [touchQuorum(quorumId)]
   if (result.verdict === 'wrong') return [touchVotesOf(result.workerId)]
   if (url === null || clientId === null) return []

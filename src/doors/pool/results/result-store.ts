@@ -6,9 +6,10 @@ import { timestampText } from '../wire.ts'
 
 // The task exists until the job has ended.
 const READ = `
-  select input.n, w.worker_id, w.public_key, a.assignment_id, a.job_id, a.attempt_id, a.nonce,
+  select input.n, w.worker_id, w.public_key, a.assignment_id, a.job_id, a.attempt_id, a.nonce, a.lease_ms,
          r.assignment_id is not null as is_submitted, ${timestampText('clock_timestamp()')} as now,
-         t.quorum_id, t.canary_id, t.callback_url, coalesce(t.requires_hash, false) as requires_hash, l.client_id,
+         t.quorum_id, t.canary_id, t.callback_url, coalesce(t.requires_hash, false) as requires_hash,
+         coalesce(t.retries_left, 0) as retries_left, l.client_id,
          c.expected_hash
     from json_to_recordset($1) as input (n integer, worker_id bigint, owner_id bigint, assignment_id bigint)
     join pool_workers w on w.worker_id = input.worker_id and w.owner_id = input.owner_id
@@ -28,15 +29,19 @@ const RECORD = `
   with given as materialized (
     select * from json_to_recordset($1) as r (assignment_id bigint, job_id uuid, quorum_id uuid, worker_id bigint, status text,
            output text, output_hash text, computed_hash text, vote text, error_message text, artifact_uri text, metrics text,
-           signature text, public_key text, verdict text, finished_at timestamptz, ban_after integer)
+           signature text, public_key text, verdict text, finished_at timestamptz, is_final boolean, ban_after integer)
   ), recorded as (
     insert into pool_results (assignment_id, job_id, quorum_id, worker_id, status, output, output_hash, computed_hash, vote,
-                              error_message, artifact_uri, metrics, signature, public_key, verdict, finished_at)
+                              error_message, artifact_uri, metrics, signature, public_key, verdict, finished_at, is_final)
     select assignment_id, job_id, quorum_id, worker_id, status, output::json, output_hash, computed_hash, vote, error_message,
-           artifact_uri, metrics::json, signature, public_key, verdict, finished_at
+           artifact_uri, metrics::json, signature, public_key, verdict, finished_at, is_final
       from given
   ), ended as (
-    delete from pool_tasks using given where pool_tasks.job_id = given.job_id
+    delete from pool_tasks using given where pool_tasks.job_id = given.job_id and given.is_final
+  ), retried as (
+    update pool_tasks t
+       set worker_id = null, held_at = null, retries_left = t.retries_left - 1, failed_by = t.failed_by || given.worker_id
+      from given where t.job_id = given.job_id and not given.is_final
   ), locked as materialized (
     select w.worker_id, w.banned_at is null and given.verdict = 'wrong' and given.ban_after > 0
                         and w.canaries_wrong + 1 >= given.ban_after as falls
@@ -75,11 +80,14 @@ export interface OpenAssignment {
   jobId: string
   attemptId: number
   nonce: string
+  leaseMs: number
   isSubmitted: boolean
   quorumId: string | null
   callbackUrl: string | null
   clientId: number | null
   requiresHash: boolean
+  /** How many more `failed` results are not final. */
+  retriesLeft: number
   /** Of a canary. */
   expectedHash: string | null
 }
@@ -104,6 +112,8 @@ export interface RecordedResult {
   publicKey: string
   verdict: CanaryVerdict | null
   finishedAt: string
+  /** False: the job waits for another worker. */
+  isFinal: boolean
 }
 
 export interface ResultStore {
@@ -141,6 +151,8 @@ interface SubmittableRow {
   job_id: string | null
   attempt_id: number | null
   nonce: string | null
+  lease_ms: number | null
+  retries_left: number
   is_submitted: boolean
   now: string
   quorum_id: string | null
@@ -152,8 +164,9 @@ interface SubmittableRow {
 
 function foundIn(row: SubmittableRow | undefined): Submittable | null {
   if (row === undefined) return null
-  const { public_key: publicKey, now, job_id: jobId, attempt_id: attemptId, nonce } = row
-  if (jobId === null || attemptId === null || nonce === null) return { publicKey, now, assignment: null }
+  const { public_key: publicKey, now, job_id: jobId, attempt_id: attemptId, nonce, lease_ms: leaseMs } = row
+  if (jobId === null || attemptId === null || nonce === null || leaseMs === null)
+    return { publicKey, now, assignment: null }
   return {
     publicKey,
     now,
@@ -161,11 +174,13 @@ function foundIn(row: SubmittableRow | undefined): Submittable | null {
       jobId,
       attemptId,
       nonce,
+      leaseMs,
       isSubmitted: row.is_submitted,
       quorumId: row.quorum_id,
       callbackUrl: row.callback_url,
       clientId: row.client_id === null ? null : Number(row.client_id),
       requiresHash: row.requires_hash,
+      retriesLeft: row.retries_left,
       expectedHash: row.expected_hash,
     },
   }
@@ -188,4 +203,5 @@ const resultRow = (result: RecordedResult) => ({
   public_key: result.publicKey,
   verdict: result.verdict,
   finished_at: result.finishedAt,
+  is_final: result.isFinal,
 })

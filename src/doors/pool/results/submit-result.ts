@@ -13,16 +13,25 @@ import type { PoolMetrics } from '../metrics.ts'
 import { documented, Id, JsonObject, orNull } from '../wire.ts'
 import { acceptResult, type AcceptDeps, type SubmitResultAnswer } from './accept-result.ts'
 
+const SIGNATURE_CHARS_MAX = 1024
+const URI_CHARS_MAX = 2048
+const METRICS_KEYS_MAX = 64
+const METRICS_CHARS_MAX = 64 * 1024
+const ERROR_CHARS_MAX = 64 * 1024
+const CUT_MARK = ' [cut]'
+
 const ResultBody = Type.Object({
   worker_id: Id,
   assignment_id: Id,
   nonce: Type.String({ minLength: 1, maxLength: 128 }),
-  signature: Type.String(),
+  signature: Type.String({ maxLength: SIGNATURE_CHARS_MAX }),
   output: Type.Optional(orNull(JsonObject)),
-  error_message: Type.Optional(orNull(Type.String())),
-  artifact_uri: Type.Optional(orNull(Type.String())),
+  error_message: Type.Optional(
+    orNull(Type.String({ description: `Cut and marked beyond ${ERROR_CHARS_MAX} characters.` })),
+  ),
+  artifact_uri: Type.Optional(orNull(Type.String({ maxLength: URI_CHARS_MAX }))),
   output_hash: Type.Optional(orNull(Type.String({ maxLength: 128 }))),
-  metrics_json: Type.Optional(orNull(JsonObject)),
+  metrics_json: Type.Optional(orNull(Type.Record(Type.String(), Type.Unknown(), { maxProperties: METRICS_KEYS_MAX }))),
 })
 const ResultReply = Type.Object({ assignment_id: Type.Integer(), status: Type.String(), finished_at: Type.String() })
 
@@ -84,7 +93,7 @@ export const submitResultRoute =
       body: ResultBody,
       response: { 200: ResultReply, ...refusals(400, 401, 403, 404, 409, 422) },
     }
-    app.post('/jobs/submit', { schema }, async (request) => {
+    app.post('/jobs/submit', { config: { passesJsonOn: true }, schema }, async (request) => {
       const answer = await submitResult(resultFrom(request))
       metrics.submits.inc({ outcome: answer.ok ? answer.status : answer.code })
       if (answer.ok) {
@@ -97,8 +106,13 @@ export const submitResultRoute =
 
 function resultFrom(request: FastifyRequest<{ Body: Static<typeof ResultBody> }>): SubmittedResult {
   const { body } = request
+  checkContent(body)
   const hasJson = isGiven(body.output) || isGiven(body.metrics_json)
   const texts = hasJson ? memberTexts(String(request.rawBody)) : new Map<string, string>()
+  const metrics = isGiven(body.metrics_json) ? (texts.get('metrics_json') ?? null) : null
+  if (metrics !== null && metrics.length > METRICS_CHARS_MAX) {
+    throw invalidField(['metrics_json'], `must have at most ${METRICS_CHARS_MAX} characters`)
+  }
   return {
     workerId: body.worker_id,
     ownerId: accountOf(request).accountId,
@@ -106,11 +120,24 @@ function resultFrom(request: FastifyRequest<{ Body: Static<typeof ResultBody> }>
     nonce: body.nonce,
     signature: body.signature,
     output: isGiven(body.output) ? (texts.get('output') ?? null) : null,
-    metrics: isGiven(body.metrics_json) ? (texts.get('metrics_json') ?? null) : null,
-    errorMessage: body.error_message ?? null,
+    metrics,
+    errorMessage: cut(body.error_message ?? null),
     artifactUri: body.artifact_uri ?? null,
     outputHash: body.output_hash ?? null,
   }
 }
+
+/** A result says what came of the job, and not two things at once. */
+function checkContent({ output, error_message: error, artifact_uri: artifact }: Static<typeof ResultBody>): void {
+  if (isGiven(output) && isGiven(error)) throw invalidField(['error_message'], 'must be null where output is given')
+  if (!isGiven(output) && !isGiven(error) && !isGiven(artifact)) {
+    throw invalidField(['output'], 'must be given, or error_message, or artifact_uri')
+  }
+}
+
+const cut = (text: string | null): string | null =>
+  text === null || text.length <= ERROR_CHARS_MAX
+    ? text
+    : `${text.slice(0, ERROR_CHARS_MAX - CUT_MARK.length).toWellFormed()}${CUT_MARK}`
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null

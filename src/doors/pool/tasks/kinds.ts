@@ -63,4 +63,6 @@ export const taskOf = (jobId: string, priority: number, payload: ClientPayload, 
   callbackUrl: payload.callback_url,
   requiresHash: payload.requires_hash,
   timeoutSec: payload.timeout_seconds,
+  retries: payload.max_attempts - 1,
+  payloadBytes: Buffer.byteLength(payload.job),
 })

@@ -5,6 +5,7 @@ import { Check } from 'typebox/value'
 import type { Database } from '../../../core/db/database.ts'
 import type { Job } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
+import { AgreeRule } from '../quorum/agreement.ts'
 import { JsonObject, orNull } from '../wire.ts'
 
 /** Run by one worker: a client's plain job, a replica, a canary. */
@@ -22,6 +23,8 @@ const ClientPayload = Type.Object({
   callback_url: orNull(Type.String()),
   requires_hash: Type.Boolean(),
   timeout_seconds: Type.Integer(),
+  max_attempts: Type.Integer(),
+  agree: orNull(AgreeRule),
 })
 const ReplicaPayload = Type.Object({ quorum_id: Type.String() })
 const CanaryPayload = Type.Object({ canary_id: Type.Integer() })

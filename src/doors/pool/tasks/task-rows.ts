@@ -6,13 +6,14 @@ import type { Effect } from '../../../core/ledger/effects.ts'
 
 const INSERT_TASKS = `
   insert into pool_tasks (job_id, class_id, priority, accepted_at, quorum_id, quorum, canary_id, callback_url, requires_hash,
-                          deadline_at)
+                          deadline_at, retries_left, payload_bytes)
   select job_id, coalesce(class_id, (select c.class_id from pool_requirement_classes c where c.key = class_key)), priority,
          coalesce(accepted_at, clock_timestamp()), quorum_id, quorum, canary_id, callback_url, requires_hash,
-         coalesce(deadline_at, clock_timestamp() + timeout_seconds * interval '1 second')
+         coalesce(deadline_at, clock_timestamp() + timeout_seconds * interval '1 second'), retries, payload_bytes
     from json_to_recordset($1) as r (job_id uuid, class_id bigint, class_key text, priority integer, accepted_at timestamptz,
          quorum_id uuid, quorum smallint, canary_id bigint, callback_url text, requires_hash boolean,
-         deadline_at timestamptz, timeout_seconds integer)`
+         deadline_at timestamptz, timeout_seconds integer, retries smallint,
+         payload_bytes integer)`
 
 const DELETE_TASKS = `
   delete from pool_tasks using json_to_recordset($1) as r (job_id uuid) where pool_tasks.job_id = r.job_id`
@@ -27,6 +28,9 @@ export type NewTask = ClassRef & {
   requiresHash?: boolean
   /** Of a client's own job. Null: no deadline. */
   timeoutSec?: number | null
+  /** How many `failed` results are not final. */
+  retries?: number
+  payloadBytes?: number
   canaryId?: number
   replicaOf?: { quorumId: string; quorum: number; acceptedAt: string; deadlineAt: string }
 }
@@ -41,6 +45,8 @@ const taskRow = (task: NewTask): object => ({
   callback_url: task.callbackUrl ?? null,
   requires_hash: task.requiresHash ?? false,
   timeout_seconds: task.timeoutSec ?? null,
+  retries: task.retries ?? 0,
+  payload_bytes: task.payloadBytes ?? 0,
   canary_id: task.canaryId ?? null,
   quorum_id: task.replicaOf?.quorumId ?? null,
   quorum: task.replicaOf?.quorum ?? null,

@@ -1,25 +1,60 @@
-// For owners of workers: POST /workers/register, GET /workers, PUT /workers/{id}/key, GET /workers/{id}/reputation.
+// For owners of workers: POST /workers/register, GET /workers, PUT /workers/{id}/key, PATCH and DELETE /workers/{id}.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { memberTexts } from '@reeve/sdk'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Database } from '../../../core/db/database.ts'
 import { refusals } from '../../../core/http/errors/detail.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
+import { assertQuota } from '../../../core/quotas/quotas.ts'
 import type { CanaryStock } from '../canaries/canary-stock.ts'
-import { poolError } from '../errors.ts'
+import { invalidField, poolError } from '../errors.ts'
 import { documented, Id, JsonObject, orNull, sendJson } from '../wire.ts'
 import type { WorkerStore } from './worker-store.ts'
 import { findStanding, ownersView, standingOf } from './standing.ts'
 
 const REGION_CHARS_MAX = 64
+const KEY_CHARS_MAX = 1024
+const SPECS_CHARS_MAX = 16 * 1024
+const LEASE_SEC_MAX = 86_400
+const WORKERS_LISTED_MAX = 10_000 // the highest quota
 
 const Registration = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 120 }),
   region: Type.Optional(orNull(Type.String({ maxLength: REGION_CHARS_MAX }))),
   specs_json: Type.Optional(orNull(JsonObject)),
   public_key: Type.Optional(
-    orNull(Type.String({ description: 'Ed25519, base64url. Judged when something is submitted.' })),
+    orNull(
+      Type.String({
+        maxLength: KEY_CHARS_MAX,
+        description: 'Ed25519, base64url. It is checked when a result is submitted.',
+      }),
+    ),
   ),
+  lease_seconds: Type.Optional(
+    orNull(
+      Type.Integer({
+        minimum: 1,
+        maximum: LEASE_SEC_MAX,
+        description:
+          'For work without heartbeats. In force: at most POOL_LEASE_MAX_SECONDS and the time-out of the job.',
+      }),
+    ),
+  ),
+})
+const Change = Type.Object(
+  {
+    name: Type.Optional(Registration.properties.name),
+    region: Registration.properties.region,
+    specs_json: Registration.properties.specs_json,
+    lease_seconds: Registration.properties.lease_seconds,
+    paused: Type.Optional(Type.Boolean({ description: 'A paused worker gets no new assignment.' })),
+  },
+  { additionalProperties: false },
+)
+const WorkerPageQuery = Type.Object({
+  after: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Only ids above.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: WORKERS_LISTED_MAX, description: 'Default: all.' })),
 })
 const Worker = Type.Object({
   id: Type.Integer(),
@@ -30,6 +65,8 @@ const Worker = Type.Object({
   specs_json: orNull(JsonObject),
   public_key: orNull(Type.String()),
   last_seen_at: orNull(Type.String()),
+  lease_seconds: Type.Optional(Type.Integer()),
+  paused: Type.Optional(Type.Boolean()),
 })
 const WorkerPath = Type.Object({ id: Id })
 
@@ -39,19 +76,21 @@ export const ownerRoutes =
     app.post(
       '/workers/register',
       {
+        config: { passesJsonOn: true },
         schema: {
           ...documented,
           summary: 'Register a worker of mine.',
           body: Registration,
-          response: { 201: Worker, ...refusals(401, 403, 409, 422) },
+          response: { 201: Worker, ...refusals(401, 403, 409, 422, 429) },
         },
       },
       async (request, reply) => {
-        const { name, region = null, specs_json: specs = null, public_key: publicKey = null } = request.body
-        const text = specs === null ? null : (memberTexts(String(request.rawBody)).get('specs_json') ?? null)
+        const { name, region = null, public_key: publicKey = null, lease_seconds: leaseSec = null } = request.body
+        const specs = specsIn(request) ?? null
         const { accountId: ownerId } = accountOf(request)
-        const answer = await workers.register({ name, ownerId, region, specs: text, publicKey })
-        if (!answer.ok) throw poolError(answer.code)
+        const answer = await workers.register({ name, ownerId, region, specs, publicKey, leaseSec })
+        if (!answer.ok && answer.code === 'quota_exceeded') assertQuota(answer)
+        if (!answer.ok) throw poolError('worker_name_taken')
         return sendJson(reply.code(201), answer.worker)
       },
     )
@@ -62,10 +101,14 @@ export const ownerRoutes =
         schema: {
           ...documented,
           summary: 'List my workers.',
-          response: { 200: Type.Object({ workers: Type.Array(Worker) }), ...refusals(401, 403) },
+          querystring: WorkerPageQuery,
+          response: { 200: Type.Object({ workers: Type.Array(Worker) }), ...refusals(401, 403, 422) },
         },
       },
-      async (request, reply) => sendJson(reply, { workers: await workers.list(accountOf(request).accountId) }),
+      async (request, reply) => {
+        const { after = 0, limit = WORKERS_LISTED_MAX } = request.query
+        return sendJson(reply, { workers: await workers.list(accountOf(request).accountId, { after, limit }) })
+      },
     )
 
     app.put(
@@ -75,7 +118,7 @@ export const ownerRoutes =
           ...documented,
           summary: 'Set or replace the public key of a worker of mine.',
           params: WorkerPath,
-          body: Type.Object({ public_key: Type.String() }),
+          body: Type.Object({ public_key: Type.String({ maxLength: KEY_CHARS_MAX }) }),
           response: { 200: Worker, ...refusals(401, 403, 404, 422) },
         },
       },
@@ -86,7 +129,61 @@ export const ownerRoutes =
         return sendJson(reply, worker)
       },
     )
+    await app.register(changeRoutes(workers))
   }
+
+const changeRoutes =
+  (workers: WorkerStore): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.patch(
+      '/workers/:id',
+      {
+        config: { passesJsonOn: true },
+        schema: {
+          ...documented,
+          summary: 'Rename, edit, pause or resume a worker of mine.',
+          params: WorkerPath,
+          body: Change,
+          response: { 200: Worker, ...refusals(401, 403, 404, 409, 422) },
+        },
+      },
+      async (request, reply) => {
+        const { name, region, lease_seconds: leaseSec, paused } = request.body
+        const change = { name, region, specs: specsIn(request), leaseSec, paused }
+        const answer = await workers.update(request.params.id, accountOf(request).accountId, change)
+        if (!answer.ok) throw poolError(answer.code)
+        return sendJson(reply, answer.worker)
+      },
+    )
+
+    app.delete(
+      '/workers/:id',
+      {
+        schema: {
+          ...documented,
+          summary: 'Remove a worker of mine. Its assignment goes to another; its results and receipts stay.',
+          params: WorkerPath,
+          response: { 204: Type.Null(), ...refusals(401, 403, 404) },
+        },
+      },
+      async (request, reply) => {
+        const isRemoved = await workers.remove(request.params.id, accountOf(request).accountId)
+        if (!isRemoved) throw poolError('worker_not_found')
+        return reply.code(204).send(null)
+      },
+    )
+  }
+
+/** The text of `specs_json` as it was sent. Undefined: not given. */
+function specsIn(request: FastifyRequest<{ Body: { specs_json?: object | null } }>): string | null | undefined {
+  const { specs_json: specs } = request.body
+  if (specs === undefined || specs === null) return specs
+  const text = memberTexts(String(request.rawBody)).get('specs_json') ?? null
+  if (text !== null && text.length > SPECS_CHARS_MAX) {
+    throw invalidField(['specs_json'], `must have at most ${SPECS_CHARS_MAX} characters`)
+  }
+  return text
+}
 
 const Reputation = Type.Object({
   worker_id: Type.Integer(),

@@ -13,16 +13,18 @@ const TOUCH = `
   with locked as materialized (
     select w.worker_id from json_to_recordset($1) as input (worker_id bigint, owner_id bigint)
       join pool_workers w on w.worker_id = input.worker_id and w.owner_id = input.owner_id
+     where w.removed_at is null
      order by w.worker_id for no key update of w
   ), touched as (
     update pool_workers w set last_seen_at = clock_timestamp() from locked where w.worker_id = locked.worker_id
     returning w.*
   )
   select t.worker_id, t.owner_id, t.region, t.specs, t.banned_at is not null as banned, t.canaries_passed, t.canaries_wrong,
-         t.agreed, t.disagreed, t.proven, ${timestampText('t.last_seen_at')} as seen_at,
-         ${timestampText(`t.last_seen_at + $2 * interval '1 second'`)} as lease_until,
+         t.agreed, t.disagreed, t.proven, t.paused_at is not null as paused, t.lease_seconds,
+         ${timestampText('t.last_seen_at')} as seen_at,
+         ${timestampText(`t.last_seen_at + coalesce(a.lease_ms, 0) * interval '1 ms'`)} as lease_until, a.lease_ms,
          a.assignment_id, a.job_id, a.attempt_id, a.nonce, a.cost_hint,
-         a.assigned_at < t.last_seen_at - $3 * interval '1 second' as held_too_long
+         a.assigned_at < t.last_seen_at - $2 * interval '1 second' as held_too_long
     from touched t left join pool_assignments a on a.assignment_id = t.assignment_id`
 
 const TOUCH_WAITING = `
@@ -37,6 +39,7 @@ export interface HeldAssignment {
   attemptId: number
   nonce: string
   costHint: number
+  leaseMs: number
   /** Held for longer than heartbeats may keep it. */
   isOverdue: boolean
 }
@@ -45,8 +48,11 @@ export interface Worker extends WorkerProfile, TrackRecord {
   workerId: number
   ownerId: number
   isBanned: boolean
+  isPaused: boolean
   seenAt: string
-  /** The earliest end of a lease that is renewed now. */
+  /** The lease that it registered. Null: the default. */
+  leaseSec: number | null
+  /** The earliest end of the lease of its assignment if it is renewed now. */
   leaseUntil: string
   /** What it was assigned last and has not submitted. Whether it still holds it is for the ledger to decide. */
   held: HeldAssignment | null
@@ -71,14 +77,12 @@ interface OwnedWorkerKey {
   ownerId: number
 }
 
-export function openPresence(options: { database: Database; leaseSec: number; holdSec: number }): Presence {
-  const { database, leaseSec, holdSec } = options
+export function openPresence({ database, holdSec }: { database: Database; holdSec: number }): Presence {
   const touch = batched<OwnedWorkerKey, { worker: Worker | null }>({
     keyOf: ({ workerId }) => String(workerId),
     async run(keys) {
       const rows = await database.hot.query<TouchedRow>(TOUCH, [
         JSON.stringify(keys.map(({ workerId, ownerId }) => ({ worker_id: workerId, owner_id: ownerId }))),
-        leaseSec,
         holdSec,
       ])
       const workerOf = new Map(rows.map((row) => [Number(row.worker_id), workerFrom(row)]))
@@ -102,8 +106,11 @@ interface TouchedRow {
   agreed: number
   disagreed: number
   proven: number
+  paused: boolean
+  lease_seconds: number | null
   seen_at: string
   lease_until: string
+  lease_ms: number | null
   assignment_id: string | null
   job_id: string | null
   attempt_id: number | null
@@ -118,18 +125,21 @@ const workerFrom = (row: TouchedRow): Worker => ({
   region: row.region,
   specs: isObject(row.specs) ? row.specs : null,
   isBanned: row.banned,
+  isPaused: row.paused,
   passed: row.canaries_passed,
   wrong: row.canaries_wrong,
   agreed: row.agreed,
   disagreed: row.disagreed,
   proven: row.proven,
   seenAt: row.seen_at,
+  leaseSec: row.lease_seconds,
   leaseUntil: row.lease_until,
   held: heldFrom(row),
 })
 
 function heldFrom(row: TouchedRow): HeldAssignment | null {
-  const { assignment_id: id, job_id: jobId, attempt_id: attemptId, nonce, cost_hint: costHint } = row
-  if (id === null || jobId === null || attemptId === null || nonce === null || costHint === null) return null
-  return { assignmentId: Number(id), jobId, attemptId, nonce, costHint, isOverdue: row.held_too_long === true }
+  const { assignment_id: id, job_id: jobId, attempt_id: attemptId, nonce, cost_hint: costHint, lease_ms: leaseMs } = row
+  if (id === null || jobId === null || attemptId === null || nonce === null || costHint === null || leaseMs === null)
+    return null
+  return { assignmentId: Number(id), jobId, attemptId, nonce, costHint, leaseMs, isOverdue: row.held_too_long === true }
 }
