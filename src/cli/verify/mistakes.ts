@@ -1,6 +1,7 @@
 // A signature does not say which line of the canonical string differs, but the usual mistakes are few: each is tried, and the
 // one with which the signature verifies is named.
 import type { SignedParts } from '@reeve/sdk/challenge'
+import { withoutTrailingSlashes } from '../../core/outbound/callback-url.ts'
 
 export interface Mistake {
   /** Completes "It would if …". */
@@ -24,7 +25,7 @@ export function mistakesOf({ parts, target, prefixes }: Sent): Mistake[] {
   return [
     withPath('line 2, the path, had its query, which is not signed', target),
     withPath('line 2, the path, ended in a slash', `${path}/`),
-    withPath('line 2, the path, did not end in a slash', withoutEndSlashes(path)),
+    withPath('line 2, the path, did not end in a slash', withoutTrailingSlashes(path)),
     withPath('line 2, the path, was unescaped', unescaped(path)),
     withPath('line 2 was only /', '/'),
     ...prefixes.map((prefix) =>
@@ -38,12 +39,6 @@ export function mistakesOf({ parts, target, prefixes }: Sent): Mistake[] {
     withBody('line 5, the body, ended in a line end', `${text}\n`),
     withBody('line 5, the body, was written anew by a JSON library', rewritten(text)),
   ]
-}
-
-function withoutEndSlashes(path: string): string {
-  let end = path.length
-  while (path[end - 1] === '/') end -= 1
-  return path.slice(0, end)
 }
 
 function unescaped(path: string): string {

@@ -9,6 +9,13 @@ export const INSECURE_CALLBACKS = flag({
   about: 'Take http callback URLs of the loopback host: for tests.',
 })
 
+/** Not by a regular expression: on many slashes in the middle it would take quadratic time. */
+export function withoutTrailingSlashes(url: string): string {
+  let end = url.length
+  while (url[end - 1] === '/') end -= 1
+  return url.slice(0, end)
+}
+
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 export function isCallableUrl(value: unknown, allowInsecure: boolean): value is string {

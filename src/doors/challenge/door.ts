@@ -39,7 +39,7 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
   errorBody,
   migrations: new URL('migrations/', import.meta.url),
 
-  async open({ database, ledger, identity, offers, config, clock, outbox, deliveries }, settings) {
+  async open({ database, ledger, identity, quotas, offers, config, clock, outbox, deliveries }, settings) {
     const keys = openKeys(settings)
     const skewSec = settings.CLOCK_SKEW_SECONDS
     const allowInsecure = settings.ALLOW_INSECURE_CALLBACKS
@@ -88,7 +88,7 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
 
         const callbackVerifier = openVerifier({ database, side: 'challenger', keys: keys.challenger, skewSec, threads })
         await app.register(callbackRoute({ database, verifier: callbackVerifier, skewSec, threads }))
-        await app.register(createChallengeRoute({ database, identity, threads }))
+        await app.register(createChallengeRoute({ database, identity, quotas, threads }))
         await app.register(readChallengesRoute({ database, deliveries, identity }))
         await app.register(sendChallengeRoute({ database, ledger, identity, config, deliveries, outbox }, settings))
         await app.register(deadLettersRoute({ deliveries, identity }))

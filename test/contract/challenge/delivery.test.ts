@@ -99,6 +99,24 @@ describe('challenge: deliveries', () => {
     assert.deepEqual([first.ids, second], [['c3', 'c2'], { ids: ['c1'], next: null }])
   })
 
+  test('challenge 6.3: what is stored counts towards the quota, a repeat does not', async (t) => {
+    const { url } = await startServer(t, { role: 'serve', env: { QUOTA_STORED_BYTES: '3000' } })
+    const owner = await account(url, 'owner')
+    const create = (id: string) => {
+      const problem = { type: 'text', text: 'x'.repeat(2000) }
+      const challenge = { challenge_id: id, problem, validation_rule: { type: 'ExactMatch' }, answer: '' }
+      return post(`${url}/challenges`, JSON.stringify(challenge), owner)
+    }
+
+    const answers = [await create('c1'), await create('c1'), await create('c2'), await create('c1')]
+
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 201, 413, 201],
+    )
+    assert.equal(answers[2]?.body.error.code, 'QUOTA_EXCEEDED')
+  })
+
   test('challenge 6.4: a page of large challenges ends early, and the next one goes on', async (t) => {
     const { url } = await startServer(t, { role: 'serve' })
     const owner = await account(url, 'owner')

@@ -6,10 +6,12 @@ import { SECURED } from '../../../core/http/routes/docs.ts'
 import { accountOf, requireRole } from '../../../core/http/auth/guard.ts'
 import { hashBody, idempotencyConflict, idempotencyOf } from '../../../core/http/request/idempotency.ts'
 import type { Identity } from '../../../core/identity/identity.ts'
+import type { Quota } from '../../../core/quotas/quota.ts'
+import { assertQuota, type Quotas } from '../../../core/quotas/quotas.ts'
 import { newJobId } from '../../../core/random.ts'
 import type { Threads } from '../bounded/threads.ts'
 import { ChallengeView, viewOf } from './challenge-schema.ts'
-import { findSame, insertChallenge, type ChallengeToStore } from './challenge-store.ts'
+import { findSame, insertChallenge, type ChallengeRow, type ChallengeToStore } from './challenge-store.ts'
 import { constraintsOf } from '../solver/constraints.ts'
 import { OWNER_REFUSALS, challengeError } from '../errors.ts'
 import { ANSWER_CHARS_MAX } from '../problems/solution.ts'
@@ -32,10 +34,12 @@ export const createChallengeRoute =
   ({
     database,
     identity,
+    quotas,
     threads,
   }: {
     database: Database
     identity: Identity
+    quotas: Pick<Quotas, 'stored'>
     threads: Threads
   }): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -60,7 +64,7 @@ export const createChallengeRoute =
         if (wrong !== null) throw challengeError('INVALID_VALIDATION_RULE', wrong)
         if (constraintsOf(body.constraints) === null) throw challengeError('INVALID_CONSTRAINTS')
 
-        const row = await createOnce(database, {
+        const row = await createOnce(database, quotas.stored, {
           challengeId: body.challenge_id ?? newJobId(),
           accountId: accountOf(request).accountId,
           problem: body.problem,
@@ -77,14 +81,23 @@ export const createChallengeRoute =
     )
   }
 
-/** The same owner, body, and id or key name the same challenge. */
-async function createOnce(database: Database, challenge: ChallengeToStore) {
-  await insertChallenge(database, challenge)
+async function createOnce(database: Database, stored: Quota, challenge: ChallengeToStore): Promise<ChallengeRow> {
+  const known = await findKnown(database, challenge)
+  if (known !== null) return known
+  assertQuota(await stored.take(challenge.accountId, challenge.bytes))
+  await insertChallenge(database, challenge) // or a simultaneous request did
+  const created = await findKnown(database, challenge)
+  if (created === null) throw new Error('A challenge that was inserted is not there.')
+  return created
+}
+
+/** The same owner, body, and id or key name the same challenge. Null: id and key are new. */
+async function findKnown(database: Database, challenge: ChallengeToStore): Promise<ChallengeRow | null> {
   const same = await findSame(database, challenge)
   const mine = same.filter((row) => Number(row.account_id) === challenge.accountId)
   const keyed = mine.find((row) => row.idempotency_key !== null && row.idempotency_key === challenge.idempotencyKey)
   if (keyed !== undefined && keyed.body_hash !== challenge.bodyHash) throw idempotencyConflict()
   const found = keyed ?? mine.find((row) => row.body_hash === challenge.bodyHash)
-  if (found === undefined) throw challengeError('CHALLENGE_EXISTS')
-  return found
+  if (found === undefined && same.length > 0) throw challengeError('CHALLENGE_EXISTS')
+  return found ?? null
 }

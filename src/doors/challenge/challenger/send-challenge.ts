@@ -10,7 +10,7 @@ import { accountOf, requireRole } from '../../../core/http/auth/guard.ts'
 import { hashBody, idempotencyConflict, idempotencyOf } from '../../../core/http/request/idempotency.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import type { Idempotency } from '../../../core/ledger/submit/submit.ts'
-import { isCallableUrl } from '../../../core/outbound/callback-url.ts'
+import { isCallableUrl, withoutTrailingSlashes } from '../../../core/outbound/callback-url.ts'
 import type { SignedRequest } from '../../../core/deliveries/signed-request.ts'
 import type { OutboundAnswer } from '../../../core/outbound/outbound.ts'
 import { newJobId } from '../../../core/random.ts'
@@ -69,7 +69,7 @@ export const sendChallengeRoute =
         const signed: SignedRequest = {
           subject: row.challenge_id,
           accountId: null,
-          url: `${target.url.replace(/\/+$/, '')}/solve`,
+          url: `${withoutTrailingSlashes(target.url)}/solve`,
           requestId: newJobId(),
           body: JSON.stringify(solveRequest(row, callbackHost)),
           isTrusted: target.isTrusted,
@@ -122,7 +122,7 @@ function solveRequest(row: ChallengeRow, callbackHost: string): object {
     problem: row.problem,
     output_spec: row.output_spec,
     constraints: row.constraints,
-    callback_url: `${host.replace(/\/+$/, '')}/callback/${encodeURIComponent(row.challenge_id)}`,
+    callback_url: `${withoutTrailingSlashes(host)}/callback/${encodeURIComponent(row.challenge_id)}`,
   }
 }
 
