@@ -72,7 +72,7 @@ export const signSubmission = (key: PrivateKey, signed: Signed): string => signT
 /** Null: not base64url with at most two `=`, or written with bits that mean nothing. */
 export function decodeBase64url(text: string): Buffer | null {
   if (!BASE64URL.test(text)) return null
-  const digits = text.replace(/=+$/, '')
+  const digits = text.replace(/={1,2}$/, '')
   const bytes = Buffer.from(digits, 'base64url')
   return bytes.toString('base64url') === digits ? bytes : null
 }

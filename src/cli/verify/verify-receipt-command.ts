@@ -41,7 +41,7 @@ function verifyReceipts(file: string, { key, chain, head }: ReceiptOptions): voi
   const receipts = receiptsIn(readFileSync(file === '-' ? 0 : file, 'utf8'))
   const [first] = receipts
   if (first === undefined) throw new CommandFailed(`There is no receipt in ${plain(file)}.`, 2)
-  const publicKey = key?.replace(/=+$/, '') ?? first.receipt.key_id
+  const publicKey = key?.replace(/={1,2}$/, '') ?? first.receipt.key_id
   if (key === undefined) {
     say(
       `Checked with the key that the receipt itself names, ${plain(publicKey)}: compare it with the server's, or use --key.`,

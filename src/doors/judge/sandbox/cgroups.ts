@@ -43,7 +43,7 @@ export function findHierarchy(
   const mounts = mountinfo.split('\n').flatMap(parseMount)
   const mountOf = (controller: string) =>
     mounts.find(({ type, options }) => type === 'cgroup' && options.includes(controller))
-  const named = options.base.replace(/^\/+|\/+$/g, '')
+  const named = options.base.replace(/^\/+|\/{1,20}$/g, '')
 
   if (mountOf('memory') !== undefined) {
     const missing = V1_CONTROLLERS.find((controller) => mountOf(controller) === undefined)

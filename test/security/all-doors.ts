@@ -1,0 +1,91 @@
+// The HTTP side with every door open, without a listener: for tests that ask every route.
+import { Writable } from 'node:stream'
+import type { TestContext } from 'node:test'
+import { Capabilities } from '../../src/core/capabilities.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { CloseStack } from '../../src/core/close-stack.ts'
+import { parseConfig } from '../../src/core/config.ts'
+import type { Deps } from '../../src/core/door.ts'
+import { openEngine } from '../../src/core/engine.ts'
+import { openFolderStore } from '../../src/core/files/folder-store.ts'
+import { openHttp } from '../../src/core/http/server.ts'
+import { openIdentity } from '../../src/core/identity/identity.ts'
+import { ROLES, type Role } from '../../src/core/identity/role.ts'
+import { issueToken } from '../../src/core/identity/tokens.ts'
+import { insertAccount } from '../../src/core/identity/accounts.ts'
+import { openLog } from '../../src/core/log.ts'
+import { openMetrics } from '../../src/core/metrics.ts'
+import { openDoors } from '../../src/main.ts'
+import { DOORS } from '../../src/doors/doors.ts'
+import { doorSettings, migrationFolders } from '../../src/doors/outline.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { testDatabase } from '../support/database.ts'
+import { temporaryFolder } from '../support/servers.ts'
+
+export async function allDoors(t: TestContext) {
+  const { database } = await testDatabase(
+    t,
+    migrationFolders().filter(({ owner }) => owner !== 'core'),
+  )
+  const folder = await temporaryFolder()
+  const settings = parseConfig(
+    { SERVER_PORT: '0', LOG_LEVEL: 'warn', REEVE_DATA_DIR: folder, DRAIN_TIMEOUT_SEC: '3' },
+    doorSettings(),
+  )
+  const { core: config } = settings
+  const lines: string[] = []
+  const log = openLog(
+    config,
+    new Writable({
+      write(chunk, _encoding, done) {
+        lines.push(String(chunk))
+        done()
+      },
+    }),
+  )
+  const metrics = openMetrics()
+  const engine = await openEngine({ config, database, metrics, log })
+  const identity = openIdentity({ database, config })
+  const files = openFolderStore(folder)
+  const offers = new Capabilities()
+  const deps: Deps = { ...engine, config, database, files, identity, metrics, log, clock: systemClock, offers }
+  const closing = new CloseStack(log)
+  closing.push('engine', engine.close)
+  atEnd(t, () => closing.close())
+  const doors = await openDoors(deps, settings, closing)
+  engine.kinds.add(doors.flatMap(({ opened }) => opened.kinds ?? []))
+  const http = await openHttp({
+    ...deps,
+    feed: engine.feed,
+    doors,
+    kinds: engine.kinds,
+    built: DOORS,
+    about: { database: 'PostgreSQL', feed: 'PostgreSQL', files: 'a folder' },
+  })
+  closing.push('http', http.close)
+
+  const accountIds = new Map<Role, number>()
+  for (const role of ROLES) {
+    const account = await insertAccount(database, { username: role, passwordHash: 'none', roles: [role] })
+    if (account !== null) accountIds.set(role, account.accountId)
+  }
+  /** A new one each time: some routes end the login that asks. */
+  const tokenOf = async (role: Role) => (await issueToken(database, accountIds.get(role) ?? 0, 3600)).token
+  return { app: http.app, tokenOf, lines, database }
+}
+
+/** Every route, from Fastify's own tree. HEAD belongs to GET. */
+export function routesOf(app: { printRoutes(options: { commonPrefix: false }): string }): string[] {
+  const routes: string[] = []
+  const prefixes: string[] = []
+  for (const line of app.printRoutes({ commonPrefix: false }).split('\n')) {
+    const match = /^((?:│ {3}| {4})*)(?:├── |└── )(\S*) \(([A-Z, ]+)\)$/.exec(line)
+    if (match === null) continue
+    const [, indent = '', part = '', methods = ''] = match
+    const depth = indent.length / 4
+    const url = `${prefixes[depth - 1] ?? ''}${part}`
+    prefixes[depth] = url
+    for (const method of methods.split(', ')) if (method !== 'HEAD') routes.push(`${method} ${url}`)
+  }
+  return routes.sort()
+}
