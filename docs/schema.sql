@@ -249,6 +249,8 @@ create table delivery_attempts (
   url text not null,
   status_code integer,
   error text,
+  cause text,
+  peer_code text,
   duration_ms integer not null,
   created_at timestamp with time zone not null default clock_timestamp(),
   constraint delivery_attempts_pkey PRIMARY KEY (delivery_attempt_id)
@@ -737,6 +739,7 @@ CREATE INDEX challenge_nonces_by_age ON public.challenge_nonces USING btree (see
 CREATE UNIQUE INDEX challenge_results_one_final ON public.challenge_results USING btree (challenge_id) WHERE is_final;
 CREATE INDEX challenge_webhooks_by_challenge ON public.challenge_webhooks USING btree (challenge_id, webhook_id);
 CREATE INDEX challenges_by_account ON public.challenges USING btree (account_id, seq);
+CREATE INDEX delivery_attempts_by_outbox_id ON public.delivery_attempts USING btree (outbox_id, delivery_attempt_id);
 CREATE INDEX delivery_attempts_by_subject ON public.delivery_attempts USING btree (topic, subject, delivery_attempt_id);
 CREATE INDEX events_by_age ON public.events USING btree (created_at);
 CREATE INDEX events_by_channel ON public.events USING btree (channel, event_id);

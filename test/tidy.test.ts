@@ -74,6 +74,8 @@ describe('lifecycle', () => {
   test('loops are declared, and started by main.ts and what it opens', () => {
     const starting = linesWith(/\b(runLoop|startLoops)\(/, inServer).map((line) => line.split(':')[0])
     const allowed = [
+      'src/core/events/postgres-listener.ts', // the heartbeat of a connection that only listens is part of it
+      'src/core/events/redis-bus.ts',
       'src/core/executor/background.ts',
       'src/core/executor/executor.ts', // the heartbeat goes on until the last job of a drain has ended
       'src/core/loop.ts',

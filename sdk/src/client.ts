@@ -1,4 +1,5 @@
 import { ChallengesClient } from './challenges.ts'
+import { DeliveriesClient } from './deliveries.ts'
 import { ReeveError } from './error.ts'
 import { JobsClient } from './jobs.ts'
 import { PoolClient } from './pool-client.ts'
@@ -29,6 +30,7 @@ export interface RequestOptions {
 /** A client of one server, as one account. */
 export class ReeveClient {
   readonly jobs: JobsClient
+  readonly deliveries: DeliveriesClient
   readonly challenges: ChallengesClient
   readonly pool: PoolClient
   readonly judge: JudgeClient
@@ -37,6 +39,7 @@ export class ReeveClient {
   constructor(options: ClientOptions) {
     this.#options = options
     this.jobs = new JobsClient(this)
+    this.deliveries = new DeliveriesClient(this)
     this.challenges = new ChallengesClient(this)
     this.pool = new PoolClient(this)
     this.judge = new JudgeClient(this)

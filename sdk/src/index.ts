@@ -13,6 +13,7 @@ export {
   type ValidationRule,
 } from './challenges.ts'
 export { itemTexts, memberTexts } from './member-texts.ts'
+export { DeliveriesClient, type Delivery, type DeliveryAttempt, type ListDeliveries } from './deliveries.ts'
 export { ReeveError, type ReeveErrorBody } from './error.ts'
 export {
   JudgeClient,

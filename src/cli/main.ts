@@ -12,6 +12,7 @@ const GROUPS: Readonly<Record<string, () => Promise<(reeve: Command) => void>>> 
   job: async () => (await import('./job-command.ts')).addJobCommands,
   submit: async () => (await import('./judge/submit-command.ts')).addSubmitCommand,
   problem: async () => (await import('./judge/problem-command.ts')).addProblemCommands,
+  delivery: async () => (await import('./delivery-command.ts')).addDeliveryCommands,
   challenge: async () => (await import('./challenge-command.ts')).addChallengeCommands,
   desk: async () => (await import('./desk-command.ts')).addDeskCommands,
   verify: async () => (await import('./verify/verify-command.ts')).addVerifyCommand,

@@ -174,6 +174,16 @@ export const CORE_SETTINGS = {
     or: [],
     about: 'Host names that the server answers for, beside that of PUBLIC_URL. Empty: any.',
   }),
+  OUTBOUND_CA_FILE: text({
+    or: '',
+    about: 'PEM file of private certificate authorities that outgoing requests trust beside the public ones.',
+  }),
+  CALLBACK_SLOW_RETRIES: integer({
+    min: 0,
+    max: 20,
+    or: 0,
+    about: 'Further attempts of a signed request after the first six, 5 minutes to a day apart.',
+  }),
   OUTBOUND_ALLOW_CIDRS: list({ or: [], about: 'Private address ranges that outgoing requests may reach.' }),
   DRAIN_TIMEOUT_SEC: integer({
     min: 1,

@@ -64,8 +64,7 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
   const owner = ownerName(config)
   const kinds = new Kinds()
   let wakeDispatcher = () => {}
-  const outbox = openOutbox(database, () => wakeDispatcher())
-  const outbound = openOutbound({ allowCidrs: config.OUTBOUND_ALLOW_CIDRS })
+  const outgoing = openOutgoing({ config, database, log }, () => wakeDispatcher())
 
   // The ledger announces through the feed and the feed acquires from the ledger: one of them must be named first.
   const ledger: Ledger = openLedger({
@@ -114,14 +113,21 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
     executorMetrics,
     topics: [events.delivery, ...(redisFeed?.deliveries ?? [])],
     quotas,
-    outbox,
-    outbound,
-    deliveries: openDeliveries({ database, outbox, outbound, clock: systemClock }),
+    ...outgoing,
     onOutbox: (wake) => {
       wakeDispatcher = wake
     },
     close: () => closing.close(),
   }
+}
+
+/** What leaves this deployment: rows of the outbox, and requests through the guard. */
+function openOutgoing({ config, database, log }: Pick<EngineDeps, 'config' | 'database' | 'log'>, wake: () => void) {
+  const outbox = openOutbox(database, wake)
+  const outbound = openOutbound({ allowCidrs: config.OUTBOUND_ALLOW_CIDRS, caFile: config.OUTBOUND_CA_FILE })
+  const slowRetries = config.CALLBACK_SLOW_RETRIES
+  const deliveries = openDeliveries({ database, outbox, outbound, clock: systemClock, log, slowRetries })
+  return { outbox, outbound, deliveries }
 }
 
 const streamSettings = (config: Config, consumer: string, keys: Readonly<Record<string, string>>) => ({

@@ -48,7 +48,14 @@ async function setup(t: TestContext, options: { offered?: boolean; refuses?: boo
   if (options.offered !== false) offers.provide('captcha', desk)
   const outbox = openOutbox(database, () => {})
   const outbound = { request: () => assert.fail('nothing is sent here') }
-  const deliveries = openDeliveries({ database, outbox, outbound, clock: systemClock })
+  const deliveries = openDeliveries({
+    database,
+    outbox,
+    outbound,
+    clock: systemClock,
+    log: pino({ level: 'silent' }),
+    slowRetries: 0,
+  })
   const kind = solveKind({
     deliveries,
     database,

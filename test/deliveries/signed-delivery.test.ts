@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import type { OutboundAnswer, OutboundRefusal, OutboundRequest } from '../../src/core/outbound/outbound.ts'
+import type { OutboundAnswer, OutboundFailure, OutboundRequest } from '../../src/core/outbound/outbound.ts'
 import type { Delivered } from '../../src/core/outbox/delivery.ts'
-import type { Refused } from '../../src/core/outcome.ts'
+import { openLog } from '../../src/core/log.ts'
 import { openDeliveries } from '../../src/core/deliveries/deliveries.ts'
 import { openOutbox } from '../../src/core/outbox/outbox.ts'
 import { testDatabase } from '../support/database.ts'
 
-type Answer = OutboundAnswer | Refused<OutboundRefusal>
+type Answer = OutboundAnswer | OutboundFailure
 
-const http = (status: number, headers: Record<string, string> = {}): Answer => ({
+const http = (status: number, headers: Record<string, string> = {}, body = ''): Answer => ({
   ok: true,
   status,
   headers,
-  body: Buffer.alloc(0),
+  body: Buffer.from(body),
 })
 
 const TOPIC = 'letters'
 
 /** One attempt of one request, with the other side's answer and the process's clock made up. */
-async function setup(t: TestContext, options: { hasKey?: boolean } = {}) {
+async function setup(t: TestContext, options: { hasKey?: boolean; slowRetries?: number } = {}) {
   const { database } = await testDatabase(t)
   const sent: OutboundRequest[] = []
   let answer: Answer = http(200)
@@ -33,7 +33,10 @@ async function setup(t: TestContext, options: { hasKey?: boolean } = {}) {
   const key = options.hasKey === false ? null : { keyId: 'chal-kid-1', secret: 's' }
   const clock = { now: () => (nowMs += 1000) }
   const outbox = openOutbox(database, () => {})
-  const deliveries = openDeliveries({ database, outbox, outbound, clock })
+  const lines: Record<string, unknown>[] = []
+  const log = openLog({ LOG_LEVEL: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
+  const slowRetries = options.slowRetries ?? 0
+  const deliveries = openDeliveries({ database, outbox, outbound, clock, log, slowRetries })
   const [delivery] = deliveries.senders({ topic: TOPIC, keyOf: () => key })
   assert(delivery !== undefined)
   const payload = {
@@ -50,7 +53,7 @@ async function setup(t: TestContext, options: { hasKey?: boolean } = {}) {
     const [delivered] = await delivery.deliver([row], new AbortController().signal)
     return delivered
   }
-  return { attempt, sent, delivery, deliveries }
+  return { attempt, sent, delivery, deliveries, lines, now: () => nowMs }
 }
 
 const waitOf = (delivered: Delivered | undefined) => (delivered?.ok === false ? delivered.retryMs : undefined)
@@ -90,6 +93,92 @@ describe('a signed delivery', () => {
     assert.equal(waitOf(await attempt(http(429, { 'retry-after': '7' }))), 7000)
     assert.equal(waitOf(await attempt(http(503, { 'retry-after': '3600' }))), 30_000)
     assert((waitOf(await attempt(http(503, { 'retry-after': 'soon' }))) ?? 0) < 1000)
+  })
+
+  test('obeys Retry-After as a date, by the other side\u2019s clock if the answer tells it', async (t) => {
+    const { attempt, now } = await setup(t)
+    const date = (ms: number) => new Date(ms).toUTCString()
+    const peer = Date.parse('2031-05-01T00:00:00Z')
+
+    assert.equal(waitOf(await attempt(http(503, { 'retry-after': date(peer + 9000), date: date(peer) }))), 9000)
+    const byOurClock = waitOf(await attempt(http(429, { 'retry-after': date(now() + 12_000) }))) ?? 0
+    assert(byOurClock > 5000 && byOurClock <= 12_000, String(byOurClock))
+    assert.equal(waitOf(await attempt(http(503, { 'retry-after': date(peer - 60_000), date: date(peer) }))), 0)
+    assert.equal(waitOf(await attempt(http(503, { 'retry-after': date(peer + 3_600_000), date: date(peer) }))), 30_000)
+  })
+
+  test('names the cause of a failed connection and the code in the answer of a receiver', async (t) => {
+    const { attempt, deliveries } = await setup(t)
+    const errorOf = async (answer: Answer) => {
+      const delivered = await attempt(answer)
+      return delivered?.ok === false ? delivered.error : 'delivered'
+    }
+
+    const errors = [
+      await errorOf({ ok: false, code: 'network_error', cause: 'ECONNREFUSED' }),
+      await errorOf({ ok: false, code: 'tls_error', cause: 'CERT_HAS_EXPIRED' }),
+      await errorOf(http(401, {}, '{"error":{"code":"INVALID_SIGNATURE"}}')),
+      await errorOf(http(400, {}, '{"code":"bad","error":"Bad."}')),
+      await errorOf(http(500, {}, '<html>')),
+    ]
+
+    assert.deepEqual(errors, [
+      'network_error (ECONNREFUSED)',
+      'tls_error (CERT_HAS_EXPIRED)',
+      'HTTP 401 (INVALID_SIGNATURE)',
+      'HTTP 400 (bad)',
+      'HTTP 500',
+    ])
+    const logged = await deliveries.attempts(TOPIC, 'c1', 10)
+    assert.deepEqual(
+      logged.map(({ error, cause, peer_code: code }) => [error, cause, code]),
+      [
+        [null, null, null],
+        [null, null, 'bad'],
+        [null, null, 'INVALID_SIGNATURE'],
+        ['tls_error', 'CERT_HAS_EXPIRED', null],
+        ['network_error', 'ECONNREFUSED', null],
+      ],
+    )
+  })
+
+  test('that is given up is one log line with what is known of it, without the query of its URL', async (t) => {
+    const { attempt, lines } = await setup(t)
+
+    await attempt(http(503), 5)
+    await attempt(http(503), 6)
+    await attempt(http(401, {}, '{"error":{"code":"INVALID_SIGNATURE"}}'), 1)
+
+    const shown = lines.map(({ msg, delivery_id, topic, subject, request_id, url, attempts, error, peer_code }) => {
+      return { msg, delivery_id, topic, subject, request_id, url, attempts, error, peer_code }
+    })
+    const same = {
+      msg: 'delivery given up: dead letter',
+      delivery_id: 1,
+      topic: TOPIC,
+      subject: 'c1',
+      request_id: 'r1',
+      url: 'https://a.example/callback/c1',
+    }
+    assert.deepEqual(shown, [
+      { ...same, attempts: 6, error: 'HTTP 503', peer_code: null },
+      { ...same, attempts: 1, error: 'HTTP 401 (INVALID_SIGNATURE)', peer_code: 'INVALID_SIGNATURE' },
+    ])
+  })
+
+  test('with CALLBACK_SLOW_RETRIES goes on after the sixth attempt, five minutes to a day apart', async (t) => {
+    const { attempt, delivery, lines } = await setup(t, { slowRetries: 12 })
+
+    assert.equal(delivery.attemptsMax, 18)
+    const minutes = []
+    for (let n = 6; n < 18; n += 1) minutes.push((waitOf(await attempt(http(503), n)) ?? 0) / 60_000)
+    for (const [index, waited] of minutes.entries()) {
+      const wanted = Math.min(1440, 5 * 2 ** index)
+      assert(waited >= wanted * 0.85 && waited <= Math.min(1440, wanted * 1.15), `${waited} minutes, not ${wanted}`)
+    }
+    assert.equal(lines.length, 0)
+    await attempt(http(503), 18)
+    assert.equal(lines.length, 1)
   })
 
   test('has one body and X-Request-ID, ten seconds, and a new nonce and ts for each attempt', async (t) => {

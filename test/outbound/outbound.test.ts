@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import http from 'node:http'
+import https from 'node:https'
+import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import net from 'node:net'
 import { openOutbound, type Address, type Resolve } from '../../src/core/outbound/outbound.ts'
+import { VERSION } from '../../src/core/version.ts'
+import { CERT, KEY } from '../desk/certificate.ts'
+import { temporaryFolder } from '../support/servers.ts'
 import { MISLEADING_HOSTS, PRIVATE_HOSTS } from './corpus.ts'
 
 const LOOPBACK = { address: '127.0.0.1', family: 4 }
@@ -19,6 +25,17 @@ async function setup(t: TestContext, answer: http.RequestListener = (_request, r
   const address = server.address()
   assert(typeof address === 'object' && address !== null)
   return { port: address.port, connections: () => connections }
+}
+
+async function setupTls(t: TestContext) {
+  const server = https.createServer({ key: KEY, cert: CERT }, (_request, response) => response.end('ok'))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  t.after(() => server.closeAllConnections())
+  const address = server.address()
+  assert(typeof address === 'object' && address !== null)
+  return { port: address.port }
 }
 
 const to = (url: string) => ({ url, method: 'POST', headers: {}, body: '{}', timeoutMs: 2000 })
@@ -133,6 +150,63 @@ describe('outgoing requests', () => {
     assert(answer.ok)
     assert.equal(answer.status, 302)
     assert.equal(other.connections(), 0)
+  })
+
+  test('a body that is too long is cut and the connection closed, for whoever needs only the status', async (t) => {
+    const closed = new EventEmitter()
+    const { port } = await setup(t, (request, response) => {
+      request.socket.once('close', () => closed.emit('closed'))
+      response.write(Buffer.alloc(200_000, 'a'))
+    })
+    const hungUp = once(closed, 'closed')
+    const outbound = openOutbound({ allowCidrs: ['127.0.0.1/32'] })
+
+    const answer = await outbound.request({ ...to(`http://127.0.0.1:${port}/`), cutsBody: true })
+
+    assert(answer.ok)
+    assert.deepEqual([answer.status, answer.body.length], [200, 65_536])
+    await hungUp
+  })
+
+  test('says who it is, unless the caller does', async (t) => {
+    const agents: (string | undefined)[] = []
+    const { port } = await setup(t, (request, response) => {
+      agents.push(request.headers['user-agent'])
+      response.end()
+    })
+    const outbound = openOutbound({ allowCidrs: ['127.0.0.1/32'] })
+
+    await outbound.request(to(`http://127.0.0.1:${port}/`))
+    await outbound.request({ ...to(`http://127.0.0.1:${port}/`), headers: { 'User-Agent': 'Mozilla/5.0' } })
+
+    assert.deepEqual(agents, [`Reeve/${VERSION}`, 'Mozilla/5.0'])
+  })
+
+  test('a refused connection and a failed TLS handshake are told apart, each with its cause', async (t) => {
+    const { port } = await setupTls(t)
+    const outbound = openOutbound({ allowCidrs: ['127.0.0.1/32'] })
+
+    const [tls, refused] = await Promise.all([
+      outbound.request(to(`https://127.0.0.1:${port}/`)),
+      outbound.request(to('https://127.0.0.1:1/')),
+    ])
+
+    assert.deepEqual(tls, { ok: false, code: 'tls_error', cause: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+    assert.deepEqual(refused, { ok: false, code: 'network_error', cause: 'ECONNREFUSED' })
+  })
+
+  test('OUTBOUND_CA_FILE: a certificate of a private authority is trusted, beside the public ones', async (t) => {
+    const { port } = await setupTls(t)
+    const folder = await temporaryFolder(t)
+    const caFile = join(folder, 'ca.pem')
+    await writeFile(caFile, CERT)
+    const outbound = openOutbound({ allowCidrs: ['127.0.0.1/32'], caFile })
+
+    const answer = await outbound.request(to(`https://127.0.0.1:${port}/`))
+
+    assert(answer.ok, JSON.stringify(answer))
+    const missing = join(folder, 'none.pem')
+    assert.throws(() => openOutbound({ allowCidrs: [], caFile: missing }), /OUTBOUND_CA_FILE: cannot use .*none\.pem/)
   })
 
   test('time and size are capped, the look-up included', async (t) => {

@@ -2,6 +2,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { HttpDeps } from '../http/server.ts'
 import { auditRoute } from './audit.ts'
+import { deliveryRoutes } from './deliveries.ts'
 import { eventRoutes } from './events.ts'
 import { jobRoutes } from './jobs.ts'
 import { statusRoute } from './status.ts'
@@ -9,7 +10,7 @@ import { userRoutes } from './users.ts'
 
 export interface AdminDeps extends Pick<
   HttpDeps,
-  'config' | 'identity' | 'ledger' | 'events' | 'kinds' | 'doors' | 'about' | 'clock'
+  'config' | 'deliveries' | 'identity' | 'ledger' | 'events' | 'kinds' | 'doors' | 'about' | 'clock'
 > {
   version: string
   /** Milliseconds since 1970. */
@@ -23,5 +24,6 @@ export const adminRoutes =
     await app.register(jobRoutes(deps))
     await app.register(statusRoute(deps))
     await app.register(eventRoutes(deps))
+    await app.register(deliveryRoutes(deps))
     await app.register(auditRoute(deps))
   }

@@ -3,14 +3,20 @@ import type { Database } from '../db/database.ts'
 import type { Loop } from '../loop.ts'
 
 const INSERT = `
-  insert into delivery_attempts (outbox_id, topic, subject, request_id, attempt, url, status_code, error, duration_ms)
-  select outbox_id, topic, subject, request_id, attempt, url, status_code, error, duration_ms
+  insert into delivery_attempts (outbox_id, topic, subject, request_id, attempt, url, status_code, error, cause, peer_code,
+                                 duration_ms)
+  select outbox_id, topic, subject, request_id, attempt, url, status_code, error, cause, peer_code, duration_ms
     from json_to_recordset($1) as r (outbox_id bigint, topic text, subject text, request_id text, attempt integer,
-         url text, status_code integer, error text, duration_ms integer)`
+         url text, status_code integer, error text, cause text, peer_code text, duration_ms integer)`
+
+const COLUMNS = `request_id, attempt, url, status_code, error, cause, peer_code, duration_ms, created_at`
 
 const SELECT_OF_SUBJECT = `
-  select request_id, attempt, url, status_code, error, duration_ms, created_at
+  select ${COLUMNS}
     from delivery_attempts where topic = $1 and subject = $2 order by delivery_attempt_id desc limit $3`
+
+const SELECT_OF_ROW = `
+  select ${COLUMNS} from delivery_attempts where outbox_id = $1 order by delivery_attempt_id desc limit $2`
 
 // Numbered in the order of their time: the oldest page is looked at, and the loop ends at the first that is too young.
 const PRUNE = `
@@ -31,6 +37,10 @@ interface LoggedAttempt {
   /** Null: there was no answer. */
   status_code: number | null
   error: string | null
+  /** Of a failed connection: the code of the system or of TLS. */
+  cause: string | null
+  /** The error code in the answer's body. */
+  peer_code: string | null
   duration_ms: number
 }
 
@@ -48,6 +58,7 @@ export interface AttemptLog {
   write(attempts: readonly NewAttempt[]): Promise<void>
   /** Newest first. */
   of(topic: string, subject: string, limit: number): Promise<StoredAttempt[]>
+  ofRow(outboxId: number, limit: number): Promise<StoredAttempt[]>
 }
 
 export const openAttemptLog = (database: Database): AttemptLog => ({
@@ -55,6 +66,7 @@ export const openAttemptLog = (database: Database): AttemptLog => ({
     await database.query(INSERT, [JSON.stringify(attempts)])
   },
   of: (topic, subject, limit) => database.query<StoredAttempt>(SELECT_OF_SUBJECT, [topic, subject, limit]),
+  ofRow: (outboxId, limit) => database.query<StoredAttempt>(SELECT_OF_ROW, [outboxId, limit]),
 })
 
 export const pruneAttempts = (database: Database, keptDays: number, page = PRUNE_PAGE): Loop => ({

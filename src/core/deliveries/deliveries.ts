@@ -1,6 +1,7 @@
 // Signed requests to addresses outside, for every door: queued with the transition that causes them, sent by the outbox's
 // dispatcher (signed-delivery.ts), with one log of attempts (attempt-log.ts). A delivery is a row of the outbox; one that was
 // given up is a dead letter, which an admin lists and replays.
+import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Database, Queryable } from '../db/database.ts'
 import type { Effect } from '../ledger/effects.ts'
@@ -15,14 +16,22 @@ export interface ListedDelivery extends Omit<ListedRow, 'payload'> {
   request: SignedRequest
 }
 
+export interface DeliveryWithAttempts extends ListedDelivery {
+  log: readonly StoredAttempt[]
+}
+
 export interface Deliveries {
   /** Queues a request with a transition. `jobId`: at most one of this topic for the job. */
   add(topic: string, request: SignedRequest, jobId?: string): Effect
   /** In a transaction of the caller's own, which wakes the outbox after its commit. */
   addIn(tx: Queryable, topic: string, request: SignedRequest): Promise<void>
-  /** How requests of this topic leave: for `Opened.deliveries`. */
+  /** How requests of this topic leave: for `Opened.topics`. */
   senders(sender: Sender): Delivery[]
   list(filter: ListFilter): Promise<ListedDelivery[]>
+  /** One delivery with its newest attempts. Null: there is none, or it is of another topic. */
+  read(topics: readonly string[], outboxId: number): Promise<DeliveryWithAttempts | null>
+  /** The topics of all doors of this process. */
+  topics(): readonly string[]
   /** Of one subject, newest first. */
   attempts(topic: string, subject: string, limit: number): Promise<StoredAttempt[]>
   /** Sends dead letters again, with the same body and request id: a receiver that has it already sees a duplicate. */
@@ -34,18 +43,34 @@ export interface DeliveriesDeps {
   outbox: Outbox
   outbound: Pick<Outbound, 'request'>
   clock: Clock
+  log: Logger
+  /** Attempts after the first six. */
+  slowRetries: number
 }
 
-export function openDeliveries({ database, outbox, outbound, clock }: DeliveriesDeps): Deliveries {
-  const log = openAttemptLog(database)
+const ATTEMPTS_SHOWN_MAX = 100
+
+export function openDeliveries(deps: DeliveriesDeps): Deliveries {
+  const { database, outbox, outbound, clock, log, slowRetries } = deps
+  const attempts = openAttemptLog(database)
+  const topics = new Set<string>()
   return {
     add: (topic, request, jobId) =>
       outbox.add(topic, { ...(jobId === undefined ? {} : { jobId }), payload: storedFrom(request) }),
     addIn: (tx, topic, request) => outbox.addIn(tx, topic, { payload: storedFrom(request) }),
-    senders: (sender) => signedDeliveries({ outbound, clock, wakeOutbox: outbox.wake, log }, sender),
-    list: async (filter) =>
-      (await outbox.list(filter)).map(({ payload, ...row }) => ({ ...row, request: requestFrom(payload) })),
-    attempts: (topic, subject, limit) => log.of(topic, subject, limit),
+    senders(sender) {
+      topics.add(sender.topic)
+      return signedDeliveries({ outbound, clock, attempts, log, slowRetries, wakeOutbox: outbox.wake }, sender)
+    },
+    topics: () => [...topics],
+    list: async (filter) => (await outbox.list(filter)).map(listedFrom),
+    async read(ofTopics, outboxId) {
+      const row = await outbox.read(ofTopics, outboxId)
+      return row === null ? null : { ...listedFrom(row), log: await attempts.ofRow(outboxId, ATTEMPTS_SHOWN_MAX) }
+    },
+    attempts: (topic, subject, limit) => attempts.of(topic, subject, limit),
     replay: (topics, outboxId) => outbox.replay(topics, outboxId),
   }
 }
+
+const listedFrom = ({ payload, ...row }: ListedRow): ListedDelivery => ({ ...row, request: requestFrom(payload) })

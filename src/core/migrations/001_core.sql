@@ -123,9 +123,14 @@ create table delivery_attempts (
   url                 text not null,
   status_code         integer,
   error               text,
+  -- Of a failed connection: the code of the system or of TLS, such as ECONNREFUSED.
+  cause               text,
+  -- The error code in the answer's body.
+  peer_code           text,
   duration_ms         integer not null,
   created_at          timestamptz not null default clock_timestamp()
 );
+create index delivery_attempts_by_outbox_id on delivery_attempts (outbox_id, delivery_attempt_id);
 create index delivery_attempts_by_subject on delivery_attempts (topic, subject, delivery_attempt_id);
 
 -- The log that subscribers replay. Ids rise in the order in which rows become visible: the one dispatcher that copies

@@ -2,15 +2,19 @@
 // once, every address that came of it is checked, and the connection goes to a checked address: a name that means
 // something else a moment later changes nothing. Redirects are answers like any other; nobody follows them.
 import { lookup as systemLookup } from 'node:dns/promises'
+import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
 import { isIP, type Socket } from 'node:net'
-import tls from 'node:tls'
+import tls, { type SecureContext } from 'node:tls'
+import { codeOf } from '../error-code.ts'
 import { refused, type Refused } from '../outcome.ts'
 import { StartError } from '../start-error.ts'
+import { VERSION } from '../version.ts'
 import { isReachable, parseRanges } from './address.ts'
 
 const URL_CHARS_MAX = 2048
+const USER_AGENT = `Reeve/${VERSION}`
 const ANSWER_BYTES_MAX = 64 * 1024
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 
@@ -33,6 +37,8 @@ export interface OutboundRequest {
   timeoutMs: number
   /** Of the answer's body. Default 64 KB. */
   bytesMax?: number
+  /** A longer body is cut there and the connection closed; otherwise the answer is refused. */
+  cutsBody?: boolean
   dial?: Dial
   /** The owner of this deployment chose the address: private ones are meant. */
   isTrusted?: boolean
@@ -47,8 +53,12 @@ export type OutboundRefusal =
   | 'unresolvable'
   | 'forbidden_address'
   | 'timed_out'
+  | 'tls_error'
   | 'network_error'
   | 'answer_too_large'
+
+/** `cause`: the system's or OpenSSL's code, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
+export type OutboundFailure = Refused<OutboundRefusal> & { cause?: string }
 
 export interface OutboundAnswer {
   ok: true
@@ -57,20 +67,28 @@ export interface OutboundAnswer {
   body: Buffer
 }
 
-export type Checked = { ok: true; url: URL; to: Address & { port: number } } | Refused<OutboundRefusal>
+export type Checked = { ok: true; url: URL; to: Address & { port: number } } | OutboundFailure
 
 export interface Outbound {
   /** Where a connection may go, for a client that dials by itself. The name is not to be resolved again. */
   check(url: string, options: { signal: AbortSignal; isTrusted?: boolean | undefined }): Promise<Checked>
-  request(request: OutboundRequest): Promise<OutboundAnswer | Refused<OutboundRefusal>>
+  request(request: OutboundRequest): Promise<OutboundAnswer | OutboundFailure>
 }
 
 const resolveBySystem: Resolve = (hostname) => systemLookup(hostname, { all: true, verbatim: true })
 
-export function openOutbound(options: { allowCidrs: readonly string[]; resolve?: Resolve }): Outbound {
+export interface OutboundOptions {
+  allowCidrs: readonly string[]
+  /** A PEM file of further authorities that servers' certificates may be signed by. Empty: none. */
+  caFile?: string
+  resolve?: Resolve
+}
+
+export function openOutbound(options: OutboundOptions): Outbound {
   const parsed = parseRanges(options.allowCidrs)
   if ('wrong' in parsed) throw new StartError(`OUTBOUND_ALLOW_CIDRS: "${parsed.wrong}" is not a range like 10.0.0.0/8.`)
-  const { resolve = resolveBySystem } = options
+  const { resolve = resolveBySystem, caFile = '' } = options
+  const secureContext = caFile === '' ? undefined : trusting(caFile)
 
   const check: Outbound['check'] = async (text, { signal, isTrusted = false }) => {
     const url = checkedUrl(text)
@@ -92,10 +110,11 @@ export function openOutbound(options: { allowCidrs: readonly string[]; resolve?:
       const checked = await check(request.url, { signal, isTrusted: request.isTrusted })
       if (!checked.ok) return checked
       const { url, to } = checked
-      if (request.dial === undefined) return send(url, to, request, signal)
+      const sending = { url, to, request, signal, secureContext }
+      if (request.dial === undefined) return send(sending)
       const socket = await request.dial(to, signal).catch(() => null)
       if (socket === null) return refused(signal.aborted ? 'timed_out' : 'network_error')
-      return send(url, to, request, signal, socket)
+      return send({ ...sending, dialled: socket })
     },
   }
 }
@@ -120,27 +139,39 @@ async function resolved(url: URL, resolve: Resolve, signal: AbortSignal): Promis
   return Promise.race([resolve(hostname).catch(() => []), aborted])
 }
 
-function send(
-  url: URL,
-  to: Address,
-  request: OutboundRequest,
-  signal: AbortSignal,
-  dialled?: Socket,
-): Promise<OutboundAnswer | Refused<OutboundRefusal>> {
-  const { method, body, bytesMax = ANSWER_BYTES_MAX } = request
+interface Exchange {
+  url: URL
+  to: Address
+  request: OutboundRequest
+  signal: AbortSignal
+  secureContext: SecureContext | undefined
+  dialled?: Socket
+}
+
+function send({
+  url,
+  to,
+  request,
+  signal,
+  secureContext,
+  dialled,
+}: Exchange): Promise<OutboundAnswer | OutboundFailure> {
+  const { method, body, bytesMax = ANSWER_BYTES_MAX, cutsBody = false } = request
   const bytes = Buffer.byteLength(body)
   const hasNoBody = bytes === 0 && (method === 'GET' || method === 'HEAD')
+  const given = withUserAgent(request.headers)
   const options: https.RequestOptions = {
     method,
-    headers: hasNoBody ? request.headers : { ...request.headers, 'content-length': String(bytes) },
+    headers: hasNoBody ? given : { ...given, 'content-length': String(bytes) },
     // The only answer there is, whatever the name means by now.
     lookup: (_hostname, { all }, done) => (all === true ? done(null, [{ ...to }]) : done(null, to.address, to.family)),
     // No agent: a kept connection was checked for another request.
-    ...(dialled === undefined ? { agent: false } : { createConnection: () => speaking(url, dialled) }),
+    ...(dialled === undefined ? { agent: false } : { createConnection: () => speaking(url, dialled, secureContext) }),
+    ...(secureContext === undefined ? {} : { secureContext }),
     signal,
   }
   return new Promise((resolve) => {
-    const fail = () => resolve(refused(signal.aborted ? 'timed_out' : 'network_error'))
+    const fail = (error?: unknown) => resolve(signal.aborted ? refused('timed_out') : failureOf(error))
     const sent = (url.protocol === 'https:' ? https : http).request(url, options, (answer) => {
       const chunks: Buffer[] = []
       let bytes = 0
@@ -148,24 +179,52 @@ function send(
         bytes += chunk.length
         chunks.push(chunk)
         if (bytes <= bytesMax) return
-        resolve(refused('answer_too_large'))
+        if (cutsBody) done()
+        else resolve(refused('answer_too_large'))
         sent.destroy()
       })
-      answer.on('end', () => {
-        resolve({ ok: true, status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) })
-      })
+      const done = () => {
+        const whole = Buffer.concat(chunks).subarray(0, bytesMax)
+        resolve({ ok: true, status: answer.statusCode ?? 0, headers: answer.headers, body: whole })
+      }
+      answer.on('end', done)
       answer.on('error', fail)
-      answer.on('close', fail) // after `end` this changes nothing
+      answer.on('close', () => fail()) // after `end` this changes nothing
     })
     sent.on('error', fail)
     sent.end(body)
   })
 }
 
-function speaking(url: URL, socket: Socket): Socket {
+function speaking(url: URL, socket: Socket, secureContext: SecureContext | undefined): Socket {
   if (url.protocol !== 'https:') return socket
   const name = hostOf(url)
-  return tls.connect({ socket, ...(isIP(name) === 0 ? { servername: name } : { host: name }) })
+  const trusted = secureContext === undefined ? {} : { secureContext }
+  return tls.connect({ socket, ...trusted, ...(isIP(name) === 0 ? { servername: name } : { host: name }) })
+}
+
+/** The authorities that Node trusts, and those of the file. */
+function trusting(caFile: string): SecureContext {
+  try {
+    return tls.createSecureContext({ ca: [...tls.rootCertificates, readFileSync(caFile, 'utf8')] })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new StartError(`OUTBOUND_CA_FILE: cannot use ${caFile} as PEM certificates: ${why}`)
+  }
+}
+
+const withUserAgent = (headers: OutboundRequest['headers']): Record<string, string> =>
+  Object.keys(headers).some((name) => name.toLowerCase() === 'user-agent')
+    ? { ...headers }
+    : { 'user-agent': USER_AGENT, ...headers }
+
+const TLS_CODES =
+  /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO$|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH$|INVALID_CA$)/
+
+function failureOf(error: unknown): OutboundFailure {
+  const cause = codeOf(error)
+  if (cause === null) return refused('network_error')
+  return { ...refused(TLS_CODES.test(cause) ? 'tls_error' : 'network_error'), cause }
 }
 
 /** Of an IPv6 address, without its brackets. */

@@ -21,8 +21,13 @@ const COUNT = `
   select status, count(*)::integer as count from outbox_events
    where topic = $1 and status in ('pending', 'dead') group by status`
 
+const COLUMNS = `
+  outbox_id, topic, payload, status, attempts - attempts_forgiven as attempts, last_error, created_at`
+
+const READ = `select ${COLUMNS} from outbox_events where outbox_id = $2 and topic = any($1)`
+
 const LIST = `
-  select outbox_id, topic, payload, status, attempts - attempts_forgiven as attempts, last_error, created_at
+  select ${COLUMNS}
     from outbox_events
    where topic = any($1) and status = $2 and ($3::bigint is null or outbox_id < $3)
    order by outbox_id desc limit $4`
@@ -82,6 +87,7 @@ export interface Outbox {
   /** Makes this job's row pending again if it was delivered or is dead. The caller calls `wake` after its commit. */
   resendIn(tx: Queryable, topic: string, jobId: string): Promise<boolean>
   count(topic: string): Promise<{ pending: number; dead: number }>
+  read(topics: readonly string[], outboxId: number): Promise<ListedRow | null>
   /** Newest first. */
   list(filter: ListFilter): Promise<ListedRow[]>
   /** Dead rows become pending again: the one named, or all. Resolves to those that did. */
@@ -106,6 +112,10 @@ export function openOutbox(database: Database, wake: () => void): Outbox {
       const rows = await database.query<{ status: string; count: number }>(COUNT, [topic])
       const countOf = (status: string) => rows.find((row) => row.status === status)?.count ?? 0
       return { pending: countOf('pending'), dead: countOf('dead') }
+    },
+    async read(topics, outboxId) {
+      const [row] = await database.query<StoredRow>(READ, [topics, outboxId])
+      return row === undefined ? null : listedFrom(row)
     },
     async list({ topics, status, before, limit }) {
       return (await database.query<StoredRow>(LIST, [topics, status, before, limit])).map(listedFrom)

@@ -96,7 +96,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
       changes: openChanges({ database, events, mirror, outbox, sessionWaits, counts }),
       counts,
     }
-    const frame = openFrame(desk)
+    const frame = openFrame({ ...desk, outbound: deps.outbound })
     deps.offers.provide('captcha', openCaptchaCapability(desk))
 
     return {

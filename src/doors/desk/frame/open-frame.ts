@@ -1,6 +1,6 @@
 // The solver frame: the page of a task, shown to the operator who holds the task, on another host name, in a sandbox without an
 // origin, through a proxy that fetches allowed domains only.
-import { openOutbound } from '../../../core/outbound/outbound.ts'
+import type { Outbound } from '../../../core/outbound/outbound.ts'
 import { Semaphore } from '../../../core/semaphore.ts'
 import type { Desk } from '../desk.ts'
 import { parseDomain } from '../domains/domain.ts'
@@ -23,14 +23,13 @@ export interface Frame {
 }
 
 export function openFrame({
-  config,
+  outbound,
   settings,
   database,
   sealer,
   proxies,
   log,
-}: Pick<Desk, 'config' | 'settings' | 'database' | 'sealer' | 'proxies' | 'log'>): Frame {
-  const outbound = openOutbound({ allowCidrs: config.OUTBOUND_ALLOW_CIDRS })
+}: Pick<Desk, 'settings' | 'database' | 'sealer' | 'proxies' | 'log'> & { outbound: Outbound }): Frame {
   const timeoutMs = settings.CAPTCHA_PROXY_TIMEOUT * 1000
   const mayFetch = async (host: string) => {
     const domain = parseDomain(host)

@@ -159,6 +159,7 @@ const REFUSALS = {
   forbidden_address: [403, BLOCKED],
   unresolvable: [502, 'Its name cannot be resolved.'],
   timed_out: [504, 'The site did not answer in time.'],
+  tls_error: [502, 'The site has no valid certificate.'],
   network_error: [502, 'The site cannot be reached.'],
   answer_too_large: [502, 'The answer is too large.'],
   unreadable: [502, 'The answer is packed in a way that cannot be read.'],
