@@ -85,6 +85,47 @@ describe('lifecycle', () => {
   })
 })
 
+describe('one of each', () => {
+  test('no door names the tables of the outbox', () => {
+    const naming = /\b(outbox_events|delivery_attempts)\b/
+    assert.deepEqual(
+      linesWith(
+        naming,
+        production.filter((file) => doorOf(file) !== null),
+      ),
+      [],
+    )
+  })
+
+  test('every exported value is used in production, and imported by some other file', () => {
+    const everything = [...sources, ...filesIn('test').filter(isCode), ...filesIn('bench').filter(isCode)]
+    const words = new Map(everything.map((file) => [file, wordsOf(readFileSync(file, 'utf8'))]))
+    const unused = production.flatMap((file) =>
+      [...readSource(file).matchAll(/^export (?:async )?(?:const|function\*?|class) (\w+)/gm)]
+        .map(([, name = '']) => name)
+        .filter((name) => {
+          const isUsedHere = (readSource(file).match(new RegExp(`\\b${name}\\b`, 'g')) ?? []).length > 1
+          const isUsedBy = (other: string) => other !== file && words.get(other)?.has(name) === true
+          return !(isUsedHere || production.some(isUsedBy)) || !everything.some(isUsedBy)
+        })
+        .map((name) => `${file}: ${name}`),
+    )
+    assert.deepEqual(unused, [])
+  })
+
+  test('every setting is read', () => {
+    const text = production.map((file) => readSource(file)).join('\n')
+    const names = Object.keys({ ...CORE_SETTINGS, ...doorSettings() })
+    const timesUsed = (name: string) => (text.match(new RegExp(`\\b${name}\\b`, 'g')) ?? []).length
+    assert.deepEqual(
+      names.filter((name) => timesUsed(name) < 2), // once where it is declared
+      [],
+    )
+  })
+})
+
+const wordsOf = (text: string) => new Set(text.match(/\w+/g))
+
 describe('time, randomness and environment', () => {
   test('only config.ts reads the environment', () => {
     assert.deepEqual(linesWith(/\bprocess\.env\b/, outside('src/core/config.ts')), [])
@@ -99,6 +140,10 @@ describe('time, randomness and environment', () => {
   })
 })
 
+const FILES_PER_FOLDER_MAX = 18
+// The parts of the core that are a file each, and that everything else stands on.
+const FILES_MAX: Readonly<Record<string, number>> = { 'src/core': 24 }
+
 describe('files', () => {
   test('every file of src is reached from the command line', () => {
     const reached = new Set<string>()
@@ -111,6 +156,15 @@ describe('files', () => {
 
     assert.deepEqual(
       production.filter((file) => !reached.has(file)),
+      [],
+    )
+  })
+
+  test('a folder fits on a screen', () => {
+    const counts = new Map<string, number>()
+    for (const file of production) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1)
+    assert.deepEqual(
+      [...counts].filter(([folder, count]) => count > (FILES_MAX[folder] ?? FILES_PER_FOLDER_MAX)),
       [],
     )
   })
@@ -170,6 +224,43 @@ describe('documents', () => {
         .map((target) => `${page} → ${target}`),
     )
     assert.deepEqual(broken, [])
+  })
+})
+
+describe('clauses', () => {
+  // Doors whose document numbers its clauses. A title of a test begins with the clause: "pool 4.3: a late submit gets 409".
+  const DOORS = ['judge', 'challenge']
+  const CLAUSE = /^(?:[-*] |\d+\. |\| )?\*\*(\d+\.\d+|[A-Z]+-?\d*)\*\*/gm
+  const tests = filesIn('test').filter((file) => isCode(file))
+
+  for (const door of DOORS) {
+    const document = readFileSync(`docs/${door}.md`, 'utf8')
+    const clauses = new Set([...document.matchAll(CLAUSE)].map((match) => match[1] ?? ''))
+    const titled = new Map<string, string>()
+    for (const file of tests) {
+      const titles = readFileSync(file, 'utf8').matchAll(
+        new RegExp(`['"\`]${door} ((?:\\d+\\.\\d+|[A-Z]+-?\\d*)(?:, (?:\\d+\\.\\d+|[A-Z]+-?\\d*))*):`, 'g'),
+      )
+      for (const [, list = ''] of titles) for (const clause of list.split(', ')) titled.set(clause, file)
+    }
+
+    test(`every clause of docs/${door}.md has a test, and every title a clause`, () => {
+      assert(clauses.size > 0)
+      assert.deepEqual(
+        {
+          untested: [...clauses].filter((clause) => !titled.has(clause)),
+          unwritten: [...titled].filter(([clause]) => !clauses.has(clause)),
+        },
+        { untested: [], unwritten: [] },
+      )
+    })
+  }
+
+  test('no comment speaks of a contract: it names the clause of a document', () => {
+    assert.deepEqual(
+      production.filter((file) => /\bcontracts?\b/i.test(readSource(file))),
+      [],
+    )
   })
 })
 

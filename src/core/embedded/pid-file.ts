@@ -1,5 +1,5 @@
-// The server's own pid file says where it listens and how far it has come. Its lines are part of PostgreSQL's contract
-// with pg_ctl: pid, data folder, start time, port, socket folder, address, shared memory, status.
+// The server's own pid file says where it listens and how far it has come. Its lines are what pg_ctl
+// reads: pid, data folder, start time, port, socket folder, address, shared memory, status.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '../error-code.ts'

@@ -30,7 +30,7 @@ export interface EnsuredAdmin {
 
 const kept: EnsuredAdmin = { what: 'kept', created: null }
 
-export class InvalidAdmin extends StartError {
+class InvalidAdmin extends StartError {
   override name = 'InvalidAdmin'
 }
 

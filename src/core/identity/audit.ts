@@ -13,7 +13,7 @@ const DELETE_OLD = `
     select audit_id from audit_events where created_at < statement_timestamp() - $1 * interval '1 day' limit $2))
   returning true as deleted`
 
-export const AUDIT_EVENTS = [
+const AUDIT_EVENTS = [
   'account_created',
   'signed_in',
   'sign_in_failed',

@@ -22,7 +22,7 @@ const DELETE_EXPIRED = `
     select token_hash from tokens where expires_at <= statement_timestamp() limit $1)) returning true as deleted`
 
 const USER_AGENT_CHARS_MAX = 300
-export const SESSIONS_LISTED_MAX = 200
+const SESSIONS_LISTED_MAX = 200
 
 const TOKEN = /^[0-9a-f]{64}$/
 

@@ -10,7 +10,7 @@ import { hideFromPlanner } from '../db/sql.ts'
 import { ok, refused, type Ok, type Refused } from '../outcome.ts'
 import type { Held, JobState } from './job.ts'
 
-/** In order of precedence: the order is the contract's. */
+/** In order of precedence (docs/state-machine.md). */
 export type HeldRefusal =
   | 'unknown_job'
   | 'stale_attempt'

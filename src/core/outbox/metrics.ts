@@ -9,7 +9,7 @@ const COUNT_PENDING = `
 
 export type OutboxMetrics = ReturnType<typeof openOutboxMetrics>
 
-/** The names are the judge contract's (D1). */
+/** The names are those of docs/judge.md, D1. */
 export function openOutboxMetrics(registry: Metrics, database: Database) {
   const registers = [registry]
   return {

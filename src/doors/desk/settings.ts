@@ -1,4 +1,4 @@
-// The names and defaults are the contract's; what it leaves open (keys, proxies, limits, the frame's host) is named here.
+// The desk's settings. docs/settings.md lists names and defaults.
 import { flag, integer, oneOf, text, type Setting, type Settings, type Values } from '../../core/settings.ts'
 import type { SealKey } from './solutions/seal.ts'
 

@@ -1,6 +1,6 @@
 // A browser's WebSocket carries its token as a subprotocol: `Sec-WebSocket-Protocol: reeve.bearer, <token>`.
 
-export const BEARER_PROTOCOL = 'reeve.bearer'
+const BEARER_PROTOCOL = 'reeve.bearer'
 
 /** For `ws`: the only protocol that the server confirms. The token is not echoed. */
 export const chooseProtocol = (offered: ReadonlySet<string>): string | false =>

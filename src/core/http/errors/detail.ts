@@ -9,7 +9,7 @@ export const detailBody = ({ message: detail, fields }: ErrorReport): object =>
 
 export const Detail = Type.Object({ detail: Type.String() }, { description: 'The reason.' })
 
-export const DetailList = Type.Object(
+const DetailList = Type.Object(
   {
     detail: Type.Union([
       Type.String(),

@@ -1,7 +1,7 @@
 // `Prefer: wait=N` (RFC 7240): the caller waits up to N seconds for an end instead of polling.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-export const WAIT_SEC_MAX = 50 // below the usual 60 s of proxies
+const WAIT_SEC_MAX = 50 // below the usual 60 s of proxies
 
 const WAIT = /(?:^|[,;\s])wait="?(\d{1,6})"?(?=$|[,;\s])/i
 

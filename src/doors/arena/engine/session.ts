@@ -19,7 +19,7 @@ import { Timed, type Wheel } from './wheel.ts'
 /** A process that was suspended catches up on at most this much; beyond it the match continues from the present. */
 const CATCH_UP_MS = 1000
 /** How long a match that was taken over waits for its players to reconnect. */
-export const RESUME_WAIT_MS = 3000
+const RESUME_WAIT_MS = 3000
 
 export interface PlayerInput {
   sequence: number

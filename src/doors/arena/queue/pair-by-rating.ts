@@ -1,8 +1,8 @@
 // Pairing by rating: the player who has waited longest gets the opponent with the nearest rating, if it is within that
 // player's window, which widens with the wait.
 
-export const WINDOW_START = 100
-export const WINDOW_PER_SECOND = 50
+const WINDOW_START = 100
+const WINDOW_PER_SECOND = 50
 
 export interface RatedWait {
   rating: number

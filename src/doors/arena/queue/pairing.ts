@@ -9,7 +9,7 @@ import { MATCH_KIND, MODES, type Match, type Mode, type Participant } from '../m
 import type { ArenaSettings } from '../settings.ts'
 import { pairByRating } from './pair-by-rating.ts'
 
-export const PLAYERS_PER_PASS_MAX = 2000
+const PLAYERS_PER_PASS_MAX = 2000
 /** A node that has not announced itself for this long gets no match. */
 const NODE_LOST_SEC = 10
 

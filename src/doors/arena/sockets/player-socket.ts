@@ -14,7 +14,7 @@ import { textFrame } from '../engine/frame.ts'
 import { Timed, type Wheel } from '../engine/wheel.ts'
 import type { MessageLanguage } from '../errors.ts'
 
-export const PONG_WITHIN_MS = 5000 // also the interval between pings
+const PONG_WITHIN_MS = 5000 // also the interval between pings
 // A ping counts as unanswered only after a second check, when everything that had arrived by the first one has been read: a
 // busy server is not the client's fault.
 const SECOND_CHECK_MS = 500

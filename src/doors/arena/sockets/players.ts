@@ -3,7 +3,7 @@ import type { Client } from '../engine/audience.ts'
 import type { VisibleSession } from '../engine/session.ts'
 
 /** Above this, the player's oldest socket is closed. */
-export const SOCKETS_PER_PLAYER_MAX = 8
+const SOCKETS_PER_PLAYER_MAX = 8
 
 interface Player {
   clients: Set<Client>

@@ -4,7 +4,7 @@ import type { Client } from '../engine/audience.ts'
 import type { VisibleSession } from '../engine/session.ts'
 import type { Sessions } from '../engine/sessions.ts'
 
-export const WATCHED_PER_CLIENT_MAX = 4
+const WATCHED_PER_CLIENT_MAX = 4
 
 export class Watching {
   readonly #sessions: Sessions

@@ -6,7 +6,7 @@ const ASCII = /^[\x00-\x7f]*$/
 
 export const isSameFolded = (a: string, b: string): boolean => foldCase(a) === foldCase(b)
 
-export function foldCase(text: string): string {
+function foldCase(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()
   const folded = new Map<string, string>()
   let result = ''

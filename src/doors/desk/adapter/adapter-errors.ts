@@ -1,6 +1,6 @@
 // The errors of the common solver API: a number, a code that libraries know, a sentence. They come with status 200.
 
-export const ADAPTER_ERRORS = {
+const ADAPTER_ERRORS = {
   ERROR_KEY_DOES_NOT_EXIST: [1, 'There is no such API key, or its account is not a SCRAPER.'],
   ERROR_NO_SLOT_AVAILABLE: [2, 'Too many tasks in a minute. Try again later.'],
   ERROR_ZERO_CAPTCHA_FILESIZE: [3, 'The picture is empty.'],

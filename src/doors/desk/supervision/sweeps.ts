@@ -75,7 +75,7 @@ async function expire({ ledger, changes }: SweepParts, task: TaskRow): Promise<b
   return made.length > 0
 }
 
-export async function sweepOverdue(parts: SweepParts): Promise<boolean> {
+async function sweepOverdue(parts: SweepParts): Promise<boolean> {
   const { CAPTCHA_SLA_CLAIM_SECONDS: claimSec, CAPTCHA_SLA_SOLVE_SECONDS: solveSec } = parts.settings
   const waiting = claimSec > 0 && (await reportOverdue(parts, MARK_WAITING, 'claim', claimSec))
   const held = solveSec > 0 && (await reportOverdue(parts, MARK_HELD, 'solve', solveSec))
@@ -90,7 +90,7 @@ async function reportOverdue({ changes }: SweepParts, sql: string, sla: 'claim' 
   return made.length === BATCH
 }
 
-export async function sweepSessions({ changes }: SweepParts): Promise<boolean> {
+async function sweepSessions({ changes }: SweepParts): Promise<boolean> {
   const made = await changes.transact(async (tx) =>
     (await deleteExpired(tx, BATCH)).map((session) => sessionExpired(session, 'expired')),
   )

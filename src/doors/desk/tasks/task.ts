@@ -15,7 +15,7 @@ export const COLUMNS = `t.id, t.uuid, t.job_id, t.account_id, t.url, t.domain, $
   t.created_at, t.updated_at, t.ended_at, clock_timestamp() as now`
 
 export const OPEN_STATUSES = ['pending', 'in_progress', 'solving', 'failed'] as const
-export const ENDED_STATUSES = ['solved', 'expired', 'unsolvable'] as const
+const ENDED_STATUSES = ['solved', 'expired', 'unsolvable'] as const
 export const STATUSES = [...OPEN_STATUSES, ...ENDED_STATUSES] as const
 
 export type TaskStatus = (typeof STATUSES)[number]

@@ -46,7 +46,7 @@ const LanguageTable = Compile(
 
 export type Language = Static<typeof LanguageEntry> & { id: string }
 
-export const SHIPPED_LANGUAGES = new URL('languages.json', import.meta.url)
+const SHIPPED_LANGUAGES = new URL('languages.json', import.meta.url)
 
 /** In the order of the tables. Stops the start with a sentence if the file of the settings is not right. */
 export async function loadLanguages(ownFile: string): Promise<ReadonlyMap<string, Language>> {

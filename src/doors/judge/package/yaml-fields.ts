@@ -6,7 +6,7 @@ import { PackageError } from './package.ts'
 export type YamlFields = Readonly<Record<string, unknown>>
 
 /** problem.yaml and testdata.yaml. Real ones have a few hundred bytes. */
-export const YAML_BYTES_MAX = 64 * 1024
+const YAML_BYTES_MAX = 64 * 1024
 const ALIASES_MAX = 100
 const WORDS_MAX = 1000
 

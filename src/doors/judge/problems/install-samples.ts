@@ -21,7 +21,7 @@ export async function installSamples(deps: ImportDeps): Promise<string[]> {
   return installed
 }
 
-export async function importFolder(deps: ImportDeps, folder: string, problemId: string) {
+async function importFolder(deps: ImportDeps, folder: string, problemId: string) {
   await mkdir(deps.folder, { recursive: true, mode: 0o700 })
   const draft = await mkdtemp(join(deps.folder, 'zip-'))
   try {

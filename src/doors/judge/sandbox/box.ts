@@ -70,7 +70,7 @@ export interface RunRequest {
   stackBytes: number
 }
 
-/** Judge JSON v1 (contract), parsed and checked against jobId and attemptId, with what Reeve adds. */
+/** Judge JSON v1 (docs/judge-sandbox.md), parsed and checked against jobId and attemptId, with what Reeve adds. */
 export interface RunReport {
   verdict: 'OK' | 'TLE' | 'MLE' | 'OLE' | 'RE' | 'SE'
   timeMs: number

@@ -1,4 +1,4 @@
-// A submission as its owner sees it, in the contract's words: PENDING, DISPATCHED, RUNNING, FINISHED.
+// A submission as its owner sees it, with the states of docs/judge.md, clause 2.4: PENDING, DISPATCHED, RUNNING, FINISHED.
 import { Type } from 'typebox'
 import { FEED_TOPIC } from '../../../core/ledger/submit/insert-jobs.ts'
 import type { Outbox } from '../../../core/outbox/outbox.ts'

@@ -59,7 +59,7 @@ export async function runOnce(scope: RunScope, box: Box, spec: RunSpec): Promise
   }
 }
 
-export function throwIfInterrupted({ signal }: RunScope): void {
+function throwIfInterrupted({ signal }: RunScope): void {
   if (signal.aborted) throw new Interrupted('The attempt was interrupted.')
 }
 

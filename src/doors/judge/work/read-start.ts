@@ -27,7 +27,7 @@ export async function readStart(path: string, bytesMax: number): Promise<string>
 const isLink = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ELOOP'
 
 /** Bytes of a stranger as text that PostgreSQL can keep: what is not UTF-8 is replaced, and NUL with it. */
-export function shownText(bytes: Buffer, bytesMax: number): string {
+function shownText(bytes: Buffer, bytesMax: number): string {
   const text = utf8.decode(bytes.subarray(0, bytesMax)).replaceAll('\0', '\u{fffd}')
   return bytes.length > bytesMax ? `${text}…` : text
 }
