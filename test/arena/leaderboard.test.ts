@@ -28,7 +28,7 @@ async function allPages(database: Database, size: number) {
 }
 
 describe('the leaderboard', () => {
-  test('every page is what a plain sort gives, also after players were rated by several connections at once', async (t) => {
+  test('arena 8.3: every page equals a plain sort, also after concurrent rating changes', async (t) => {
     const { at, first, database, userIds } = await setup(t, 5000)
     const random = seeded(7)
     const nodes = [first, openNode(t, at, 'node 2'), openNode(t, at, 'node 3')]
@@ -84,7 +84,7 @@ describe('the leaderboard', () => {
     assert(read > 0 && read < 10_000, `${read} rows`)
   })
 
-  test('arena GET /api/leaderboard: players, best first, ties by user id; page 1 and size 10 by default', async (t) => {
+  test('arena 8.1: the leaderboard lists players best first, ties by user id; page 1 and size 10 by default', async (t) => {
     const { url, at } = await startServer(t)
     for (let n = 1; n <= 12; n += 1) {
       await ask(url, '/api/auth/register', { body: { username: `p${n}`, password: 'p password' } })
@@ -120,7 +120,7 @@ describe('the leaderboard', () => {
     assert.deepEqual([beyond.status, beyond.body.data.entries, beyond.body.data.total], [200, [], 12])
   })
 
-  test('arena leaderboard_range: any other page or size is 400', async (t) => {
+  test('arena 8.2: any other page or size is 400 leaderboard_range', async (t) => {
     const { url } = await startServer(t)
     const queries = [
       'page=0',

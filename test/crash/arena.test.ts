@@ -113,7 +113,7 @@ const runsOn = async (url: string): Promise<number> => {
 
 // At once: what they wait for is leases and ticks, in real time.
 describe('a server of the arena that is killed', { concurrency: 4 }, () => {
-  test('its match goes on at the other server from the last snapshot, for both players, and is recorded once', async (t) => {
+  test('arena 11.4: its match continues on another server from the last snapshot and is recorded once', async (t) => {
     const { start, player, database, counts } = await setup(t)
     const [first, second] = await Promise.all([start(), start()])
     const [ann, bob] = [await player('ann'), await player('bob')]
@@ -157,7 +157,7 @@ describe('a server of the arena that is killed', { concurrency: 4 }, () => {
     assert.deepEqual(await counts(), { results: 1, applies: 2, seats: 0, games: 2 })
   })
 
-  test('its match is void when the snapshot is too old: both are told, no rating moves, both may queue again', async (t) => {
+  test('arena 11.5: its match is void when the snapshot is too old: both are told, no rating moves, both may queue again', async (t) => {
     const { start, player, counts } = await setup(t, { SESSION_RESUME_SECONDS: '0' })
     const first = await start()
     const [ann, bob] = [await player('ann'), await player('bob')]

@@ -42,7 +42,7 @@ const ENDED = (userId: number): RecordedMatch => ({
 })
 
 describe('the result of a match', () => {
-  test(`finalize 50 times at once over five connections, with faults: one result, two applies (seed ${SEED})`, async (t) => {
+  test(`arena 10.1: finalize 50 times at once over five connections, with faults: one result, two applies (seed ${SEED})`, async (t) => {
     const { at, first, userIds, database } = await setup(t, 2)
     const [ann = 0, bob = 0] = userIds
     const { match, held } = await heldMatch(first, [ann, bob])
@@ -104,7 +104,7 @@ describe('the result of a match', () => {
     await assertRecordedOnce(database, userIds)
   })
 
-  test('a real deadlock, of which it is the victim, does not stop it', async (t) => {
+  test('arena 10.3: finalize survives a real deadlock of which it is the victim', async (t) => {
     const { at, first, userIds, database } = await setup(t, 2)
     const [ann = 0, bob = 0] = userIds
     const { match, held } = await heldMatch(first, [ann, bob])
@@ -123,7 +123,7 @@ describe('the result of a match', () => {
     await assertRecordedOnce(database, userIds)
   })
 
-  test('a connection that is cut while it waits does not stop it', async (t) => {
+  test('arena 10.3: finalize survives a connection that is cut while it waits', async (t) => {
     const { at, first, userIds, database } = await setup(t, 2)
     const [ann = 0, bob = 0] = userIds
     const { match, held } = await heldMatch(first, [ann, bob])
@@ -142,7 +142,7 @@ describe('the result of a match', () => {
     await assertRecordedOnce(database, userIds)
   })
 
-  test('two games of one player that end together both count: the second is computed from the first', async (t) => {
+  test('arena 10.2: two games of one player that end together both count: the second is computed from the first', async (t) => {
     const { at, first, userIds, database } = await setup(t, 3)
     const [ann = 0, bob = 0, carl = 0] = userIds
     const one = await heldMatch(first, [ann, bob])

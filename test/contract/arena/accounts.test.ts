@@ -7,7 +7,7 @@ const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 describe('arena: the envelope', () => {
-  test('arena envelope: a success has data, no error and a timestamp; a failure the reverse, in Korean', async (t) => {
+  test('arena 1.1: a success has data, no error and a timestamp; a failure the reverse, in Korean', async (t) => {
     const { url } = await startServer(t)
 
     const good = await ask(url, '/api/health')
@@ -26,7 +26,7 @@ describe('arena: the envelope', () => {
     for (const { headers } of [good, bad]) assert.equal(headers.get('content-type'), JSON_TYPE)
   })
 
-  test('arena not_found: unknown paths of the door are 404 in its words, in English for those who ask', async (t) => {
+  test('arena 1.2: an unknown path is 404 not_found, in English with Accept-Language: en', async (t) => {
     const { url } = await startServer(t)
     const headers = { 'accept-language': 'en' }
 
@@ -40,7 +40,7 @@ describe('arena: the envelope', () => {
 })
 
 describe('arena: internal_error', () => {
-  test('arena internal_error: 500 in the door’s words, and nothing of what went wrong', async (t) => {
+  test('arena 1.4: an unexpected failure is 500 internal_error and reveals nothing of its cause', async (t) => {
     const { url, at } = await startServer(t)
     const { token } = await player(url, 'ann')
     const client = new Client(at)
@@ -58,7 +58,7 @@ describe('arena: internal_error', () => {
 })
 
 describe('arena: accounts', () => {
-  test('arena GET /api/health: 200 with status ok and the version of the contract', async (t) => {
+  test('arena 2.1: GET /api/health answers 200 with status ok and version v1.1.0', async (t) => {
     const { url } = await startServer(t)
 
     const { status, body } = await ask(url, '/api/health')
@@ -67,7 +67,7 @@ describe('arena: accounts', () => {
     assert.deepEqual(body.data, { status: 'ok', version: 'v1.1.0' })
   })
 
-  test('arena POST /api/auth/register: 201 with a number and the name; 409 duplicate_user; 400 bad_request', async (t) => {
+  test('arena 2.2: register answers 201 with userId and username; 409 duplicate_user; 400 bad_request', async (t) => {
     const { url } = await startServer(t)
     const register = (body: unknown) => ask(url, '/api/auth/register', { body })
 
@@ -91,7 +91,7 @@ describe('arena: accounts', () => {
     }
   })
 
-  test('arena POST /api/auth/login: token, expiry and user; unauthorized, bad_request, rate_limited', async (t) => {
+  test('arena 2.3: login answers token, expiry and user; unauthorized, bad_request, rate_limited', async (t) => {
     const { url } = await startServer(t, { env: { LOGIN_RATE_LIMIT_MAX: '3', AUTH_TOKEN_TTL_SECONDS: '3600' } })
     await ask(url, '/api/auth/register', { body: { username: 'user1', password: 'pw password' } })
     const attempt = (body: unknown) => ask(url, '/api/auth/login', { body })
@@ -112,7 +112,7 @@ describe('arena: accounts', () => {
     assert.deepEqual([limited.status, limited.body.error.code], [429, 'rate_limited'])
   })
 
-  test('arena POST /api/auth/logout: the token is void afterwards, everywhere', async (t) => {
+  test('arena 2.4: after logout the token is refused everywhere', async (t) => {
     const { url } = await startServer(t)
     const { token } = await player(url, 'ann')
 
@@ -129,7 +129,7 @@ describe('arena: accounts', () => {
     }
   })
 
-  test('arena GET /api/profile: a new player has 1500 and no matches; after one it is rated', async (t) => {
+  test('arena 2.5: a new profile has rating 1500 and no matches; a finished match changes it', async (t) => {
     const { url } = await startServer(t, { env: QUICK })
     const fresh = await player(url, 'new')
 
@@ -166,7 +166,7 @@ describe('arena: accounts', () => {
     })
   })
 
-  test('accounts, tokens and ratings outlive a restart', async (t) => {
+  test('arena 2.6: accounts, tokens and ratings survive a restart', async (t) => {
     const first = await startServer(t, { env: QUICK })
     const { ann, annLine, sessionId } = await matched(t, first.url)
     annLine.send('session.input', { sessionId, sequence: 1, targetTick: 5, delta: 3 })

@@ -43,7 +43,7 @@ describe('arena: several servers', { concurrency: 2 }, () => {
     }
 
     describe(`arena: several servers, ${bus} as the bus`, { concurrency: 3 }, () => {
-      test('players on different servers play one match: both hear all of it, and both are heard', async (t) => {
+      test('arena 11.1: players on different servers play one match, and both receive all of it', async (t) => {
         const { first, ann, bob, annLine, bobLine, created, sessionId } = await apart(t)
 
         const bobCreated = await bobLine.event('session.created')
@@ -77,7 +77,7 @@ describe('arena: several servers', { concurrency: 2 }, () => {
         assert.equal((await ask(first.url, '/api/profile', { token: ann.token })).body.data.losses, 1)
       })
 
-      test('a player who is connected elsewhere may resync, watch and time out', async (t) => {
+      test('arena 11.2: a player connected to another server can resync, watch and time out', async (t) => {
         const { first, second, bobLine, bobToken, sessionId } = await apart(t, { SESSION_TICKS: '100' })
         const eve = await player(first.url, 'eve')
         const onFirst = await connect(t, first.url, eve)
@@ -108,7 +108,7 @@ describe('arena: several servers', { concurrency: 2 }, () => {
         assert.equal(timeout.seq, 0)
       })
 
-      test('a server that stops gives its match back: the other one goes on with it, from where it was', async (t) => {
+      test('arena 11.3: a server that stops releases its match, and another continues it from there', async (t) => {
         const { first, second, ann, bob, annLine, bobLine, sessionId } = await apart(t, { SESSION_TICKS: '60' })
         await bobLine.event('session.created')
         annLine.send('session.input', { sessionId, sequence: 1, targetTick: 9, delta: 3 })

@@ -5,7 +5,7 @@ import { Client } from 'pg'
 import { ask, connect, join, matched, player, QUICK, startServer } from './setup.ts'
 
 describe('arena: failure scenarios', () => {
-  test('arena failure 1, no authentication: protected paths are 401 unauthorized; /ws is 401 before the upgrade', async (t) => {
+  test('arena 1.3: without a token protected paths are 401 unauthorized, and /ws is 401 before the upgrade', async (t) => {
     const { url } = await startServer(t)
     const requests = [
       ['POST', '/api/auth/logout'],
@@ -26,7 +26,7 @@ describe('arena: failure scenarios', () => {
     await assert.rejects(connect(t, url, { token: 'f'.repeat(64) }), /401/)
   })
 
-  test('arena failure 2, twice in the queue: 409 queue_duplicate, and still once in it', async (t) => {
+  test('arena 3.4: a second join is 409 queue_duplicate and leaves one queue entry', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
     await join(url, ann)
@@ -37,7 +37,7 @@ describe('arena: failure scenarios', () => {
     assert.equal((await ask(url, '/metrics')).body.data.queue.length, 1)
   })
 
-  test('arena failure 3, nobody came: the WebSocket gets queue_timeout when the time is over, and not before', async (t) => {
+  test('arena 3.9: without an opponent the WebSocket gets queue_timeout at the timeout, not before', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
     const line = await connect(t, url, ann)
@@ -54,7 +54,7 @@ describe('arena: failure scenarios', () => {
     assert.equal((await join(url, ann)).status, 200)
   })
 
-  test('arena failure 4, input after the end: session_not_found, and nothing more is recorded', async (t) => {
+  test('arena 5.4: input after the end is session_not_found, and nothing more is recorded', async (t) => {
     const { url, at } = await startServer(t, { env: QUICK })
     const { annLine, bobLine, sessionId } = await matched(t, url)
     await Promise.all([annLine.event('session.ended'), bobLine.event('session.ended')])
@@ -78,7 +78,7 @@ describe('arena: failure scenarios', () => {
     assert.equal((await client.query('select from rating_applies')).rowCount, 2)
   })
 
-  test('arena session_closed: between the last tick and the commit', async (t) => {
+  test('arena 5.5: input between the last tick and the commit is session_closed', async (t) => {
     const { url, at } = await startServer(t, { env: QUICK })
     const { annLine, bobLine, sessionId } = await matched(t, url)
     const client = new Client(at)

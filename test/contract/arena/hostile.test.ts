@@ -16,7 +16,7 @@ const ticksOf = (line: Line) => statesOf(line).map(({ p }) => Number(p.tick))
 
 // At once: what they wait for is pings and ticks, in real time.
 describe('arena: backpressure', { concurrency: 4 }, () => {
-  test('arena backpressure: a queue over its limit is closed with 1008 backpressure_exceeded', async (t) => {
+  test('arena 9.1: a connection over its queue limit is closed with 1008 backpressure_exceeded', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
 
@@ -27,7 +27,7 @@ describe('arena: backpressure', { concurrency: 4 }, () => {
     assert.deepEqual(closed, { code: 1008, reason: 'backpressure_exceeded' })
   })
 
-  test('a player who stops reading is closed while the kernel still takes everything, and the match goes on for the other', async (t) => {
+  test('arena 9.2: a player who stops reading is closed while the kernel still buffers, and the match goes on for the other', async (t) => {
     const { url } = await startServer(t, { env: { SESSION_TICKS: '120' } })
     const ann = await player(url, 'ann')
     const bob = await player(url, 'bob')
@@ -66,7 +66,7 @@ describe('arena: backpressure', { concurrency: 4 }, () => {
     assert.equal(ended.p.reason, 'completed')
   })
 
-  test('a flood of pings whose answers nobody reads is read at its pace: the server does not pile them up', async (t) => {
+  test('arena 9.3: a flood of pings whose answers are not read is throttled, and the server buffers none', async (t) => {
     const { url } = await startServer(t)
     const eve = await rawClient(t, url, (await player(url, 'eve')).token)
     const pings = Buffer.concat(Array.from({ length: 8000 }, () => eve.frame(9, 'x'.repeat(125))))
@@ -82,7 +82,7 @@ describe('arena: backpressure', { concurrency: 4 }, () => {
     assert(taken < (FLOOD_MB / 2) * pings.length, `${taken} bytes were read`)
   })
 
-  test('a client that answers its pings is not closed, and the ping carries the tick', async (t) => {
+  test('arena 9.4: a client that answers its pings is not closed, and the ping carries the tick', async (t) => {
     const { url } = await startServer(t, { env: { SESSION_TICKS: '70' } })
     const { annLine, bobLine } = await matched(t, url)
     const pings: string[] = []
@@ -100,7 +100,7 @@ describe('arena: backpressure', { concurrency: 4 }, () => {
 })
 
 describe('arena: hostile clients', { concurrency: 3 }, () => {
-  test('a flood of inputs counts eight a tick, is read at its pace, and does not slow the other player', async (t) => {
+  test('arena 9.5: a flood of inputs counts eight per tick, is throttled, and does not slow the other player', async (t) => {
     const { url } = await startServer(t)
     const { ann, annLine, bobLine, sessionId } = await matched(t, url)
 
@@ -121,7 +121,7 @@ describe('arena: hostile clients', { concurrency: 3 }, () => {
     await annLine.event('echo')
   })
 
-  test('binary messages are refused; giant ones, broken UTF-8 and frames that are none end the connection', async (t) => {
+  test('arena 9.6: binary messages are refused; oversized ones, broken UTF-8 and malformed frames end the connection', async (t) => {
     const { url } = await startServer(t)
     const { annLine, bobLine } = await matched(t, url)
     const eve = await player(url, 'eve')
@@ -147,7 +147,7 @@ describe('arena: hostile clients', { concurrency: 3 }, () => {
     assert.deepEqual(ticksOf(bobLine).length, 50)
   })
 
-  test('deep and strange JSON is answered, and the server goes on', async (t) => {
+  test('arena 9.6: deeply nested and unusual JSON is answered, and the server goes on', async (t) => {
     const { url } = await startServer(t)
     const line = await connect(t, url, await player(url, 'eve'))
     const texts = [

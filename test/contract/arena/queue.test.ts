@@ -4,7 +4,7 @@ import { until } from '../../support/until.ts'
 import { ask, connect, join, matched, player, QUICK, startServer } from './setup.ts'
 
 describe('arena: the queue', () => {
-  test('arena POST /api/queue/join: queued until a moment that the default or the request sets', async (t) => {
+  test('arena 3.1: join queues until the default timeout or the requested one', async (t) => {
     const { url } = await startServer(t, { env: { MATCH_QUEUE_TIMEOUT_SECONDS: '40' } })
     const ann = await player(url, 'ann')
     const bob = await player(url, 'bob')
@@ -21,7 +21,7 @@ describe('arena: the queue', () => {
     assert(Math.abs(Date.parse(asked.body.data.expiresAt) - Date.now() - 5000) < 5000)
   })
 
-  test('arena POST /api/queue/join: unauthorized comes before bad_request; a bad mode or timeout changes nothing', async (t) => {
+  test('arena 3.2: unauthorized comes before bad_request; a bad mode or timeout changes nothing', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
 
@@ -49,7 +49,7 @@ describe('arena: the queue', () => {
     assert.equal(cancel.status, 404)
   })
 
-  test('arena POST /api/queue/cancel: canceled once, then 404 queue_not_found', async (t) => {
+  test('arena 3.3: cancel succeeds once, then answers 404 queue_not_found', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
     const headers = { 'content-type': 'application/json' } // as many clients say, although there is no body
@@ -64,7 +64,7 @@ describe('arena: the queue', () => {
     assert.equal((await join(url, ann)).status, 200)
   })
 
-  test('arena queue_duplicate: 409 while in the queue, and while in a session', async (t) => {
+  test('arena 3.4: join is 409 queue_duplicate while in the queue and while in a session', async (t) => {
     const { url } = await startServer(t)
     const { ann } = await matched(t, url)
     const carl = await player(url, 'carl')
@@ -77,7 +77,7 @@ describe('arena: the queue', () => {
     assert.deepEqual([playing.status, playing.body.error.code], [409, 'queue_duplicate'])
   })
 
-  test('arena pairing: those who came first play first, in the order of coming', async (t) => {
+  test('arena 3.5: players are paired first come, first served', async (t) => {
     const { url } = await startServer(t)
     const players = []
     for (const name of ['a', 'b', 'c', 'd']) players.push(await player(url, name))
@@ -92,7 +92,7 @@ describe('arena: the queue', () => {
     assert.deepEqual(pairs, [['a', 'b'], ['a', 'b'], ['c', 'd'], ['c', 'd']]) // prettier-ignore
   })
 
-  test('mode rated pairs by rating; players far apart are paired when they have waited', async (t) => {
+  test('arena 3.6: mode rated pairs by rating; players far apart are paired when they have waited', async (t) => {
     const { url, at } = await startServer(t)
     const { Client } = await import('pg')
     const client = new Client(at)
@@ -117,7 +117,7 @@ describe('arena: the queue', () => {
     assert.deepEqual(names(last), ['far', 'low'])
   })
 
-  test('Idempotency-Key: the same join again gets the first answer, also after the match; another body is 422', async (t) => {
+  test('arena 3.7: a join repeated with its Idempotency-Key gets the first answer, also after the match; another body is 422', async (t) => {
     const { url } = await startServer(t, { env: QUICK })
     const ann = await player(url, 'ann')
     const bob = await player(url, 'bob')
@@ -138,7 +138,7 @@ describe('arena: the queue', () => {
     assert.equal((await ask(url, '/metrics')).body.data.queue.length, 0)
   })
 
-  test('the queue outlives a restart', async (t) => {
+  test('arena 3.8: the queue survives a restart', async (t) => {
     const first = await startServer(t)
     const ann = await player(first.url, 'ann')
     const bob = await player(first.url, 'bob')
@@ -157,7 +157,7 @@ describe('arena: the queue', () => {
 })
 
 describe('arena: what is watched', () => {
-  test('arena GET /metrics: requests, errors, sockets, sessions and queue, with no token', async (t) => {
+  test('arena 12.1: GET /metrics counts requests, errors, sockets, sessions and queue without a token', async (t) => {
     const { url } = await startServer(t)
     const { sessionId } = await matched(t, url)
     const carl = await player(url, 'carl')
@@ -176,7 +176,7 @@ describe('arena: what is watched', () => {
     assert.deepEqual(body.data.queue, { length: 1 })
   })
 
-  test('arena GET /ops/status: the token opens it; without one, with another, or unset it is 401', async (t) => {
+  test('arena 12.2: GET /ops/status needs X-Ops-Token; a missing, wrong or unset one is 401', async (t) => {
     const open = await startServer(t, { env: { OPS_TOKEN: 'ops secret' } })
     const closed = await startServer(t)
     await matched(t, open.url)
@@ -201,7 +201,7 @@ describe('arena: what is watched', () => {
     for (const { status, body } of refused) assert.deepEqual([status, body.error.code], [401, 'unauthorized'])
   })
 
-  test('neither tokens nor passwords are in metrics or ops', async (t) => {
+  test('arena 12.3: neither tokens nor passwords appear in metrics or ops', async (t) => {
     const { url } = await startServer(t, { env: { OPS_TOKEN: 'ops secret' } })
     const { ann } = await matched(t, url)
     const texts = [

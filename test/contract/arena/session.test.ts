@@ -11,7 +11,7 @@ const input = (line: Line, p: object, seq?: number) => line.send('session.input'
 
 // At once: what they wait for is ticks, in real time.
 describe('arena: a session', { concurrency: 3 }, () => {
-  test('arena session events: created, started, states and ended, in that order, word for word, for both', async (t) => {
+  test('arena 5.1: both players get created, started, states and ended, in that order, field by field', async (t) => {
     const { url } = await startServer(t, { env: QUICK })
     const { ann, bob, annLine, bobLine, created, started, sessionId } = await matched(t, url)
     const state = await annLine.event('session.state')
@@ -62,7 +62,7 @@ describe('arena: a session', { concurrency: 3 }, () => {
     )
   })
 
-  test('arena session.input: the delta counts at its tick; the higher position wins', async (t) => {
+  test('arena 5.2: a delta counts at its tick; the higher position wins', async (t) => {
     const { url } = await startServer(t, { env: { SESSION_TICKS: '12' } })
     const { ann, bob, annLine, bobLine, sessionId } = await matched(t, url)
 
@@ -83,7 +83,7 @@ describe('arena: a session', { concurrency: 3 }, () => {
     assert.notEqual(ended.p.result.winnerUserId, ann.userId)
   })
 
-  test('arena input_invalid: a delta, a tick or a sequence that cannot be changes nothing', async (t) => {
+  test('arena 5.3: an invalid delta, tick or sequence is input_invalid and changes nothing', async (t) => {
     const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '2000', SESSION_TICKS: '6000' } })
     const { annLine, sessionId } = await matched(t, url)
     const good = { sessionId, sequence: 3, targetTick: 1, delta: 1 }
@@ -122,7 +122,7 @@ describe('arena: a session', { concurrency: 3 }, () => {
     assert.deepEqual([state.p.players[0].position, state.p.players[0].lastSequence], [8, 10])
   })
 
-  test('arena session_not_found and not_participant: an unknown session, and one of others', async (t) => {
+  test('arena 5.4: an unknown session is session_not_found, another player’s is not_participant', async (t) => {
     const { url } = await startServer(t)
     const { sessionId } = await matched(t, url)
     const eve = await player(url, 'eve')
@@ -140,7 +140,7 @@ describe('arena: a session', { concurrency: 3 }, () => {
     assert.equal((await line.error()).p.code, 'not_participant')
   })
 
-  test('a match keeps its inputs: GET /api/matches/{id} returns them, and a replay gives the same result', async (t) => {
+  test('arena 7.1: GET /api/matches/{id} returns the inputs, and a replay gives the same result', async (t) => {
     const { url } = await startServer(t, { env: { SESSION_TICKS: '20', SESSION_TICK_INTERVAL_MS: '20' } })
     const { ann, bob, annLine, bobLine, sessionId } = await matched(t, url)
     let sequence = 0
@@ -174,7 +174,7 @@ describe('arena: a session', { concurrency: 3 }, () => {
     }
   })
 
-  test('histories: matches newest first, ratings as a chain, page by page', async (t) => {
+  test('arena 7.2: matches are listed newest first and ratings as a chain, page by page', async (t) => {
     const { url } = await startServer(t, { env: { SESSION_TICKS: '2', SESSION_TICK_INTERVAL_MS: '10' } })
     const { ann, bob, annLine } = await matched(t, url)
     await annLine.event('session.ended')
@@ -205,7 +205,7 @@ describe('arena: a session', { concurrency: 3 }, () => {
     assert.equal((await ask(url, '/api/matches')).status, 401)
   })
 
-  test('session.watch: others follow a match, read-only, and only so many', async (t) => {
+  test('arena 7.3: session.watch lets a bounded number of others follow a match read-only', async (t) => {
     const { url } = await startServer(t, { env: { SESSION_WATCHERS_MAX: '2' } })
     const { ann, annLine, sessionId } = await matched(t, url)
     const lines: Line[] = []
@@ -243,7 +243,7 @@ describe('arena: a session', { concurrency: 3 }, () => {
     assert(!finn.messages.some(({ event }) => event === 'session.ended'))
   })
 
-  test('session.watching shows the session as it is now; who leaves before it was answered takes nobody’s place', async (t) => {
+  test('arena 7.4: session.watching shows the current session; a watcher who leaves before the answer takes no place', async (t) => {
     const { url } = await startServer(t, {
       env: { SESSION_WATCHERS_MAX: '1', SESSION_TICK_INTERVAL_MS: '20', SESSION_TICKS: '6000' },
     })
@@ -265,7 +265,7 @@ describe('arena: a session', { concurrency: 3 }, () => {
     assert(answer.p.tick >= tick, `${answer.p.tick} after ${tick}`)
   })
 
-  test('an admin who cancels a match voids it: session.ended says void, no rating moves, both may queue again', async (t) => {
+  test('arena 5.6: cancelling the job voids the match: reason void, no rating moves, both may queue again', async (t) => {
     const { url } = await startServer(t)
     const { ann, bob, annLine, bobLine, sessionId } = await matched(t, url)
     const admin = await ask(url, '/auth/login', { body: { username: 'admin', password: 'admin password' } })

@@ -25,7 +25,7 @@ async function refusal(url: string, headers: Record<string, string>, protocols: 
 }
 
 describe('arena: /ws', () => {
-  test('arena upgrade: without a good token it is HTTP 401 with the envelope, and no upgrade', async (t) => {
+  test('arena 4.1: an upgrade without a valid token is refused with HTTP 401 and the envelope', async (t) => {
     const { url } = await startServer(t)
     const { token } = await player(url, 'ann')
 
@@ -51,7 +51,7 @@ describe('arena: /ws', () => {
     assert.equal((await ask(url, '/ws', { token })).status, 426)
   })
 
-  test('arena auth_state: the first message, word for word', async (t) => {
+  test('arena 4.2: auth_state is the first message, field by field', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
 
@@ -69,7 +69,7 @@ describe('arena: /ws', () => {
     assert.match(resumeToken, HEX)
   })
 
-  test('arena echo: the same text, the user and the seq; a missing seq is 0', async (t) => {
+  test('arena 4.3: echo returns the message, the user and the seq; a missing seq is 0', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
     const line = await connect(t, url, ann)
@@ -84,7 +84,7 @@ describe('arena: /ws', () => {
     assert.deepEqual([second.seq, second.p.message.length], [0, 60_000])
   })
 
-  test('arena error message: t error, event null, code and Korean message, the seq of what was wrong', async (t) => {
+  test('arena 4.4: an error message has t error, event null, code, Korean message and the seq of its cause', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
     const line = await connect(t, url, ann)
@@ -124,7 +124,7 @@ describe('arena: /ws', () => {
 })
 
 describe('arena: resync', () => {
-  test('arena resync_request: auth_only with a new token and a rising version', async (t) => {
+  test('arena 6.1: resync_request answers auth_only with a new token and a rising version', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
     const line = await connect(t, url, ann)
@@ -145,7 +145,7 @@ describe('arena: resync', () => {
     assert.equal(second.p.snapshot.version, 3)
   })
 
-  test('arena invalid_resume_token: used, guessed, another player’s, or not a token at all', async (t) => {
+  test('arena 6.2: a used, guessed, foreign or malformed token is invalid_resume_token', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
     const eve = await player(url, 'eve')
@@ -169,7 +169,7 @@ describe('arena: resync', () => {
     }
   })
 
-  test('a player who drops comes back into the running match: in_session, and the states go on', async (t) => {
+  test('arena 6.3: a player who reconnects gets in_session with the running match, and its states go on', async (t) => {
     const { url } = await startServer(t)
     const { ann, bob, annLine, bobLine, sessionId } = await matched(t, url)
     const { resumeToken } = (await annLine.event('auth_state')).p
@@ -207,7 +207,7 @@ describe('arena: resync', () => {
     assert.equal(match.body.data.players[0].position, 5)
   })
 
-  test('a resume token outlives a restart of the server', async (t) => {
+  test('arena 6.4: a resume token survives a restart of the server', async (t) => {
     const first = await startServer(t)
     const ann = await player(first.url, 'ann')
     const { resumeToken } = (await (await connect(t, first.url, ann)).event('auth_state')).p
@@ -220,7 +220,7 @@ describe('arena: resync', () => {
     assert.equal((await line.event('resync_state')).p.snapshot.state, 'auth_only')
   })
 
-  test('in the queue, the snapshot says so', async (t) => {
+  test('arena 6.5: the snapshot of a queued player says so', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
     const joined = await ask(url, '/api/queue/join', { token: ann.token, body: { mode: 'rated', timeoutSeconds: 60 } })
@@ -233,7 +233,7 @@ describe('arena: resync', () => {
     assert.deepEqual(snapshot.queue, { mode: 'rated', expiresAt: joined.body.data.expiresAt })
   })
 
-  test('a ninth socket of one player closes the first', async (t) => {
+  test('arena 4.5: the ninth socket of a player closes the first', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
     const lines: Line[] = []
@@ -248,7 +248,7 @@ describe('arena: resync', () => {
     await lines[1]?.event('echo')
   })
 
-  test('of twenty sockets that come at once and do not answer a close, eight are left', async (t) => {
+  test('arena 4.5: of twenty sockets that connect at once and do not answer a close, eight remain', async (t) => {
     const { url } = await startServer(t)
     const ann = await player(url, 'ann')
 
