@@ -12,7 +12,16 @@ test('every route refuses every role that may not ask it, and no other', async (
   const { app, tokenOf } = await allDoors(t)
   const routes = routesOf(app)
 
-  assert.deepEqual(routes, Object.keys(ACCESS).sort(), 'every route has a row in access.ts, and every row a route')
+  assert.deepEqual(
+    routes.filter((route) => !Object.hasOwn(ACCESS, route)),
+    [],
+    'routes without a row in access.ts',
+  )
+  assert.deepEqual(
+    Object.keys(ACCESS).filter((row) => !routes.includes(row)),
+    [],
+    'rows of access.ts without a route',
+  )
 
   const wrong: string[] = []
   for (const route of routes) {

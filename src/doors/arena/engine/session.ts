@@ -121,7 +121,7 @@ export class Session extends Timed implements VisibleSession {
     return this.inputOf(client.userId, input)
   }
 
-  /** The order of the checks is clause 6.6 of docs/arena.md. */
+  /** The order of the checks is clause 5.4 of docs/arena.md. */
   inputOf(userId: number, { sequence, targetTick, delta }: PlayerInput): SocketError | null {
     if (this.state === 'over') return 'session_not_found'
     const side = this.sideOf(userId)
