@@ -99,7 +99,7 @@ describe('a lease that is lost', () => {
   })
 
   test('renewals that cannot reach the ledger abort the work before the lease is over', async (t) => {
-    const { ledger, start, submit } = await setupExecutor(t)
+    const { ledger, start, submit, metrics } = await setupExecutor(t)
     const { run, began, ended } = endlessWork()
     const unreachable = { ...ledger, renew: () => Promise.reject(new Error('connection refused')) }
     let abortedAt = 0
@@ -117,6 +117,9 @@ describe('a lease that is lost', () => {
 
     const leaseUntil = (await ledger.get(jobId))?.leaseUntil?.getTime() ?? 0
     assert(abortedAt < leaseUntil, `aborted ${abortedAt - leaseUntil} ms after the lease`)
+    const { values } = await metrics.heartbeats.get()
+    const counted = values.map(({ labels }) => `${labels['status']} ${labels['reason']}`)
+    assert.deepEqual(counted.toSorted(), ['error db_error_heartbeat', 'lost db_error_heartbeat'])
   })
 
   test('a result that comes too late for its lease is refused, and the entry stays with the feed', async (t) => {

@@ -25,12 +25,22 @@ export interface Scan {
   rows: number
 }
 
-/** Scans of these tables by each statement. The tables are empty when it is called. */
+interface ScanOptions {
+  fill: string
+  tables: readonly string[]
+  analyzed?: boolean
+}
+
+/**
+ * Scans of these tables by each statement. The tables are empty when it is called. `analyzed`: the planner knows that, and no
+ * longer guesses that an empty table will not stay so.
+ */
 export async function scansOf(
   database: Database,
   statements: readonly Statement[],
-  { fill, tables }: { fill: string; tables: readonly string[] },
+  { fill, tables, analyzed = false }: ScanOptions,
 ): Promise<Scan[]> {
+  if (analyzed) await database.transaction((other) => other.script('analyze'))
   return database.hot.transaction(async (tx) => {
     for (const [index, { sql }] of statements.entries()) await tx.script(`prepare s${index} as ${sql}`)
     const empty = await look(tx, statements, 'empty', tables)

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino'
 import { CloseStack } from '../close-stack.ts'
 import { databaseUrl, type Config } from '../config.ts'
+import { analyzeGrownLoop } from './analyze-grown.ts'
 import { openDatabase, type DatabaseAddress, type Database } from './database.ts'
 import { lockDataDir } from '../embedded/lock.ts'
 import { findRunning, startEmbedded } from '../embedded/server.ts'
@@ -42,7 +43,7 @@ export async function openStorage(config: Config, log: Logger): Promise<Storage>
       lost: server.exited.then(({ expected }) =>
         expected ? never : `The embedded database stopped by itself: see ${config.REEVE_DATA_DIR}/postgres.log.`,
       ),
-      loops: server.loops,
+      loops: [...server.loops, analyzeGrownLoop(database)],
       close: () => closing.close(),
     }
   } catch (error) {
@@ -64,7 +65,13 @@ export async function joinStorage(config: Config, log: Logger): Promise<Storage>
 async function openUrl(url: string, log: Logger): Promise<Storage> {
   const about = withoutPassword(url)
   const database = await openChecked(url, about, log)
-  return { database, about: `PostgreSQL at ${about}`, lost: never, loops: [], close: () => database.close() }
+  return {
+    database,
+    about: `PostgreSQL at ${about}`,
+    lost: never,
+    loops: [analyzeGrownLoop(database)],
+    close: () => database.close(),
+  }
 }
 
 async function openChecked(connection: DatabaseAddress, about: string, log: Logger): Promise<Database> {
