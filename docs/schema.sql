@@ -154,6 +154,8 @@ create table captcha_task (
   user_agent text,
   request_id text,
   metadata json not null,
+  scrape_options json,
+  callback_url text,
   form json,
   images json,
   dup_key text,
@@ -730,7 +732,8 @@ CREATE INDEX captcha_session_by_task ON public.captcha_session USING btree (uuid
 CREATE INDEX captcha_task_by_account ON public.captcha_task USING btree (account_id, id);
 CREATE INDEX captcha_task_by_domain ON public.captcha_task USING btree (domain, id);
 CREATE INDEX captcha_task_by_lock_expiry ON public.captcha_task USING btree (locked_until) WHERE (locked_until IS NOT NULL);
-CREATE INDEX captcha_task_by_status ON public.captcha_task USING btree (status, id);
+CREATE INDEX captcha_task_by_priority ON public.captcha_task USING btree (priority DESC, id);
+CREATE INDEX captcha_task_by_status ON public.captcha_task USING btree (status, priority DESC, id);
 CREATE INDEX captcha_task_by_unclaimed_since ON public.captcha_task USING btree (unclaimed_since) WHERE (unclaimed_since IS NOT NULL);
 CREATE UNIQUE INDEX captcha_task_one_open_duplicate ON public.captcha_task USING btree (account_id, dup_key) WHERE ((ended_at IS NULL) AND (dup_key IS NOT NULL));
 CREATE INDEX captcha_task_open_by_priority ON public.captcha_task USING btree (priority DESC, id) WHERE (ended_at IS NULL);

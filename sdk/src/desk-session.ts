@@ -1,5 +1,5 @@
-// A session: what a solution left behind for its domain. It is good with the proxy and the user agent it was made with, and
-// with no others: a site that sees its cookies come from elsewhere throws them away, and the work of a person with them.
+// A session: what a solution is cached as for its domain. It is valid with the proxy and the user agent that it was made with: a site
+// that sees its cookies from elsewhere discards them, and the work of a person with them.
 
 export interface Solution {
   type: 'cookie' | 'token' | 'session' | 'answer'
@@ -8,6 +8,18 @@ export interface Solution {
 }
 
 /** As the server sends it. */
+export interface WireSession {
+  domain: string
+  cookies: readonly { name: string; value: string }[] | null
+  data?: unknown
+  user_agent: string | null
+  proxy_url: string | null
+  task_uuid: string
+  created_at: string
+  expires_at: string
+}
+
+/** As it is stored: cookies by name. */
 export interface SessionData {
   domain: string
   cookies: Record<string, string>
@@ -47,6 +59,11 @@ export class CaptchaSession {
     this.createdAt = new Date(data.created_at)
     this.expiresAt = new Date(data.expires_at)
     this.solution = solution
+  }
+
+  static fromWire(session: WireSession): CaptchaSession {
+    const cookies = (session.cookies ?? []).map(({ name, value }) => [name, value])
+    return new CaptchaSession({ ...session, cookies: Object.fromEntries(cookies) })
   }
 
   static fromDict(data: SessionData): CaptchaSession {

@@ -1,10 +1,17 @@
-// The program's side of the desk: look for a session, ask for one, wait for it, go on with it. The names are those of the
-// desk's contract; `reeve` is a client with the role SCRAPER.
+// The program's side of the desk: look for a session, ask for one, wait for it and go on with it. `reeve` is a client with the role
+// SCRAPER.
 //
-// Waiting misses nothing: a task is read after it was created and before it is waited for, the server answers a wait at the
-// task's end whenever that comes, and a connection that breaks is made again until the time is up.
+// A wait misses no solution: a task is read after it was created and before it is waited for, the server answers at the task's end,
+// and a broken connection is opened again until the time is up.
 import type { ReeveClient } from './client.ts'
-import { CaptchaSession, injectSessionCookies, userAgentOf, type SessionData, type Solution } from './desk-session.ts'
+import {
+  CaptchaSession,
+  injectSessionCookies,
+  userAgentOf,
+  type SessionData,
+  type Solution,
+  type WireSession,
+} from './desk-session.ts'
 import { ReeveError } from './error.ts'
 
 export {
@@ -41,8 +48,9 @@ export interface CaptchaTask {
   last_error: string | null
   created_at: string
   updated_at: string
+  expires_at: string | null
   /** In the creator's own view of a solved task. */
-  solver_result?: Solution
+  solver_result?: Solution | null
   wait_timeout?: number
 }
 
@@ -55,6 +63,9 @@ export interface TaskOptions {
   userAgent?: string
   metadata?: Record<string, unknown>
   /** A question to a person, with a small form. */
+  /** Gets a signed request when the task ends. */
+  callbackUrl?: string
+  scrapeOptions?: unknown
   form?: { question: string; fields?: readonly Record<string, unknown>[] }
   /** The same create may be repeated under it until it is answered. */
   idempotencyKey?: string
@@ -78,7 +89,7 @@ export async function checkCachedSession(
   reeve: ReeveClient,
   variant: Variant = {},
 ): Promise<CaptchaSession | null> {
-  return pick(await sessionsOf(domainOf(urlOrDomain), reeve), variant)
+  return pick((await readSessions(domainOf(urlOrDomain), reeve)).sessions, variant)
 }
 
 /** The same open work of the same program is the same task. */
@@ -99,6 +110,8 @@ export function createCaptchaTask(
       proxy_url: options.proxyUrl,
       user_agent: options.userAgent,
       metadata: options.metadata,
+      scrape_options_json: options.scrapeOptions,
+      callback_url: options.callbackUrl,
       form: options.form,
     },
   })
@@ -106,14 +119,15 @@ export function createCaptchaTask(
 
 /** The task once it has ended (solved, unsolvable or expired), or as it is when the time is up. */
 export async function waitForTask(uuid: string, reeve: ReeveClient, options: WaitOptions = {}): Promise<CaptchaTask> {
-  const deadline = deadlineOf(options.timeoutMs ?? WAIT_TIMEOUT_MS)
+  const deadline = new Deadline(options.timeoutMs)
   const path = `/api/v1/captcha/tasks/${uuid}`
   for (;;) {
-    const waitSec = Math.max(0, Math.min(WAIT_SEC_MAX, Math.ceil(leftMs(deadline) / 1000)))
+    const waitSec = Math.max(0, Math.min(WAIT_SEC_MAX, deadline.leftSec()))
     const task = await patiently<CaptchaTask>(deadline, options, () =>
       reeve.request('GET', path, { headers: { prefer: `wait=${waitSec}` }, ...signalOf(options) }),
     )
-    if (isEnded(task) || leftMs(deadline) <= 0) return task
+    deadline.setDefault(task.wait_timeout)
+    if (isEnded(task) || deadline.isOver()) return task
   }
 }
 
@@ -127,18 +141,23 @@ export async function waitForSolution(
   options: WaitOptions & Variant = {},
 ): Promise<CaptchaSession | null> {
   const domain = domainOf(urlOrDomain)
-  const deadline = deadlineOf(options.timeoutMs ?? WAIT_TIMEOUT_MS)
+  const deadline = new Deadline(options.timeoutMs)
   const before = await patiently(deadline, options, () => newestTask(domain, reeve))
   for (;;) {
-    const waitSec = Math.min(LOOK_AGAIN_SEC, Math.ceil(leftMs(deadline) / 1000))
-    const session = pick(await patiently(deadline, options, () => sessionsOf(domain, reeve, waitSec, options)), options)
-    if (session !== null || leftMs(deadline) <= 0) return session
+    const waitSec = Math.min(LOOK_AGAIN_SEC, deadline.leftSec())
+    const found = await patiently(deadline, options, () => readSessions(domain, reeve, waitSec, options))
+    deadline.setDefault(found.waitTimeoutSec)
+    const session = pick(found.sessions, options)
+    if (session !== null || deadline.isOver()) return session
 
     const now = await patiently(deadline, options, () => newestTask(domain, reeve))
     const isOld = now === null || (now.id === before?.id && isEnded(before))
-    if (isOld || !isEnded(now)) continue
-    // It may have been solved after the session was asked for.
-    return pick(await patiently(deadline, options, () => sessionsOf(domain, reeve)), options)
+    if (!isOld && isEnded(now)) {
+      // It may have been solved after the sessions were read.
+      return pick((await patiently(deadline, options, () => readSessions(domain, reeve))).sessions, options)
+    }
+    // A session of another proxy or user agent answers the wait at once: pause before the next one.
+    if (found.sessions.length > 0) await sleep(deadline.atMostMs(POLL_INTERVAL_MS), options.signal)
   }
 }
 
@@ -149,27 +168,28 @@ export async function createTaskAndWait(
   options: TaskOptions & WaitOptions = {},
 ): Promise<CaptchaSession | null> {
   const created = await createCaptchaTask(url, reeve, options)
-  const { timeoutMs = (created.wait_timeout ?? WAIT_TIMEOUT_MS / 1000) * 1000 } = options
-  const task = isEnded(created) ? created : await waitForTask(created.uuid, reeve, { ...options, timeoutMs })
+  const task = isEnded(created) ? created : await waitForTask(created.uuid, reeve, options)
   return task.status === 'solved' ? sessionFrom(task) : null
 }
 
-/** Asks again and again, for programs behind proxies that let no request wait. */
+/** Polls, for programs behind proxies that end requests which wait. */
 export async function pollForSession(
   urlOrDomain: string,
   reeve: ReeveClient,
   options: WaitOptions & Variant & { pollIntervalMs?: number } = {},
 ): Promise<CaptchaSession | null> {
   const domain = domainOf(urlOrDomain)
-  const deadline = deadlineOf(options.timeoutMs ?? WAIT_TIMEOUT_MS)
+  const deadline = new Deadline(options.timeoutMs)
   for (;;) {
-    const session = pick(await patiently(deadline, options, () => sessionsOf(domain, reeve)), options)
-    if (session !== null || leftMs(deadline) <= 0) return session
-    await sleep(Math.min(options.pollIntervalMs ?? POLL_INTERVAL_MS, Math.max(1, leftMs(deadline))), options.signal)
+    const found = await patiently(deadline, options, () => readSessions(domain, reeve))
+    deadline.setDefault(found.waitTimeoutSec)
+    const session = pick(found.sessions, options)
+    if (session !== null || deadline.isOver()) return session
+    await sleep(deadline.atMostMs(options.pollIntervalMs ?? POLL_INTERVAL_MS), options.signal)
   }
 }
 
-/** The site did not take it: it is thrown away, and the operator's numbers know of it. */
+/** The site refused it: the session is deleted, and the operator's figures count it. */
 export function reportBadSession(session: CaptchaSession, reeve: ReeveClient, reason?: string): Promise<unknown> {
   const body = reason === undefined ? {} : { reason }
   return reeve.request('POST', `/api/v1/captcha/tasks/${session.taskUuid}/report-bad`, { body })
@@ -185,7 +205,7 @@ export interface Orchestrator<Result extends Executed> {
   execute(url: string, options: { headers: Record<string, string> }): Promise<Result>
 }
 
-/** Does the work with the cached session; where a CAPTCHA stands in the way, asks for one and tries again. */
+/** Runs the request with the cached session; on a CAPTCHA asks for a new session and tries again. */
 export async function executeWithCaptchaHandling<Result extends Executed>(
   options: {
     orchestrator: Orchestrator<Result>
@@ -197,7 +217,7 @@ export async function executeWithCaptchaHandling<Result extends Executed>(
     WaitOptions,
 ): Promise<Result> {
   const { orchestrator, url, reeve, headers = {}, maxRetries = RETRIES_DEFAULT, proxyUrl } = options
-  // The agent that the requests will name: a session of another one would be refused, so that one of its own is asked for.
+  // The user agent of the requests: a session of another one would not be accepted, so that one of its own is asked for.
   const userAgent = options.userAgent ?? userAgentOf(headers)
   const agent = userAgent === undefined ? {} : { userAgent }
   const variant = { proxyUrl: proxyUrl ?? null, ...agent }
@@ -220,27 +240,34 @@ const isEnded = ({ status }: CaptchaTask): boolean =>
 const pick = (sessions: readonly CaptchaSession[], variant: Variant): CaptchaSession | null =>
   sessions.find((session) => session.isValid() && session.fits(variant)) ?? null
 
-async function sessionsOf(
+interface FoundSessions {
+  sessions: CaptchaSession[]
+  /** CAPTCHA_WORKER_WAIT_TIMEOUT of the server. */
+  waitTimeoutSec: number | undefined
+}
+
+async function readSessions(
   domain: string,
   reeve: ReeveClient,
   waitSec = 0,
   options: { signal?: AbortSignal } = {},
-): Promise<CaptchaSession[]> {
-  const { sessions } = await reeve.request<{ sessions: SessionData[] }>(
+): Promise<FoundSessions> {
+  type Found = { sessions: WireSession[]; wait_timeout?: number }
+  const { sessions, wait_timeout: waitTimeoutSec } = await reeve.request<Found>(
     'GET',
     `/api/v1/captcha/sessions/${encodeURIComponent(domain)}`,
     { headers: waitSec > 0 ? { prefer: `wait=${waitSec}` } : {}, ...signalOf(options) },
   )
-  return sessions.map((data) => new CaptchaSession(data))
+  return { sessions: sessions.map((session) => CaptchaSession.fromWire(session)), waitTimeoutSec }
 }
 
 async function newestTask(domain: string, reeve: ReeveClient): Promise<CaptchaTask | null> {
-  const query = { domain, limit: 1 }
+  const query = { domain, limit: 1, order: 'newest' }
   const { tasks } = await reeve.request<{ tasks: CaptchaTask[] }>('GET', '/api/v1/captcha/tasks', { query })
   return tasks[0] ?? null
 }
 
-/** From the task's own solution: what was solved is used, even if the cache has forgotten it. */
+/** From the task's own solution, which is there even if the cached session is not. */
 function sessionFrom(task: CaptchaTask): CaptchaSession {
   const solution = task.solver_result ?? null
   const data: SessionData = {
@@ -274,19 +301,49 @@ function cookiesOf(payload: unknown): Record<string, string> {
 const domainOf = (urlOrDomain: string): string =>
   /^https?:\/\//i.test(urlOrDomain) ? new URL(urlOrDomain).host : urlOrDomain
 
-const deadlineOf = (timeoutMs: number): number => performance.now() + timeoutMs
-const leftMs = (deadline: number): number => deadline - performance.now()
+/** When a wait ends. Without a time of the caller's own it follows what the server answers. */
+class Deadline {
+  readonly #startedAt = performance.now()
+  #timeoutMs: number
+  readonly #isDefault: boolean
+
+  constructor(timeoutMs: number | undefined) {
+    this.#timeoutMs = timeoutMs ?? WAIT_TIMEOUT_MS
+    this.#isDefault = timeoutMs === undefined
+  }
+
+  setDefault(seconds: number | undefined): void {
+    if (this.#isDefault && seconds !== undefined) this.#timeoutMs = seconds * 1000
+  }
+
+  leftMs(): number {
+    return this.#startedAt + this.#timeoutMs - performance.now()
+  }
+
+  leftSec(): number {
+    return Math.ceil(this.leftMs() / 1000)
+  }
+
+  isOver(): boolean {
+    return this.leftMs() <= 0
+  }
+
+  atMostMs(ms: number): number {
+    return Math.min(ms, Math.max(1, this.leftMs()))
+  }
+}
+
 const signalOf = ({ signal }: { signal?: AbortSignal }) => (signal === undefined ? {} : { signal })
 
-/** A server that restarts, or a connection that breaks, is asked again until the time is up. A refusal is one at once. */
-async function patiently<T>(deadline: number, options: { signal?: AbortSignal }, ask: () => Promise<T>): Promise<T> {
+/** A server that restarts, or a connection that breaks, is asked again until the time is up. A refusal ends the wait. */
+async function patiently<T>(deadline: Deadline, options: { signal?: AbortSignal }, ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await ask()
     } catch (error) {
       const isPassing =
         error instanceof ReeveError ? error.status === 429 || error.status >= 500 : error instanceof TypeError
-      if (!isPassing || options.signal?.aborted === true || leftMs(deadline) <= RETRY_MS) throw error
+      if (!isPassing || options.signal?.aborted === true || deadline.leftMs() <= RETRY_MS) throw error
       await sleep(RETRY_MS, options.signal)
     }
   }

@@ -6,6 +6,9 @@ import { allowDomain, listDomains, removeDomain } from '../doors/desk/domains/do
 import { openTaskStore } from '../doors/desk/tasks/task-store.ts'
 import { summaryOf } from '../doors/desk/tasks/task-view.ts'
 import { STATUSES } from '../doors/desk/tasks/task.ts'
+import { DESK_SETTINGS } from '../doors/desk/settings.ts'
+import { environment } from '../core/config.ts'
+import { readSettings } from '../core/settings.ts'
 import { positiveInteger } from './arguments.ts'
 import { CommandFailed } from './failure.ts'
 import { plain, print, printJson, printTable, say } from './terminal.ts'
@@ -16,19 +19,19 @@ export function addDeskCommands(program: Command): void {
 
   desk
     .command('allow')
-    .description('put a domain on the list: one that the owner of this deployment is authorised to automate')
-    .argument('<domain>', 'a host, with its port if that is not the usual one; *.shop.org for all below shop.org')
+    .description('allow a domain that the owner of this deployment is authorised to automate')
+    .argument('<domain>', 'a host, with its port unless it is the default one; *.shop.org for all subdomains')
     .requiredOption('--reason <reason>', 'why it may be automated; kept with your name and the time')
-    .option('--json', 'for programs')
+    .option('--json', 'print JSON')
     .action(allow)
 
-  desk.command('list').description('the domains on the list').option('--json', 'for programs').action(list)
+  desk.command('list').description('the domains on the list').option('--json', 'print JSON').action(list)
 
   desk
     .command('remove')
-    .description('take a domain off the list')
+    .description('remove a domain from the list')
     .argument('<domain>')
-    .option('--json', 'for programs')
+    .option('--json', 'print JSON')
     .action(remove)
 
   desk
@@ -36,12 +39,12 @@ export function addDeskCommands(program: Command): void {
     .description('the newest tasks, newest first')
     .option('--status <status>', `only ${STATUSES.join(', ')}`)
     .option('--domain <domain>', 'only of this domain')
-    .option('--limit <n>', 'at most so many', positiveInteger, 20)
-    .option('--json', 'for programs')
+    .option('--limit <n>', 'maximum number of tasks', positiveInteger, 20)
+    .option('--json', 'print JSON')
     .action(tasks)
 }
 
-/** Whoever may use the database may do this: it is known who that was on this machine. */
+/** Access to the database is the authorisation; the account of this machine is recorded. */
 const who = (): string => `${userInfo().username} (command line)`
 
 async function allow(domain: string, options: { reason: string; json?: boolean }): Promise<void> {
@@ -83,11 +86,14 @@ async function tasks(options: { status?: string; domain?: string; limit: number;
     domain,
     assignedTo: null,
     challengeType: null,
+    minPriority: null,
+    order: 'newest' as const,
     limit: options.limit,
     offset: 0,
   }
+  const settings = readSettings(DESK_SETTINGS, environment(), [])
   const found = await withEngine(({ database }) => openTaskStore(database).list(filter))
-  if (options.json === true) return printJson(found.tasks.map(summaryOf))
+  if (options.json === true) return printJson(found.tasks.map((task) => summaryOf(task, settings)))
   if (found.tasks.length === 0) return say('No tasks.')
   printTable(
     ['TASK', 'STATUS', 'PRIORITY', 'DOMAIN', 'OPERATOR', 'CREATED'],

@@ -12,6 +12,7 @@ import type { DeskMetrics } from './metrics.ts'
 import type { SessionReader } from './sessions/session-store.ts'
 import type { SessionWaits } from './sessions/session-waits.ts'
 import type { DeskSettings } from './settings.ts'
+import type { TaskCallbacks } from './solutions/callbacks.ts'
 import type { Sealer } from './solutions/seal.ts'
 import type { TaskStore } from './tasks/task-store.ts'
 
@@ -30,5 +31,6 @@ export interface Desk {
   sessions: SessionReader
   sessionWaits: SessionWaits
   changes: Changes
+  callbacks: TaskCallbacks
   counts: DeskMetrics
 }

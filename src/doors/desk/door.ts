@@ -42,6 +42,7 @@ import { sessionsRoute } from './sessions/sessions.ts'
 import { DESK_SETTINGS } from './settings.ts'
 import { openChanges } from './changes/change.ts'
 import { socketRoute } from './changes/socket.ts'
+import { callbackSecretRoute, openTaskCallbacks } from './solutions/callbacks.ts'
 import { solveRoute } from './solutions/solve.ts'
 import { auditTrailRoute } from './supervision/audit-trail.ts'
 import { cleanUpRoute } from './supervision/clean-up.ts'
@@ -64,7 +65,9 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
   async open(deps, settings) {
     const { config, database, ledger, events, identity, bus, outbox, clock, log } = deps
     if (settings.CAPTCHA_AUTH === 'off')
-      log.warn('CAPTCHA_AUTH is off: whoever reaches the desk may do everything there')
+      log.warn('CAPTCHA_AUTH is off: everyone who can reach the desk may do everything there')
+    if (settings.CAPTCHA_REDIS_SESSIONS === 'plain')
+      log.warn('CAPTCHA_REDIS_SESSIONS is plain: every program that reaches Redis can read the cookies of all sessions')
     if (settings.FRAME_HOST.replace(/:\d+$/, '') === hostOf(config.PUBLIC_URL))
       throw new StartError(
         'FRAME_HOST must be another host name than that of PUBLIC_URL: pages of strangers are shown there.',
@@ -75,9 +78,11 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
       database,
       log,
     })
-    const mirror = openMirror({ redisUrl: redisUrl(config), settings, database, log })
+    const proxies = openProxies(settings.CAPTCHA_PROXIES)
+    const mirror = openMirror({ redisUrl: redisUrl(config), settings, database, sealer, proxies, log })
     const sessions = openSessionReader(database)
     const sessionWaits = openSessionWaits(bus, sessions)
+    const callbacks = openTaskCallbacks({ deliveries: deps.deliveries, sealer })
     const counts = openDeskMetrics(deps.metrics, database)
     const desk: Desk = {
       config,
@@ -88,12 +93,13 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
       events,
       identity,
       sealer,
-      proxies: openProxies(settings.CAPTCHA_PROXIES),
+      proxies,
       previews: openPreviews(deps.files, settings.CAPTCHA_PREVIEW_DIR),
       tasks: openTaskStore(database),
       sessions,
       sessionWaits,
-      changes: openChanges({ database, events, mirror, outbox, sessionWaits, counts }),
+      changes: openChanges({ database, events, mirror, outbox, sessionWaits, callbacks, counts }),
+      callbacks,
       counts,
     }
     const frame = openFrame({ ...desk, outbound: deps.outbound })
@@ -101,7 +107,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
 
     return {
       kinds: [deskKind({ changes: desk.changes, clock })],
-      topics: [mirrorDelivery({ mirror, tasks: desk.tasks })],
+      topics: [mirrorDelivery({ mirror, tasks: desk.tasks }), ...callbacks.topics],
       loops: { serving: [sessionWaits.loop], working: [...sweepLoops(desk), ...mirror.loops] },
       async close() {
         sessionWaits.close()
@@ -112,7 +118,10 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
         await app.register(framePageRoutes(desk, frame))
         await app.register(async (api) => {
           api.addHook('onRequest', refuseAtFrameHost(settings.FRAME_HOST))
+          // Tasks, sessions and solutions belong in no cache.
+          api.addHook('onRequest', async (_request, reply) => void reply.header('cache-control', 'no-store'))
           for (const route of ROUTES) await api.register(route(desk))
+          await api.register(callbackSecretRoute(desk))
           await api.register(frameRoutes(desk, frame))
           await api.register(consoleRoutes(desk))
           await api.register(adapterRoutes(desk))

@@ -12,9 +12,14 @@ export const conflict = (message: string) => new HttpError(409, 'conflict', mess
 export const tooMany = (seconds: number) =>
   new HttpError(429, 'rate_limited', 'Too many requests', { headers: retryAfter(seconds) })
 
+/** A query parameter that is wrong. */
+export const invalidQuery = (name: string, message: string): HttpError => invalidAt(['query', name], message)
+
 /** A field that satisfies its schema and is wrong all the same. */
-export function invalid(field: string | readonly string[], message: string): HttpError {
-  const path = ['body', ...[field].flat()]
+export const invalid = (field: string | readonly string[], message: string): HttpError =>
+  invalidAt(['body', ...[field].flat()], message)
+
+function invalidAt(path: readonly string[], message: string): HttpError {
   const fields: FieldError[] = [{ path, message, rule: 'value_error' }]
   return new HttpError(422, 'validation_failed', `${path.join('.')} ${message}.`, { fields })
 }

@@ -10,7 +10,7 @@ import { forbidden, tooMany } from './errors.ts'
 
 const MINUTE = 60
 
-/** The caller of a request without a credential where CAPTCHA_AUTH is off. */
+/** The account of every request where CAPTCHA_AUTH is off. */
 const ANYBODY: Account = {
   accountId: 0,
   username: 'anonymous',
@@ -19,56 +19,63 @@ const ANYBODY: Account = {
   createdAt: new Date(0),
 }
 
-const isAnybody = (account: Account): boolean => account.accountId === ANYBODY.accountId
-
 export type GuardParts = Pick<Desk, 'identity' | 'settings'>
 
-/** An account with one of these roles. With CAPTCHA_AUTH=off, a credential still says who it is. */
+/**
+ * An account with one of these roles. With CAPTCHA_AUTH=off all requests share one account that has every role, so that nobody sees
+ * less with a token than without; a token only gives the request a name.
+ */
 export function deskGuard({ identity, settings }: GuardParts, ...roles: readonly Role[]): RequestGuard {
   if (settings.CAPTCHA_AUTH === 'on') return requireRole(identity, ...roles)
   const known = requireAccount(identity)
   return async (request) => {
-    if (credentialOf(request) === null) request.account = ANYBODY
-    else await known(request)
+    if (credentialOf(request) !== null) await known(request)
+    const username = credentialOf(request) === null ? ANYBODY.username : accountOf(request).username
+    request.account = { ...ANYBODY, username }
   }
 }
 
 /** For what an operator changes: limited to a rate that a person, not a loop, would need. */
-export function operatorGuard(deps: GuardParts, ...roles: readonly Role[]): RequestGuard {
-  const known = deskGuard(deps, ...roles)
-  const limit = { max: deps.settings.CAPTCHA_OPERATOR_RATE_LIMIT, windowSec: MINUTE }
+export function operatorGuard(parts: GuardParts, ...roles: readonly Role[]): RequestGuard {
+  const known = deskGuard(parts, ...roles)
+  const limit = { max: parts.settings.CAPTCHA_OPERATOR_RATE_LIMIT, windowSec: MINUTE }
   return async (request) => {
     await known(request)
-    const taken = await deps.identity.takeRate(`desk operator ${accountOf(request).accountId}`, limit)
+    const account = accountOf(request)
+    const who = isShared(account) ? `address ${request.ip}` : account.accountId
+    const taken = await parts.identity.takeRate(`desk operator ${who}`, limit)
     if (!taken.ok) throw tooMany(taken.retryAfterSec)
   }
 }
 
-export function socketGuard(deps: GuardParts, ...roles: readonly Role[]): RequestGuard {
-  const { identity, settings } = deps
+export function socketGuard(parts: GuardParts, ...roles: readonly Role[]): RequestGuard {
+  const { identity, settings } = parts
   if (settings.CAPTCHA_AUTH === 'on') return requireSocket(identity, ...roles)
-  const known = deskGuard(deps)
+  const known = deskGuard(parts)
   return async (request) => {
     requireUpgrade(request)
     await known(request)
   }
 }
 
-export const has = (request: FastifyRequest, role: Role): boolean =>
-  accountOf(request).roles.includes(role) || isAnybody(accountOf(request))
+const isShared = (account: Account): boolean => account.accountId === ANYBODY.accountId
+
+export const has = (request: FastifyRequest, role: Role): boolean => accountOf(request).roles.includes(role)
 
 /**
- * The operator is the account; another name is refused. For a request without a credential (CAPTCHA_AUTH=off) it is the given name,
- * and null stands for whoever holds the task.
+ * The operator is the account; another name is refused. With CAPTCHA_AUTH=off it is the given name, or that of the token; null stands
+ * for whoever holds the task.
  */
 export function operatorOf(request: FastifyRequest, named?: string): string | null {
   const account = accountOf(request)
-  if (isAnybody(account)) return named ?? null
+  if (isShared(account)) return named ?? (account.username === ANYBODY.username ? null : account.username)
   if (named !== undefined && named !== account.username)
     throw forbidden('operator_id must be the name of the account that asks')
   return account.username
 }
 
 /** For the audit trail. */
-export const actorOf = (request: FastifyRequest, operator?: string | null): string =>
-  isAnybody(accountOf(request)) ? (operator ?? ANYBODY.username) : accountOf(request).username
+export function actorOf(request: FastifyRequest, operator?: string | null): string {
+  const { username } = accountOf(request)
+  return username === ANYBODY.username ? (operator ?? username) : username
+}

@@ -1,5 +1,6 @@
 // The desk's settings. docs/settings.md lists names and defaults.
 import { flag, integer, oneOf, text, type Setting, type Settings, type Values } from '../../core/settings.ts'
+import { INSECURE_CALLBACKS } from '../../core/outbound/callback-url.ts'
 import type { SealKey } from './solutions/seal.ts'
 
 const KEY = /^([A-Za-z0-9_-]{1,40}):([A-Za-z0-9+/]{43}=)$/
@@ -49,6 +50,7 @@ export const DESK_SETTINGS = {
     about: 'Priority of a task that names none; 10 is urgent.',
   }),
   CAPTCHA_WORKER_WAIT_TIMEOUT: seconds(1, 30 * DAY, 900, 'Seconds that the SDK waits for a solution, unless told.'),
+  ALLOW_INSECURE_CALLBACKS: INSECURE_CALLBACKS,
   CAPTCHA_SLA_CLAIM_SECONDS: seconds(0, 30 * DAY, 120, 'A task that waits longer is told as overdue. 0: never.'),
   CAPTCHA_SLA_SOLVE_SECONDS: seconds(0, 30 * DAY, 900, 'A task that is held longer is told as overdue. 0: never.'),
   CAPTCHA_KEEP_HOURS: integer({ min: 1, max: 8760, or: 24, about: 'Hours after which solutions and previews go.' }),
@@ -70,6 +72,11 @@ export const DESK_SETTINGS = {
 
   CAPTCHA_REDIS_PREFIX: text({ or: 'captcha', about: 'How the keys below begin, where they are not set themselves.' }),
   CAPTCHA_SESSION_KEY_PREFIX: text({ or: 'captcha:session', about: 'Redis keys of sessions, sealed: PREFIX:domain.' }),
+  CAPTCHA_REDIS_SESSIONS: oneOf({
+    values: ['sealed', 'plain'],
+    or: 'sealed',
+    about: 'plain: sessions in Redis can be read by every program that reaches it.',
+  }),
   CAPTCHA_TASK_LOCK_KEY_PREFIX: text({ or: 'captcha:task', about: 'Redis keys of locks: PREFIX:id:lock.' }),
   CAPTCHA_QUEUE_KEY: text({ or: 'captcha:queue:pending', about: 'Redis sorted set of pending tasks, best first.' }),
   CAPTCHA_EVENTS_CHANNEL: text({ or: 'captcha:events', about: 'Redis channel of events.' }),

@@ -133,7 +133,10 @@ function tools(t: TestContext, url: string) {
     })
     atEnd(t, () => socket.terminate())
     const events: SeenEvent[] = []
-    socket.on('message', (data) => events.push(JSON.parse(String(data))))
+    socket.on('message', (data) => {
+      const event: SeenEvent = JSON.parse(String(data))
+      if (event.type !== 'connected') events.push(event)
+    })
     await once(socket, 'open')
     const types = () => events.map(({ type }) => type)
     const untilType = async (type: string, count = 1) => {

@@ -32,13 +32,35 @@ inBothModes('desk POST /solve: cookies become the session of the domain, for the
   const mine = await scraper.get(`${TASKS}/${uuid}`)
   const theirs = await operator.get(`${TASKS}/${uuid}`)
 
-  assert.deepEqual(before.body, { domain: 'shop.example', has_session: false, session: null, sessions: [] })
-  assert.deepEqual([status, body.message, body.session_cached, body.session_ttl], [200, 'Task solved', true, 900])
+  assert.deepEqual(before.body, {
+    domain: 'shop.example',
+    has_session: false,
+    session: null,
+    sessions: [],
+    wait_timeout: 900,
+  })
+  assert.deepEqual(
+    [status, body.message, body.session_cached, body.session_ttl],
+    [200, 'CAPTCHA solved successfully. Session cached for 900 seconds.', true, 900],
+  )
   const { created_at: created, expires_at: expires, ...rest } = session.body.session
   assert.equal(Math.round((Date.parse(expires) - Date.parse(created)) / 1000), 900)
   assert.deepEqual(rest, {
     domain: 'shop.example',
-    cookies: { cf_clearance: 'abc.def', b: '2' },
+    has_session: true,
+    cf_clearance: 'abc.def',
+    cookies: [
+      {
+        name: 'cf_clearance',
+        value: 'abc.def',
+        domain: '.shop.example',
+        path: '/',
+        secure: true,
+        http_only: true,
+        sameSite: 'None',
+      },
+      { name: 'b', value: '2' },
+    ],
     data: null,
     user_agent: 'Mozilla/5.0',
     proxy_url: null,
@@ -71,6 +93,9 @@ test('desk POST /solve: a session lives as long as its shortest word says, and n
     [() => ({ payload: cookie(unixIn(100)), expires_at: inSeconds(300) }), 100],
     [() => ({ payload: cookie(), expires_at: inSeconds(90_000) }), 3600],
     [() => ({ type: 'session', payload: { cookies: { a: '1' } } }), 900],
+    [() => ({ type: 'session', payload: { cookies: cookie(unixIn(100)) } }), 100],
+    [() => ({ payload: [{ name: 'a', value: '1', expires_at: inSeconds(120) }] }), 120],
+    [() => ({ payload: cookie(), expires_at: inSeconds(240).replace('Z', '') }), 240],
   ]
 
   for (const [index, [more, ttl]] of cases.entries()) {
@@ -111,6 +136,14 @@ test('desk POST /solve: what is wrong, and the past, is 422 and changes nothing'
     { type: 'token', payload: 'tok', expires_at: inSeconds(-10) },
     { type: 'session', payload: 'text' },
     { type: 'session', payload: [cookie] },
+    { type: 'session', payload: {} },
+    { type: 'session', payload: { cookies: [] } },
+    { type: 'session', payload: { cookies: [{ ...cookie, expires: unixIn(-10) }] } },
+    { type: 'cookie', payload: [{ ...cookie, expires_at: inSeconds(-10) }] },
+    { type: 'cookie', payload: [{ ...cookie, expires_at: 'soon' }] },
+    { type: 'token', payload: { token: '' } },
+    { type: 'token', payload: { other: 'x' } },
+    {},
     { type: 'answer', payload: { answer: 'x' } },
     { type: 'magic', payload: 'x' },
     { payload: 'x' },
@@ -139,7 +172,7 @@ inBothModes('desk POST /solve: a token is on the task only; an object is cached 
   assert.equal(second.body.session_cached, true)
   assert.deepEqual(
     [found.body.session.cookies, found.body.session.data, found.body.session.user_agent],
-    [{ a: '1' }, data, 'Agent/2'],
+    [[{ name: 'a', value: '1' }], data, 'Agent/2'],
   )
 })
 
@@ -154,7 +187,7 @@ inBothModes('desk POST /solve: the first solution stays, and a second is told so
 
   assert.deepEqual(
     [first.body.message, second.status, second.body.message],
-    ['Task solved', 200, 'Task already solved'],
+    ['CAPTCHA solved successfully.', 200, 'Task already solved'],
   )
   assert.equal(unsolvable.status, 409)
   assert.deepEqual([body.solver_result.payload, body.assigned_to], ['first', 'ann'])
@@ -177,7 +210,10 @@ inBothModes('desk POST /mark-unsolvable: ends an unclaimed or own task for good,
 
   assert.deepEqual([refused.status, refused.body.detail.assigned_to, noReason.status], [409, 'ann', 422])
   for (const { status, body } of done)
-    assert.deepEqual([status, body.message, body.task.status], [200, 'Task marked unsolvable', 'unsolvable'])
+    assert.deepEqual(
+      [status, body.message, body.task.status],
+      [200, 'Task marked unsolvable: a blank page', 'unsolvable'],
+    )
   assert.deepEqual([again.status, solved.status], [200, 409])
   assert.equal(event?.payload['reason'], 'a blank page')
   assert.equal((await scraper.get(`${TASKS}/${held.uuid}`)).body.last_error, 'a blank page')
@@ -313,5 +349,5 @@ test('desk: solutions, previews and pictures of old tasks are thrown away, the t
   })
   const { body } = await scraper.get(`${TASKS}/${uuid}`)
 
-  assert.deepEqual([body.status, body.has_solution, body.solver_result], ['solved', false, undefined])
+  assert.deepEqual([body.status, body.has_solution, body.solver_result], ['solved', false, null])
 })

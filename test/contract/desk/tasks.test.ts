@@ -18,10 +18,11 @@ inBothModes('desk POST /tasks: a task has the model’s fields and no solution',
   })
 
   assert.equal(status, 201)
-  const { id, uuid, created_at: created, updated_at: updated, wait_timeout: wait, ...rest } = body
+  const { id, uuid, created_at: created, updated_at: updated, wait_timeout: wait, expires_at: expires, ...rest } = body
   assert.equal(typeof id, 'number')
   assert.match(uuid, /^[0-9a-f-]{36}$/)
   assert.deepEqual([created, wait], [updated, 900])
+  assert.equal(Math.round((Date.parse(expires) - Date.parse(created)) / 1000), 600)
   assert.deepEqual(rest, {
     url: 'https://shop.example/cart?x=1',
     domain: 'shop.example',
@@ -41,6 +42,14 @@ inBothModes('desk POST /tasks: a task has the model’s fields and no solution',
     last_error: null,
     metadata: { run: 3 },
     form: null,
+    solver_result: null,
+    cf_clearance: null,
+    cookies_json: null,
+    solver_notes: null,
+    solver_ip: null,
+    solved_at: null,
+    scrape_options_json: null,
+    callback_url: null,
   })
 })
 

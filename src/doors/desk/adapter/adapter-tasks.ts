@@ -1,5 +1,5 @@
-// How tasks of the common solver API are tasks of the desk, and how a solution is given back in its words. A picture is a
-// question with a form; a page with a widget is a task for a token, on the same list of domains as any other.
+// Maps tasks of the common solver API to tasks of the desk, and solutions back. A picture is a question with a form; a page with a
+// widget is a task for a token, whose domain must be on the list like any other.
 import { NO_PAGE, parsePage, type Page } from '../domains/domain.ts'
 import { parseForm } from '../tasks/form.ts'
 import { imageFrom } from '../tasks/image.ts'
@@ -45,7 +45,8 @@ const SHOWN = [
 ]
 
 export function adaptTask(task: Fields): AdaptedTask {
-  const type = String(task['type'])
+  const { type } = task
+  if (typeof type !== 'string') throw new AdapterError('ERROR_TASK_NOT_SUPPORTED')
   if (type === 'ImageToTextTask') return imageTask(task)
   if (type === 'TextCaptchaTask') return questionTask(task, textOf(task, 'comment') ?? missing('comment'), null)
   const known = TOKEN_TASKS.get(baseOf(type))
@@ -62,7 +63,7 @@ export function adaptTask(task: Fields): AdaptedTask {
 
 /** The solution in the words of the task's type. A token may be good only with the user agent that it was made with. */
 export function adaptSolution(type: unknown, payload: unknown, userAgent: string | null): Record<string, unknown> {
-  const field = TOKEN_TASKS.get(baseOf(String(type)))?.[1]
+  const field = typeof type === 'string' ? TOKEN_TASKS.get(baseOf(type))?.[1] : undefined
   if (field !== undefined) return { [field]: payload, ...(userAgent === null ? {} : { userAgent }) }
   const text = typeof payload === 'object' && payload !== null && 'answer' in payload ? payload.answer : payload
   return { text }

@@ -92,6 +92,8 @@ async function create(parts: AdapterParts, fields: Fields, account: Account, req
     creator: account.username,
     errorMessage: null,
     requestId: null,
+    scrapeOptions: null,
+    callbackUrl: null,
     priority: parts.settings.CAPTCHA_DEFAULT_PRIORITY,
     proxy: null,
     isShared: false, // a token is good once: each call is new work
@@ -103,7 +105,8 @@ async function create(parts: AdapterParts, fields: Fields, account: Account, req
 }
 
 async function findOwn({ tasks }: AdapterParts, fields: Fields, account: Account): Promise<WholeTaskRow> {
-  const id = Number(fields['taskId'])
+  const { taskId } = fields
+  const id = typeof taskId === 'number' || typeof taskId === 'string' ? Number(taskId) : NaN
   const isId = Number.isSafeInteger(id) && id > 0
   const task = isId ? await tasks.findById(id) : null
   if (task === null || Number(task.account_id) !== account.accountId) throw new AdapterError('ERROR_NO_SUCH_CAPCHA_ID')

@@ -1,6 +1,6 @@
 // The audit trail: who saw, claimed, revealed, solved or stole what, and when, written by the transaction that did it. How long a
 // task waited or was held is read from the task, so that a line is written before the change that it reports. A task ends once per
-// job: the index captcha_audit_end refuses a second line about it.
+// job: the index captcha_audit_one_end_per_job refuses a second line about it.
 import type { Queryable } from '../../../core/db/database.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 

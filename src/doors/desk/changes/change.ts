@@ -11,6 +11,7 @@ import { queueForMirror } from '../redis-mirror/mirror-delivery.ts'
 import type { Mirror, MirrorChange } from '../redis-mirror/mirror.ts'
 import { storeSession, type NewSession } from '../sessions/session-store.ts'
 import type { SessionWaits } from '../sessions/session-waits.ts'
+import type { TaskCallback, TaskCallbacks } from '../solutions/callbacks.ts'
 import { auditEffect, type AuditLine } from './audit.ts'
 import { eventEffect, type DeskEvent } from './events.ts'
 
@@ -22,6 +23,8 @@ export interface DeskChange {
   /** Stored with it. */
   session?: NewSession
   events?: readonly DeskEvent[]
+  /** The creator is told how the task ended. */
+  callback?: TaskCallback | null
   mirror?: readonly MirrorChange[]
   outcome?: TaskOutcome
   /** How long the task waited for its claim; how long it was held when it was solved. */
@@ -44,18 +47,20 @@ export interface ChangesParts {
   events: Events
   mirror: Mirror
   sessionWaits: SessionWaits
+  callbacks: TaskCallbacks
   counts: DeskMetrics
   outbox: Outbox
 }
 
 export function openChanges(parts: ChangesParts): Changes {
-  const { database, events, mirror, sessionWaits, counts, outbox } = parts
+  const { database, events, mirror, sessionWaits, callbacks, counts, outbox } = parts
 
-  const effects = ({ audit, row, session, events: told = [] }: DeskChange): Effect[] => [
+  const effects = ({ audit, row, session, events: told = [], callback }: DeskChange): Effect[] => [
     ...(audit === undefined ? [] : [auditEffect(audit)]),
     ...(row === undefined ? [] : [row]),
     ...(session === undefined ? [] : [storeSession(session)]),
     ...told.map((event) => eventEffect(events, event)),
+    ...(callback === undefined || callback === null ? [] : [callbacks.queue(callback)]),
   ]
 
   const committed = (change: DeskChange) => {

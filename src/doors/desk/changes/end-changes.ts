@@ -6,7 +6,8 @@ import { secondsBetween } from '../metrics.ts'
 import type { NewSession } from '../sessions/session-store.ts'
 import type { TaskRow } from '../tasks/task.ts'
 import type { DeskChange } from './change.ts'
-import { deskEvent, type EventTask } from './events.ts'
+import type { TaskCallback } from '../solutions/callbacks.ts'
+import { deskEvent, type DeskEvent, type EventTask } from './events.ts'
 
 // Cookies captured from the task's page are deleted with its end. The condition is hidden from the planner, which would otherwise
 // walk all open tasks for each one that ends.
@@ -42,6 +43,12 @@ interface EndedRow {
 
 const end = (jobId: string, row: EndedRow): Effect => ({ sql: END, row: { job_id: jobId, ...row } })
 
+/** Its row, or what the job's payload holds of it. */
+export type JobTask = EventTask & Pick<TaskRow, 'job_id' | 'callback_url'>
+
+const callbackOf = (task: JobTask, event: DeskEvent): TaskCallback | null =>
+  task.callback_url === null ? null : { jobId: task.job_id, uuid: task.uuid, url: task.callback_url, event }
+
 export interface SolvedWith {
   operator: string
   /** Sealed. */
@@ -54,6 +61,7 @@ export const solved = (task: TaskRow, { operator, solverResult, expiresAt, sessi
   audit: { action: 'solved', actor: operator, uuid: task.uuid, operator },
   row: end(task.job_id, { status: 'solved', operator, solver_result: solverResult, expires_at: expiresAt }),
   ...(session === null ? {} : { session }),
+  callback: callbackOf(task, deskEvent.solved(task, session?.ttlSec ?? null)),
   events: [
     deskEvent.solved(task, session?.ttlSec ?? null),
     ...(session === null ? [] : [deskEvent.sessionCached({ ...session, now: task.now }, session.ttlSec)]),
@@ -67,6 +75,7 @@ export const unsolvable = (task: TaskRow, operator: string, reason: string): Des
   audit: { action: 'unsolvable', actor: operator, uuid: task.uuid, operator, detail: reason },
   row: end(task.job_id, { status: 'unsolvable', operator, error: reason }),
   events: [deskEvent.unsolvable(task, reason)],
+  callback: callbackOf(task, deskEvent.unsolvable(task, reason)),
   mirror: [{ type: 'removed', task }],
   outcome: 'unsolvable',
 })
@@ -75,17 +84,17 @@ export const expired = (task: TaskRow): DeskChange => ({
   audit: { action: 'expired', actor: 'reeve', uuid: task.uuid },
   row: end(task.job_id, { status: 'expired' }),
   events: [deskEvent.expired(task)],
+  callback: callbackOf(task, deskEvent.expired(task)),
   mirror: [{ type: 'removed', task }],
   outcome: 'expired',
 })
-
-export type JobTask = EventTask & Pick<TaskRow, 'job_id'>
 
 /** Its job was cancelled or buried. */
 export const cancelled = (task: JobTask, actor: string, reason: string): DeskChange => ({
   audit: { action: 'cancelled', actor, uuid: task.uuid, detail: reason },
   row: end(task.job_id, { status: 'unsolvable', error: reason }),
   events: [deskEvent.unsolvable(task, reason)],
+  callback: callbackOf(task, deskEvent.unsolvable(task, reason)),
   mirror: [{ type: 'removed', task }],
 })
 

@@ -15,6 +15,7 @@ const DeskPayload = Type.Object({
   task_id: Type.String(),
   uuid: Type.String({ format: 'uuid' }),
   domain: Type.String(),
+  callback_url: Type.Optional(Type.String()),
 })
 export type DeskPayload = Static<typeof DeskPayload>
 
@@ -33,13 +34,14 @@ export const deskKind = ({ changes, clock }: { changes: Changes; clock: Clock })
 /** Null: a job of this kind that was submitted without a task. */
 function taskOf({ jobId, payload, accountId }: Pick<Job, 'jobId' | 'payload' | 'accountId'>, clock: Clock) {
   if (!Check(DeskPayload, payload) || accountId === null) return null
-  const { task_id: id, uuid, domain } = payload
+  const { task_id: id, uuid, domain, callback_url: callbackUrl = null } = payload
   return {
     id,
     uuid,
     domain,
     account_id: String(accountId),
     job_id: jobId,
+    callback_url: callbackUrl,
     now: new Date(clock.now()),
   } satisfies JobTask
 }

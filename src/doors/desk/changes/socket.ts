@@ -9,6 +9,7 @@ import { follow } from '../../../core/http/sockets/follow.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
 import type { Desk } from '../desk.ts'
+import { isoNow } from '../../../core/clock.ts'
 import { domainOf } from '../domains/domain.ts'
 import { CHANNEL, parseStoredEvent, wireEvent } from './events.ts'
 import { has, socketGuard, type GuardParts } from '../guard.ts'
@@ -33,13 +34,20 @@ export const socketRoute =
       /** Before the upgrade: what happens once the client knows that it is connected is not missed. */
       preHandler: async (request: FastifyRequest) => void places.set(request, await placeOf(events, sinceOf(request))),
     }
-    const attach = (socket: WebSocket, request: FastifyRequest, domain: string | null) =>
-      follow(app.hub.attach(socket), {
+    const attach = (socket: WebSocket, request: FastifyRequest, domain: string | null) => {
+      const connection = app.hub.attach(socket)
+      connection.send(JSON.stringify({ type: 'connected', timestamp: isoNow(), payload: { domain } }))
+      socket.on('message', (data, isBinary) => {
+        const answer = isBinary ? null : answerTo(String(data))
+        if (answer !== null) connection.send(answer)
+      })
+      return follow(connection, {
         events,
         channel: CHANNEL,
         since: places.get(request),
         encode: encoder(request, domain),
       })
+    }
 
     app.get('/ws/captcha', { ...hooks, schema: { querystring: Query } }, (socket, request) =>
       attach(socket, request, null),
@@ -52,6 +60,15 @@ export const socketRoute =
       return attach(socket, request, domain)
     })
   }
+
+const PING_CHARS_MAX = 1000
+
+/** Clients keep their connection alive with `ping`, or `{"type": "ping"}`. Anything else is ignored. */
+function answerTo(text: string): string | null {
+  if (text === 'ping') return 'pong'
+  if (text.length > PING_CHARS_MAX || !/^\s*\{\s*"type"\s*:\s*"ping"\s*[,}]/.test(text)) return null
+  return JSON.stringify({ type: 'pong', timestamp: isoNow() })
+}
 
 function sinceOf({ query }: FastifyRequest): string | null {
   return typeof query === 'object' && query !== null && 'since' in query ? String(query.since) : null

@@ -3,7 +3,7 @@
 // person looks at needs it.)
 import type { Database } from '../../../core/db/database.ts'
 import type { Sealer } from '../solutions/seal.ts'
-import type { Cookie } from '../solutions/solution.ts'
+import type { CookieItem } from '../solutions/cookie.ts'
 
 const KEEP = `
   insert into captcha_cookie (uuid, domain, path, name, host_only, value, secure, http_only, same_site, expires_at)
@@ -93,7 +93,7 @@ export interface CookieJar {
   /** The value of the Cookie header. Empty: none. */
   headerFor(uuid: string, url: URL): Promise<string>
   /** As they can be handed in. */
-  proposed(uuid: string): Promise<Cookie[]>
+  proposed(uuid: string): Promise<CookieItem[]>
 }
 
 export function openCookieJar(database: Database, sealer: Sealer): CookieJar {
@@ -146,9 +146,9 @@ export function openCookieJar(database: Database, sealer: Sealer): CookieJar {
         domain: cookie.domain,
         path: cookie.path,
         secure: cookie.secure,
-        httpOnly: cookie.httpOnly,
-        sameSite: cookie.sameSite,
-        ...(cookie.expiresAt === null ? {} : { expires: Math.floor(cookie.expiresAt.getTime() / 1000) }),
+        http_only: cookie.httpOnly,
+        ...(cookie.sameSite === null ? {} : { sameSite: cookie.sameSite }),
+        ...(cookie.expiresAt === null ? {} : { expires_at: cookie.expiresAt.toISOString() }),
       }))
     },
   }

@@ -22,8 +22,11 @@ const AssignBody = Type.Object({
   ),
 })
 
-const Assigned = Type.Object({
+const AssignResponse = Type.Object({
+  success: Type.Literal(true),
+  message: Type.String(),
   task: TaskDetail,
+  lock_expires_at: Type.String({ format: 'date-time' }),
   operator_id: Type.String(),
   locked_until: Type.String({ format: 'date-time' }),
 })
@@ -42,7 +45,7 @@ export const assignRoute =
           security: SECURED,
           params: TaskPath,
           body: AssignBody,
-          response: { 200: Assigned, 409: LockedBody, ...refusals(401, 403, 404, 422, 429) },
+          response: { 200: AssignResponse, 409: LockedBody, ...refusals(401, 403, 404, 422, 429) },
         },
       },
       async (request, reply) => {
@@ -53,8 +56,15 @@ export const assignRoute =
         const answer = await claim(parts, task, { operator, lockSec, steals })
         const now = (await tasks.find(task.uuid)) ?? task
         if (!answer.ok) return reply.code(409).send(refusalBody(answer, now))
-        const until = now.locked_until ?? now.now
-        return { task: operatorView(now), operator_id: operator, locked_until: until.toISOString() }
+        const until = (now.locked_until ?? now.now).toISOString()
+        return {
+          success: true as const,
+          message: answer.isRenewed ? 'Lock renewed' : 'Task assigned successfully',
+          task: operatorView(now, settings),
+          lock_expires_at: until,
+          operator_id: operator,
+          locked_until: until,
+        }
       },
     )
   }

@@ -18,7 +18,7 @@ export interface Claim extends LockRequest {
 /** In order of precedence. */
 export type LockRefusal = { ok: false; code: 'ended' } | { ok: false; code: 'held'; holder: string; until: Date | null }
 
-export type ClaimAnswer = { ok: true; held: Held } | LockRefusal
+export type ClaimAnswer = { ok: true; held: Held; isRenewed: boolean } | LockRefusal
 
 /** Takes or renews the lock for an operator, or says who holds it. */
 export async function claim(parts: LockParts, task: TaskRow, by: Claim): Promise<ClaimAnswer> {
@@ -34,7 +34,7 @@ export async function claim(parts: LockParts, task: TaskRow, by: Claim): Promise
       if (taken !== null) return taken
     } else if (holder.held.owner === by.operator) {
       const isRenewed = await renew(parts, row, holder.held, by)
-      if (isRenewed) return { ok: true, held: holder.held }
+      if (isRenewed) return { ok: true, held: holder.held, isRenewed }
     } else if (by.steals) {
       await release(parts, row, holder.held, { actor: by.operator, how: 'stolen' })
     } else {
@@ -79,7 +79,7 @@ export async function take(parts: LockParts, task: TaskRow, by: LockRequest): Pr
   if (!answer.ok) return null
   parts.changes.committed(change)
   const { jobId, attemptId, owner } = answer.job
-  return { ok: true, held: { jobId, attemptId, owner } }
+  return { ok: true, held: { jobId, attemptId, owner }, isRenewed: false }
 }
 
 /** False: it was no longer held like this. */

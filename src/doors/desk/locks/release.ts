@@ -24,8 +24,10 @@ const StatusBody = Type.Object({
   error: Type.Optional(Type.Union([Type.String({ maxLength: 2000 }), Type.Null()])),
 })
 
+type ReleaseParts = GuardParts & LockParts
+
 export const releaseRoute =
-  (parts: GuardParts & LockParts): FastifyPluginAsyncTypebox =>
+  (parts: ReleaseParts): FastifyPluginAsyncTypebox =>
   async (app) => {
     const secured = { tags: ['desk'], security: SECURED, params: TaskPath }
     const response = { 200: TaskDetail, 409: LockedBody, ...refusals(401, 403, 404, 422, 429) }
@@ -51,7 +53,7 @@ export const releaseRoute =
         const { status, error = null } = request.body
         if (status === 'solving') return setStatus(parts, request, reply, { task, status })
         if (status === 'failed') return giveBack(parts, request, reply, { task, how: 'failed', error })
-        if (task.status === 'pending') return operatorView(task)
+        if (task.status === 'pending') return operatorView(task, parts.settings)
         if (task.status === 'failed') return setStatus(parts, request, reply, { task, status })
         return giveBack(parts, request, reply, { task, how: 'released', error: null })
       },
@@ -65,7 +67,7 @@ interface GivingBack {
 }
 
 async function giveBack(
-  parts: LockParts,
+  parts: ReleaseParts,
   request: FastifyRequest,
   reply: FastifyReply,
   { task, how, error }: GivingBack,
@@ -82,23 +84,23 @@ async function giveBack(
   const actor = actorOf(request, held.owner)
   const isReleased = await release(parts, task, held, { actor, how: isMine ? how : 'stolen', error })
   const now = (await parts.tasks.find(task.uuid)) ?? task
-  return isReleased ? operatorView(now) : reply.code(409).send(notHeldBody(now, operator))
+  return isReleased ? operatorView(now, parts.settings) : reply.code(409).send(notHeldBody(now, operator))
 }
 
 async function setStatus(
-  { changes, tasks }: LockParts,
+  parts: ReleaseParts,
   request: FastifyRequest,
   reply: FastifyReply,
   { task, status }: { task: WholeTaskRow; status: 'solving' | 'pending' },
 ) {
   const operator = operatorOf(request)
   const actor = actorOf(request, task.assigned_to)
-  const made = await changes.transact(async (tx) => {
+  const made = await parts.changes.transact(async (tx) => {
     const locked =
       status === 'solving' ? await tx.query(LOCK_HELD, [task.uuid, operator]) : await tx.query(LOCK_FAILED, [task.uuid])
     if (locked.length === 0) return []
     return [status === 'solving' ? solving(task, actor) : reopened(task, actor)]
   })
-  const now = (await tasks.find(task.uuid)) ?? task
-  return made.length === 0 ? reply.code(409).send(notHeldBody(now, operator)) : operatorView(now)
+  const now = (await parts.tasks.find(task.uuid)) ?? task
+  return made.length === 0 ? reply.code(409).send(notHeldBody(now, operator)) : operatorView(now, parts.settings)
 }

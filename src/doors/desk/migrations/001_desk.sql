@@ -24,7 +24,7 @@ create table captcha_task (
   unclaimed_since   timestamptz default clock_timestamp(),
   -- Whose lock ran out last: a solution from them needs a new claim.
   lapsed_from       text,
-  -- Sealed: type, payload, user agent and notes.
+  -- Sealed: type, payload, cookies, user agent, notes and the operator's address.
   solver_result     text,
   solver_expires_at timestamptz,
   last_error        text,
@@ -35,6 +35,10 @@ create table captcha_task (
   user_agent        text,
   request_id        text,
   metadata          json not null,
+  -- Options of the program's own: kept and returned, never read.
+  scrape_options    json,
+  -- Told how the task ended.
+  callback_url      text,
   form              json,
   images            json,
   -- The same creator's same work, while it is open. Null: each request is new work.
@@ -58,7 +62,8 @@ create index captcha_task_open_by_priority on captcha_task (priority desc, id) w
 create index captcha_task_by_lock_expiry on captcha_task (locked_until) where locked_until is not null;
 create index captcha_task_by_unclaimed_since on captcha_task (unclaimed_since) where unclaimed_since is not null;
 create index captcha_task_by_account on captcha_task (account_id, id);
-create index captcha_task_by_status on captcha_task (status, id);
+create index captcha_task_by_priority on captcha_task (priority desc, id);
+create index captcha_task_by_status on captcha_task (status, priority desc, id);
 create index captcha_task_by_domain on captcha_task (domain, id);
 create index captcha_task_with_kept_values on captcha_task (ended_at)
   where ended_at is not null and (solver_result is not null or preview_type is not null or images is not null);

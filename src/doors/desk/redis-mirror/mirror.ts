@@ -8,10 +8,13 @@ import { openConnection, openOutage } from '../../../core/feed/redis/connection.
 import { Wake, type Loop } from '../../../core/loop.ts'
 import { storedEvent, wireEvent, type DeskEvent, type StoredEvent } from '../changes/events.ts'
 import type { NewSession } from '../sessions/session-store.ts'
+import type { Proxies } from '../domains/proxies.ts'
+import type { Sealer } from '../solutions/seal.ts'
 import type { DeskSettings } from '../settings.ts'
 import type { TaskRow } from '../tasks/task.ts'
 import { mirrorKeys, scoreOf, type MirrorKeys } from './mirror-keys.ts'
 import { repaint } from './repaint.ts'
+import { mirroredSession, plainText, sealedText, type SessionText } from './session-text.ts'
 
 const REPAINT_EVERY_MS = 60_000
 
@@ -49,12 +52,15 @@ export interface MirrorParts {
   redisUrl: string | null
   settings: DeskSettings
   database: Database
+  sealer: Sealer
+  proxies: Proxies
   log: Logger
 }
 
-export function openMirror({ redisUrl, settings, database, log }: MirrorParts): Mirror {
+export function openMirror({ redisUrl, settings, database, sealer, proxies, log }: MirrorParts): Mirror {
   if (redisUrl === null) return NO_MIRROR
   const keys = mirrorKeys(settings)
+  const sessionText = settings.CAPTCHA_REDIS_SESSIONS === 'plain' ? plainText({ sealer, proxies }) : sealedText
   const redis = openConnection(redisUrl, 'reeve desk', openOutage(log))
   const wake = new Wake()
   redis.on('ready', () => wake.ring())
@@ -71,14 +77,14 @@ export function openMirror({ redisUrl, settings, database, log }: MirrorParts): 
     isThere: true,
     publish: (events) => events.forEach((event) => publishStored(event.type, storedEvent(event))),
     publishStored,
-    apply: (changes) => changes.forEach((change) => send((batch) => show(batch, keys, change))),
+    apply: (changes) => changes.forEach((change) => send((batch) => show(batch, keys, sessionText, change))),
     loops: [
       {
         name: 'repaint the desk in Redis',
         everyMs: REPAINT_EVERY_MS,
         wake,
         async runOnce() {
-          if (redis.status === 'ready') await repaint(redis, keys, database)
+          if (redis.status === 'ready') await repaint(redis, keys, database, sessionText)
           return false
         },
       },
@@ -89,7 +95,7 @@ export function openMirror({ redisUrl, settings, database, log }: MirrorParts): 
 
 type RedisBatch = ReturnType<Redis['pipeline']>
 
-function show(batch: RedisBatch, keys: MirrorKeys, change: MirrorChange): void {
+function show(batch: RedisBatch, keys: MirrorKeys, sessionText: SessionText, change: MirrorChange): void {
   switch (change.type) {
     case 'pending':
       batch.del(keys.lock(change.task.id)).zadd(keys.queue, scoreOf(change.task), change.task.uuid)
@@ -101,8 +107,8 @@ function show(batch: RedisBatch, keys: MirrorKeys, change: MirrorChange): void {
       batch.del(keys.lock(change.task.id)).zrem(keys.queue, change.task.uuid)
       return
     case 'session': {
-      const { domain, uuid, value, ttlSec } = change.session
-      batch.set(keys.session(domain), JSON.stringify({ uuid, sealed: value }), 'EX', ttlSec)
+      const { session } = change
+      batch.set(keys.session(session.domain), sessionText(mirroredSession(session)), 'EX', session.ttlSec)
       return
     }
     case 'no_session':

@@ -7,6 +7,7 @@ import { batched } from '../../../core/db/batch.ts'
 import type { Database, Queryable } from '../../../core/db/database.ts'
 import { groupBy } from '../../../core/group-by.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
+import { CookieItem } from '../solutions/cookie.ts'
 import type { Sealer } from '../solutions/seal.ts'
 
 // Two that were solved at the same moment share a statement: either may win.
@@ -24,13 +25,13 @@ const STORE = `
 const COLUMNS = `s.session_id, s.account_id, s.domain, s.uuid, s.value, s.user_agent, s.proxy_id, s.proxy_shown, s.created_at,
   s.expires_at`
 
-// The newest first: with another proxy or user agent there may be more than one.
+// The one that was solved last comes first: there is one for each proxy and user agent.
 const SELECT_MANY = `
   select ${COLUMNS}
     from json_to_recordset($1) as asked (account_id bigint, domain text)
     join captcha_session s on s.account_id = asked.account_id and s.domain = asked.domain
    where s.expires_at > clock_timestamp()
-   order by s.session_id desc`
+   order by s.created_at desc, s.session_id desc`
 
 const DELETE_OF_TASK = `delete from captcha_session where uuid = $1 returning account_id, domain, clock_timestamp() as now`
 const DELETE_OF_DOMAIN = `
@@ -66,6 +67,8 @@ export interface NewSession {
   proxyId: string | null
   proxyShown: string | null
   ttlSec: number
+  /** When the task was read: the moment of the solution, but for milliseconds. */
+  createdAt: Date
 }
 
 export const storeSession = (session: NewSession): Effect => ({
@@ -129,8 +132,18 @@ export function openSessionReader(database: Database): SessionReader {
 }
 
 /** What a session holds, sealed. */
-const SessionValue = Type.Object({ cookies: Type.Record(Type.String(), Type.String()), data: Type.Unknown() })
+const SessionValue = Type.Object({
+  cookies: Type.Array(CookieItem),
+  /** The object, where the solution was one. */
+  data: Type.Unknown(),
+})
 export type SessionValue = Static<typeof SessionValue>
 
-export const openSession = (sealer: Sealer, row: SessionRow): SessionValue =>
+export const sealSession = (
+  sealer: Sealer,
+  uuid: string,
+  value: { cookies: readonly CookieItem[]; data: unknown },
+): string => sealer.seal(`session:${uuid}`, value)
+
+export const openSession = (sealer: Sealer, row: Pick<SessionRow, 'uuid' | 'value'>): SessionValue =>
   Parse(SessionValue, sealer.open(`session:${row.uuid}`, row.value))

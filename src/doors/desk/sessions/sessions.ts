@@ -12,6 +12,7 @@ import type { Proxies } from '../domains/proxies.ts'
 import type { Desk } from '../desk.ts'
 import { domainOf } from '../domains/domain.ts'
 import { actorOf, deskGuard, has, type GuardParts } from '../guard.ts'
+import { cfClearanceOf, CookieItem } from '../solutions/cookie.ts'
 import { opening } from '../solutions/open-solution.ts'
 import type { Sealer } from '../solutions/seal.ts'
 import { deleteOfDomain, openSession, type SessionKey, type SessionRow } from './session-store.ts'
@@ -20,21 +21,27 @@ const SESSIONS_SHOWN_MAX = 20
 
 const Path = Type.Object({ domain: Type.String({ maxLength: 512 }) })
 const Moment = Type.String({ format: 'date-time' })
+const Text = Type.Union([Type.String(), Type.Null()])
 const Session = Type.Object({
   domain: Type.String(),
-  cookies: Type.Record(Type.String(), Type.String()),
-  data: Type.Unknown({ description: 'The object, where the solution was one.' }),
-  user_agent: Type.Union([Type.String(), Type.Null()]),
-  proxy_url: Type.Union([Type.String(), Type.Null()]),
-  task_uuid: Type.String(),
-  created_at: Moment,
+  has_session: Type.Literal(true),
+  cf_clearance: Text,
+  user_agent: Text,
+  cookies: Type.Union([Type.Array(CookieItem), Type.Null()]),
+  proxy_url: Text,
   expires_at: Moment,
+  created_at: Moment,
+  data: Type.Unknown({ description: 'The object, where the solution was one.' }),
+  task_uuid: Type.String(),
 })
-const Found = Type.Object({
+const SessionResponse = Type.Object({
   domain: Type.String(),
   has_session: Type.Boolean(),
-  session: Type.Union([Session, Type.Null()], { description: 'The newest.' }),
+  session: Type.Union([Session, Type.Null()], { description: 'The one that was solved last.' }),
   sessions: Type.Array(Session, { description: 'All of them: one for each proxy and user agent.' }),
+  wait_timeout: Type.Integer({
+    description: 'CAPTCHA_WORKER_WAIT_TIMEOUT: how long a program should wait, in seconds.',
+  }),
 })
 const Deleted = Type.Object({ domain: Type.String(), deleted: Type.Integer(), message: Type.String() })
 
@@ -43,6 +50,7 @@ type SessionParts = GuardParts & Pick<Desk, 'sessions' | 'sessionWaits' | 'chang
 export const sessionsRoute =
   (parts: SessionParts): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { CAPTCHA_WORKER_WAIT_TIMEOUT: waitTimeout } = parts.settings
     const secured = { tags: ['desk'], security: SECURED, params: Path }
 
     app.get(
@@ -52,7 +60,7 @@ export const sessionsRoute =
         schema: {
           ...secured,
           summary: 'The cached session of a domain. `Prefer: wait=N` (at most 50) waits for one.',
-          response: { 200: Found, ...refusals(401, 403, 422) },
+          response: { 200: SessionResponse, ...refusals(401, 403, 422) },
         },
       },
       async (request, reply) => {
@@ -60,7 +68,7 @@ export const sessionsRoute =
         const rows = await findSessions(parts, of, request, reply)
         const sessions = rows.slice(0, SESSIONS_SHOWN_MAX).map((row) => viewOf(parts, row))
         const [session = null] = sessions
-        return { domain: of.domain, has_session: session !== null, session, sessions }
+        return { domain: of.domain, has_session: session !== null, session, sessions, wait_timeout: waitTimeout }
       },
     )
 
@@ -117,13 +125,15 @@ function viewOf({ sealer, proxies }: { sealer: Sealer; proxies: Proxies }, row: 
   const { cookies, data } = opening(() => openSession(sealer, row))
   return {
     domain: row.domain,
-    cookies,
-    data,
+    has_session: true,
+    cf_clearance: cfClearanceOf(cookies),
     user_agent: row.user_agent,
+    cookies: cookies.length === 0 ? null : cookies,
     proxy_url: proxies.byId(row.proxy_id)?.url ?? row.proxy_shown,
-    task_uuid: row.uuid,
-    created_at: row.created_at.toISOString(),
     expires_at: row.expires_at.toISOString(),
+    created_at: row.created_at.toISOString(),
+    data,
+    task_uuid: row.uuid,
   }
 }
 

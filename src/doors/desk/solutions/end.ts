@@ -5,8 +5,9 @@ import { solved, unsolvable } from '../changes/end-changes.ts'
 import type { DeskChange } from '../changes/change.ts'
 import type { Desk } from '../desk.ts'
 import { claim, currentHolder, holderOf, take, type LockParts, type LockRefusal } from '../locks/lock.ts'
-import type { NewSession } from '../sessions/session-store.ts'
+import { sealSession, type NewSession } from '../sessions/session-store.ts'
 import type { TaskRow } from '../tasks/task.ts'
+import type { SealedSolution } from './open-solution.ts'
 import type { ParsedSolution } from './solution.ts'
 
 /** The lock that ends a task which nobody has claimed: long enough to record a solution that is already there. */
@@ -23,23 +24,28 @@ export type EndAnswer =
 export async function solve(
   parts: EndParts,
   task: TaskRow,
-  operator: string | null,
-  { solution, expiresAt, session }: ParsedSolution,
+  by: { operator: string | null; ip: string },
+  { type, payload, cookies, userAgent, notes, expiresAt, sessionTtlSec }: ParsedSolution,
 ): Promise<EndAnswer> {
-  const stored: NewSession | null = session && {
-    accountId: Number(task.account_id),
-    domain: task.domain,
-    uuid: task.uuid,
-    value: parts.sealer.seal(`session:${task.uuid}`, { cookies: session.cookies, data: session.data }),
-    userAgent: solution.user_agent ?? task.user_agent,
-    proxyId: task.proxy_id,
-    proxyShown: task.proxy_shown,
-    ttlSec: session.ttlSec,
-  }
-  const solverResult = parts.sealer.seal(`solution:${task.uuid}`, solution)
-  return finish(parts, task, operator, {
-    result: { outcome: 'solved', type: solution.type },
-    changeBy: (holder) => solved(task, { operator: holder, solverResult, expiresAt, session: stored }),
+  const session: NewSession | null =
+    sessionTtlSec === null
+      ? null
+      : {
+          accountId: Number(task.account_id),
+          domain: task.domain,
+          uuid: task.uuid,
+          value: sealSession(parts.sealer, task.uuid, { cookies, data: type === 'session' ? payload : null }),
+          userAgent: userAgent ?? task.user_agent,
+          proxyId: task.proxy_id,
+          proxyShown: task.proxy_shown,
+          ttlSec: sessionTtlSec,
+          createdAt: task.now,
+        }
+  const sealed: SealedSolution = { type, payload, cookies: [...cookies], user_agent: userAgent, notes, ip: by.ip }
+  const solverResult = parts.sealer.seal(`solution:${task.uuid}`, sealed)
+  return finish(parts, task, by.operator, {
+    result: { outcome: 'solved', type },
+    changeBy: (holder) => solved(task, { operator: holder, solverResult, expiresAt, session }),
   })
 }
 

@@ -41,7 +41,7 @@ export const cleanUpRoute =
       async (request) => {
         const count = await cleanUp(parts)
         await audit(parts.database, { action: 'cleaned_up', actor: actorOf(request), detail: `${count}` })
-        return { expired_count: count, message: `${count} expired ${count === 1 ? 'task' : 'tasks'} cleaned up` }
+        return { expired_count: count, message: 'Cleanup completed' }
       },
     )
   }

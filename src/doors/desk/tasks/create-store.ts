@@ -15,15 +15,15 @@ import { COLUMNS, type Form, type Image, type WholeTaskRow } from './task.ts'
 
 const INSERT = `
   insert into captcha_task as t (uuid, job_id, account_id, url, domain, challenge_type, error_message, priority, proxy_id,
-         proxy_shown, user_agent, request_id, metadata, form, images, dup_key)
+         proxy_shown, user_agent, request_id, metadata, scrape_options, callback_url, form, images, dup_key)
   select uuid, uuid, account_id, url, domain, challenge_type, error_message, priority, proxy_id, proxy_shown, user_agent,
-         request_id, metadata, form, images, dup_key
+         request_id, metadata, scrape_options, callback_url, form, images, dup_key
     from json_to_recordset($1) as r (uuid uuid, account_id bigint, url text, domain text, challenge_type text,
          error_message text, priority integer, proxy_id text, proxy_shown text, user_agent text, request_id text,
-         metadata json, form json, images json, dup_key text)
+         metadata json, scrape_options json, callback_url text, form json, images json, dup_key text)
       on conflict (account_id, dup_key) where ended_at is null and dup_key is not null do update
      set attempts = t.attempts + 1, priority = greatest(t.priority, excluded.priority),
-         error_message = coalesce(excluded.error_message, t.error_message), updated_at = clock_timestamp()
+         last_error = coalesce(excluded.error_message, t.last_error), updated_at = clock_timestamp()
   returning ${COLUMNS}, t.solver_result, t.images`
 
 export interface NewTask {
@@ -37,6 +37,8 @@ export interface NewTask {
   proxy: Proxy | null
   userAgent: string | null
   metadata: Readonly<Record<string, unknown>>
+  scrapeOptions: unknown
+  callbackUrl: string | null
   question: { form: Form; images: readonly Image[] } | null
   /** The same work twice is one task. A question, or a token that is good once, is new work each time. */
   isShared: boolean
@@ -97,7 +99,8 @@ async function nameTask(tx: Tx, ledger: Ledger, { idempotency }: NewTask, uuid: 
 
 async function submitJob(tx: Tx, ledger: Ledger, asked: NewTask, task: WholeTaskRow): Promise<void> {
   const { accountId, traceId, priority } = asked
-  const payload: DeskPayload = { task_id: task.id, uuid: task.uuid, domain: task.domain }
+  const callback = task.callback_url === null ? {} : { callback_url: task.callback_url }
+  const payload: DeskPayload = { task_id: task.id, uuid: task.uuid, domain: task.domain, ...callback }
   // A person may take as long as needed: a task is never buried for its number of attempts.
   await ledger.submitIn(tx, [
     { kind: DESK_KIND, jobId: task.uuid, payload, priority, accountId, traceId, maxAttempts: null },
@@ -119,6 +122,8 @@ function rowOf(uuid: string, asked: NewTask) {
     user_agent: asked.userAgent,
     request_id: asked.requestId,
     metadata: asked.metadata,
+    scrape_options: asked.scrapeOptions,
+    callback_url: asked.callbackUrl,
     form: question?.form ?? null,
     images: question === null || question.images.length === 0 ? null : question.images,
     dup_key: asked.isShared ? sameWork(page.domain, proxy, asked.userAgent) : null,

@@ -6,6 +6,7 @@ import { SECURED } from '../../../core/http/routes/docs.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
 import { idempotencyConflict, idempotencyOf } from '../../../core/http/request/idempotency.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
+import { isCallableUrl } from '../../../core/outbound/callback-url.ts'
 import { createTask, type CreateParts, type NewTask } from './create-store.ts'
 import type { Desk } from '../desk.ts'
 import { NO_PAGE, parsePage, type Page } from '../domains/domain.ts'
@@ -17,7 +18,8 @@ import type { Proxy } from '../domains/proxies.ts'
 import { UserAgent } from '../solutions/solution.ts'
 import { creatorView, TaskDetail } from './task-view.ts'
 
-const METADATA_CHARS_MAX = 65_536
+const METADATA_CHARS_MAX = 16_384
+const SCRAPE_OPTIONS_CHARS_MAX = 16_384
 const MINUTE = 60
 
 const maybe = <S extends ReturnType<typeof Type.String>>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]))
@@ -31,6 +33,8 @@ const TaskBody = Type.Object({
   proxy_url: maybe(Type.String({ maxLength: 2048 })),
   user_agent: Type.Optional(Type.Union([UserAgent, Type.Null()])),
   metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  scrape_options_json: Type.Optional(Type.Unknown({ description: 'Any JSON, kept and returned.' })),
+  callback_url: maybe(Type.String({ maxLength: 2048, description: 'Gets a signed request when the task ends.' })),
   form: Type.Optional(FormBody),
 })
 type TaskBody = Static<typeof TaskBody>
@@ -90,6 +94,11 @@ export function parseTask(
   if (page === null) return invalid('url', 'must be an http or https URL with no credentials')
   const { metadata = {}, form, proxy_url: proxyUrl = null } = body
   if (JSON.stringify(metadata).length > METADATA_CHARS_MAX) return invalid('metadata', 'is too large')
+  const { scrape_options_json: scrapeOptions = null, callback_url: callbackUrl = null } = body
+  if (JSON.stringify(scrapeOptions).length > SCRAPE_OPTIONS_CHARS_MAX)
+    return invalid('scrape_options_json', 'is too large')
+  if (callbackUrl !== null && !isCallableUrl(callbackUrl, settings.ALLOW_INSECURE_CALLBACKS))
+    return invalid('callback_url', 'must be an https URL without credentials')
   const proxy: Proxy | null = proxyUrl === null ? null : proxies.find(proxyUrl)
   if (proxyUrl !== null && proxy === null) return invalid('proxy_url', 'must be one of the configured proxies')
   const question = form === undefined ? null : parseForm(form)
@@ -103,6 +112,8 @@ export function parseTask(
     proxy,
     userAgent: body.user_agent ?? null,
     metadata,
+    scrapeOptions,
+    callbackUrl,
     question,
     isShared: question === null,
   }

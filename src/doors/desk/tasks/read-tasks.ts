@@ -11,9 +11,9 @@ import { preferredWaitMs, waitSignal } from '../../../core/http/request/prefer.t
 import { audit } from '../changes/audit.ts'
 import type { Desk } from '../desk.ts'
 import { domainOf } from '../domains/domain.ts'
-import { taskNotFound } from '../errors.ts'
+import { invalidQuery, taskNotFound } from '../errors.ts'
 import { actorOf, deskGuard, has, type GuardParts } from '../guard.ts'
-import { isEndedStatus, STATUSES, type WholeTaskRow } from './task.ts'
+import { isEndedStatus, STATUSES, type TaskRow, type WholeTaskRow } from './task.ts'
 import { creatorView, isCreator, operatorView, summaryOf, TaskDetail, TaskSummary } from './task-view.ts'
 import type { TaskFilter, TaskStore } from './task-store.ts'
 
@@ -25,12 +25,16 @@ const PageQuery = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_MAX })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `Default ${LIMIT_DEFAULT}.` })),
   domain: Type.Optional(Type.String({ maxLength: 2048 })),
+  min_priority: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
   challenge_type: Type.Optional(Type.String({ maxLength: 100 })),
 }
 const Query = Type.Object({
   ...PageQuery,
   status: Type.Optional(Type.Enum([...STATUSES])),
   assigned_to: Type.Optional(Type.String({ maxLength: 200 })),
+  order: Type.Optional(
+    Type.Enum(['priority', 'newest'], { description: 'priority (default): most urgent first, then the oldest.' }),
+  ),
 })
 const PendingQuery = Type.Object(PageQuery)
 type Query = Static<typeof Query>
@@ -56,20 +60,20 @@ export const readTasksRoute =
 
     const all = {
       ...secured,
-      summary: 'List tasks, newest first; a program sees its own.',
+      summary: 'List tasks, most urgent first, then the oldest; a program sees its own.',
       querystring: Query,
       response,
     }
     app.get('/api/v1/captcha/tasks', { onRequest, schema: all }, async (request) => {
       const filter = filterOf(request, request.query)
-      return listed(await parts.tasks.list(filter), filter)
+      return listed(parts, await parts.tasks.list(filter), filter)
     })
 
     const summary = 'List pending tasks, most urgent first.'
     const pending = { ...secured, summary, querystring: PendingQuery, response }
     app.get('/api/v1/captcha/tasks/pending', { onRequest, schema: pending }, async (request) => {
       const filter = filterOf(request, { ...request.query, status: 'pending' })
-      return listed(await parts.tasks.listOpen(filter), filter)
+      return listed(parts, await parts.tasks.list(filter), filter)
     })
 
     const one = {
@@ -82,7 +86,7 @@ export const readTasksRoute =
       const task = await waited(parts, await findVisible(parts.tasks, request, request.params.uuid), request, reply)
       if (isCreator(request, task)) return creatorView(parts, task)
       await noteSeen(parts.database, request, task)
-      return operatorView(task)
+      return operatorView(task, parts.settings)
     })
   }
 
@@ -114,7 +118,9 @@ function filterOf(request: FastifyRequest, query: Query): TaskFilter {
   return {
     accountId: seesAll ? null : accountOf(request).accountId,
     status: status ?? null,
-    domain: domain === undefined ? null : (domainOf(domain) ?? domain),
+    minPriority: query.min_priority ?? null,
+    order: query.order ?? 'priority',
+    domain: domain === undefined ? null : parsedDomain(domain),
     assignedTo: assignedTo ?? null,
     challengeType: kind ?? null,
     limit,
@@ -122,11 +128,18 @@ function filterOf(request: FastifyRequest, query: Query): TaskFilter {
   }
 }
 
+function parsedDomain(text: string): string {
+  const domain = domainOf(text)
+  if (domain === null) throw invalidQuery('domain', 'must be a domain')
+  return domain
+}
+
 const listed = (
-  { tasks, total }: { tasks: Parameters<typeof summaryOf>[0][]; total: number },
+  { settings }: ReadParts,
+  { tasks, total }: { tasks: TaskRow[]; total: number },
   { limit, offset }: TaskFilter,
 ) => ({
-  tasks: tasks.map(summaryOf),
+  tasks: tasks.map((task) => summaryOf(task, settings)),
   total,
   page: offset / limit + 1,
   limit,

@@ -9,17 +9,17 @@ const SELECT_MANY = `
 const SELECT_BY_ID = `select ${COLUMNS}, t.solver_result, t.images from captcha_task t where t.id = $1`
 const SELECT_BY_JOB = `select ${COLUMNS}, t.solver_result, t.images from captcha_task t where t.job_id = $1`
 
-type Order = 'newest' | 'urgent'
-
-const ORDERS: Readonly<Record<Order, string>> = { newest: 't.id desc', urgent: 't.priority desc, t.id' }
+const ORDERS = { newest: 't.id desc', priority: 't.priority desc, t.id' } as const
 
 export interface TaskFilter {
   /** Only this account's. */
   accountId: number | null
   status: TaskStatus | null
+  minPriority: number | null
   domain: string | null
   assignedTo: string | null
   challengeType: string | null
+  order: keyof typeof ORDERS
   limit: number
   offset: number
 }
@@ -30,8 +30,6 @@ export interface TaskStore {
   findById(id: number): Promise<WholeTaskRow | null>
   findByJob(jobId: string): Promise<WholeTaskRow | null>
   list(filter: TaskFilter): Promise<{ tasks: TaskRow[]; total: number }>
-  /** The open ones, most urgent first. */
-  listOpen(filter: TaskFilter): Promise<{ tasks: TaskRow[]; total: number }>
 }
 
 export function openTaskStore(database: Database): TaskStore {
@@ -51,20 +49,20 @@ export function openTaskStore(database: Database): TaskStore {
     },
     findById: (id) => one(SELECT_BY_ID, id),
     findByJob: (jobId) => one(SELECT_BY_JOB, jobId),
-    list: (filter) => page(database, filter, 'newest'),
-    listOpen: (filter) => page(database, filter, 'urgent'),
+    list: (filter) => page(database, filter),
   }
 }
 
 /** Written from the filters that are given, so that each can use its index: a few dozen statements in all. */
-async function page(on: Queryable, filter: TaskFilter, order: Order) {
-  const { accountId, status, domain, assignedTo, challengeType, limit, offset } = filter
+async function page(on: Queryable, filter: TaskFilter) {
+  const { accountId, status, minPriority, domain, assignedTo, challengeType, order, limit, offset } = filter
   const params: unknown[] = []
   const is = (expression: string, value: unknown) => (value === null ? [] : [`${expression} = $${params.push(value)}`])
-  const isOpen = order === 'urgent' || OPEN_STATUSES.some((open) => open === status)
+  const isOpen = OPEN_STATUSES.some((open) => open === status)
   const conditions = [
     ...(isOpen ? ['t.ended_at is null'] : []),
     ...is(isOpen ? STATUS : 't.status', status), // an end stays what it is; a lock may have lapsed
+    ...(minPriority === null ? [] : [`t.priority >= $${params.push(minPriority)}`]),
     ...is('t.account_id', accountId),
     ...is('t.domain', domain),
     ...is('t.assigned_to', assignedTo),

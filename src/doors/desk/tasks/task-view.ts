@@ -1,8 +1,10 @@
-// Views of a task. Only the creator's own view has the solution, and only a view of one task has the pictures of its form.
+// Views of a task (docs/desk.md, section 3). Every view has the same fields, null where they are empty or not for the caller: only
+// the creator sees the solution. Only a view of one task has the pictures of its form.
 import { Type, type Static } from 'typebox'
 import type { FastifyRequest } from 'fastify'
 import { accountOf } from '../../../core/http/auth/guard.ts'
 import type { Desk } from '../desk.ts'
+import { cfClearanceOf, CookieItem } from '../solutions/cookie.ts'
 import { openSolution } from '../solutions/open-solution.ts'
 import type { Form, Image, TaskRow, WholeTaskRow } from './task.ts'
 import { STATUSES } from './task.ts'
@@ -34,19 +36,28 @@ export const TaskSummary = Type.Object({
   form: Type.Unknown({ description: 'The question and its fields, for a general task.' }),
   created_at: Moment,
   updated_at: Moment,
+  expires_at: Type.Union([Moment, Type.Null()], { description: 'When it expires, unless somebody claims it before.' }),
 })
 
 export const TaskDetail = Type.Object({
   ...TaskSummary.properties,
-  solver_result: Type.Optional(Type.Unknown({ description: 'To the creator only: {type, payload, user_agent}.' })),
-  cf_clearance: Type.Optional(Text),
-  solver_notes: Type.Optional(Text),
+  solver_result: Type.Unknown({ description: 'To the creator only: {type, payload, user_agent}.' }),
+  cf_clearance: Text,
+  cookies_json: Type.Union([Type.Array(CookieItem), Type.Null()]),
+  solver_notes: Text,
+  solver_ip: Text,
+  solved_at: maybe(Moment),
+  scrape_options_json: Type.Unknown({ description: 'As the creator gave it.' }),
+  callback_url: Text,
   wait_timeout: Type.Optional(
     Type.Integer({ description: 'Seconds that a program should wait, unless it knows better.' }),
   ),
 })
+type TaskDetail = Static<typeof TaskDetail>
 
-export const summaryOf = (task: TaskRow): Static<typeof TaskSummary> => ({
+export type ViewSettings = Pick<Desk['settings'], 'CAPTCHA_TASK_TIMEOUT'>
+
+export const summaryOf = (task: TaskRow, settings: ViewSettings): Static<typeof TaskSummary> => ({
   id: Number(task.id),
   uuid: task.uuid,
   url: task.url,
@@ -69,32 +80,51 @@ export const summaryOf = (task: TaskRow): Static<typeof TaskSummary> => ({
   form: task.form,
   created_at: task.created_at.toISOString(),
   updated_at: task.updated_at.toISOString(),
+  expires_at: iso(expiryOf(task, settings)),
 })
 
+/** A lock suspends it. */
+function expiryOf({ unclaimed_since: since, ended_at: endedAt }: TaskRow, settings: ViewSettings): Date | null {
+  if (since === null || endedAt !== null) return null
+  return new Date(since.getTime() + settings.CAPTCHA_TASK_TIMEOUT * 1000)
+}
+
 /** For an operator: everything but the solution. */
-export const operatorView = (task: WholeTaskRow): Static<typeof TaskDetail> => ({
-  ...summaryOf(task),
+export const operatorView = (task: WholeTaskRow, settings: ViewSettings): TaskDetail => ({
+  ...summaryOf(task, settings),
   form: formWithImages(task.form, task.images),
+  solver_result: null,
+  cf_clearance: null,
+  cookies_json: null,
+  solver_notes: null,
+  solver_ip: null,
+  solved_at: task.status === 'solved' ? iso(task.ended_at) : null,
+  scrape_options_json: task.scrape_options,
+  callback_url: null,
 })
 
 /** For the creator. */
 export function creatorView(
   { sealer, proxies, settings }: Pick<Desk, 'sealer' | 'proxies' | 'settings'>,
   task: WholeTaskRow,
-): Static<typeof TaskDetail> {
+): TaskDetail {
   const view = {
-    ...operatorView(task),
+    ...operatorView(task, settings),
     proxy_url: proxies.byId(task.proxy_id)?.url ?? task.proxy_shown,
+    callback_url: task.callback_url,
     wait_timeout: settings.CAPTCHA_WORKER_WAIT_TIMEOUT,
   }
   const solution = openSolution(sealer, task)
   if (solution === null) return view
-  const { type, payload, user_agent: userAgent, notes } = solution
+  const { type, payload, cookies, user_agent: userAgent, notes, ip } = solution
   return {
     ...view,
     solver_result: { type, payload, user_agent: userAgent },
-    cf_clearance: solution.cfClearance,
+    user_agent: userAgent ?? task.user_agent,
+    cf_clearance: cfClearanceOf(cookies),
+    cookies_json: cookies.length === 0 ? null : cookies,
     solver_notes: notes,
+    solver_ip: ip,
   }
 }
 

@@ -1,5 +1,5 @@
-// A task as the door knows it. A lock whose time is up counts as none from that moment on, whether or not the loop that
-// puts the task back has come by: every query looks at it through these columns.
+// A task's row. A lock whose time is up counts as none from that moment on, even before the sweep has released it: every query reads
+// the row through these columns.
 
 const LAPSED = `(t.locked_until is not null and t.locked_until <= clock_timestamp())`
 
@@ -11,7 +11,7 @@ export const COLUMNS = `t.id, t.uuid, t.job_id, t.account_id, t.url, t.domain, $
   case when ${LAPSED} then null else t.locked_until end as locked_until,
   case when ${LAPSED} then t.assigned_to else t.lapsed_from end as lapsed_from, ${LAPSED} as is_lapsed,
   t.solver_result is not null as has_solution, t.solver_expires_at, t.last_error, t.preview_type, t.proxy_id,
-  t.proxy_shown, t.user_agent, t.request_id, t.metadata, t.form, t.claimed_at, t.unclaimed_since, t.reported_at,
+  t.proxy_shown, t.user_agent, t.request_id, t.metadata, t.scrape_options, t.callback_url, t.form, t.claimed_at, t.unclaimed_since, t.reported_at,
   t.created_at, t.updated_at, t.ended_at, clock_timestamp() as now`
 
 export const OPEN_STATUSES = ['pending', 'in_progress', 'solving', 'failed'] as const
@@ -36,9 +36,9 @@ export interface TaskRow {
   assigned_to: string | null
   attempts: number
   locked_until: Date | null
-  /** Whose lock ran out or was taken away, if nobody has claimed it since. */
+  /** The operator whose lock ran out or was taken away, if nobody has claimed the task since. */
   lapsed_from: string | null
-  /** The lock is over and the task has not been put back yet. */
+  /** The lock is over and has not been released yet. */
   is_lapsed: boolean
   has_solution: boolean
   solver_expires_at: Date | null
@@ -49,6 +49,9 @@ export interface TaskRow {
   user_agent: string | null
   request_id: string | null
   metadata: Readonly<Record<string, unknown>>
+  /** As the creator gave it: kept and returned, never read. */
+  scrape_options: unknown
+  callback_url: string | null
   form: Form | null
   claimed_at: Date | null
   unclaimed_since: Date | null
@@ -60,7 +63,7 @@ export interface TaskRow {
   now: Date
 }
 
-/** With what only one reader gets to see. */
+/** With what only a view of one task shows. */
 export interface WholeTaskRow extends TaskRow {
   /** Sealed. */
   solver_result: string | null
@@ -81,5 +84,5 @@ export interface Form {
 export type FormField =
   | { type: 'text'; name: string; label?: string; min_length?: number; max_length?: number; digits_only?: boolean }
   | { type: 'choice'; name: string; label?: string; options: readonly string[]; multiple?: boolean }
-  /** Shown, not answered. The picture itself is in `images`, at this place. */
+  /** Shown, not answered. `image` is the index of the picture in `images`. */
   | { type: 'image'; name: string; label?: string; image: number }
