@@ -14,6 +14,8 @@ import { CommandFailed } from './failure.ts'
 import { plain, print, printJson, printTable, say } from './terminal.ts'
 import { withEngine } from './with-engine.ts'
 
+const DOMAINS_SHOWN_MAX = 10_000
+
 export function addDeskCommands(program: Command): void {
   const desk = program.command('desk').description('the domains that may be automated, and the tasks of the desk')
 
@@ -57,7 +59,7 @@ async function allow(domain: string, options: { reason: string; json?: boolean }
 }
 
 async function list(options: { json?: boolean }): Promise<void> {
-  const rows = await withEngine(({ database }) => listDomains(database))
+  const rows = await withEngine(({ database }) => listDomains(database, { after: '', limit: DOMAINS_SHOWN_MAX }))
   if (options.json === true) return printJson(rows)
   if (rows.length === 0) return say('No domain is on the list: every task but those of reserved names is refused.')
   printTable(

@@ -109,4 +109,28 @@ describe('desk races', () => {
 
     for (const { claimed, status } of races) assert.equal(status, claimed === 200 ? 'in_progress' : 'expired')
   })
+
+  test('of sweeps that find the same tasks expired at once, each ends a task once: one audit line, one event', async (t) => {
+    const env = { ...LIMITS, CAPTCHA_TASK_TIMEOUT: '3600' }
+    const desk = await staffed(t, { env })
+    const second = await besides(t, { on: desk.at, dataDir: desk.dataDir, env })
+    const heard = await desk.listen(desk.operator)
+    const tasks = await inTurns(60, (n) => desk.create({ url: `https://s${n}.example/` }))
+    await desk.database.query(`update captcha_task set unclaimed_since = clock_timestamp() - interval '2 hours'`)
+
+    const headers = { authorization: `Bearer ${desk.admin.token}` }
+    const urls = [desk.url, second.url, desk.url, second.url]
+    const answers = await Promise.all(
+      urls.map((url) => fetch(`${url}/api/v1/captcha/expired`, { method: 'DELETE', headers })),
+    )
+    await heard.untilType('task_expired', tasks.length)
+    const ends = await desk.database.query<{ uuid: string; count: number }>(
+      `select uuid, count(*)::integer as count from captcha_audit where action = 'expired' group by uuid`,
+    )
+
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+    assert.equal(ends.length, tasks.length)
+    assert(ends.every(({ count }) => count === 1))
+    assert.equal(heard.types().filter((type) => type === 'task_expired').length, tasks.length)
+  })
 })

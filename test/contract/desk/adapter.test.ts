@@ -144,6 +144,9 @@ test('desk adapter: whatever is wrong is told with an errorId and status 200', a
     ['getTaskResult', { taskId: 999_999 }, 'ERROR_NO_SUCH_CAPCHA_ID'],
     ['getTaskResult', { taskId: 'x' }, 'ERROR_NO_SUCH_CAPCHA_ID'],
     ['getTaskResult', { taskId: 1e30 }, 'ERROR_NO_SUCH_CAPCHA_ID'],
+    ['getTaskResult', { taskId: { valueOf: 1, toString: 1 } }, 'ERROR_NO_SUCH_CAPCHA_ID'],
+    ['createTask', { task: { type: { toString: 1 } } }, 'ERROR_TASK_NOT_SUPPORTED'],
+    ['createTask', { task: { type: 'TextCaptchaTask', comment: { toString: 1 } } }, 'ERROR_BAD_PARAMETERS'],
     ['getTaskResult', { taskId, clientKey: otherKey }, 'ERROR_NO_SUCH_CAPCHA_ID'],
     ['reportIncorrectRecaptcha', { taskId }, 'ERROR_BAD_PARAMETERS'],
   ]

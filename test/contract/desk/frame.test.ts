@@ -200,7 +200,7 @@ test('desk frame: no cookie, token or address of the console goes out; the page‚
       cookie['name'],
       cookie['value'],
       cookie['path'],
-      cookie['httpOnly'],
+      cookie['http_only'],
       cookie['secure'],
     ]),
     [
@@ -347,4 +347,36 @@ test('desk frame: the size is capped, packed answers are unpacked, other things 
   assert.equal((await get('/packed')).text, '<p>packed</p>')
   assert.equal((await get('/latin')).text, '<p>caf√©</p>')
   assert.equal((await get('/script')).text, 'var u = "/a"')
+})
+
+test('desk frame: a ticket ends with the session of the operator who asked for it', async (t) => {
+  const { frameUrl, open, operator } = await framed(t, page)
+  const before = await open(frameUrl)
+
+  const out = await operator.post('/auth/logout')
+  const after = await open(frameUrl)
+
+  assert.deepEqual([before.status, out.status < 300, after.status], [200, true, 403])
+})
+
+test('desk frame: a ticket sends cookies and forms to the site of its own task only', async (t) => {
+  const { task, frameUrl, open, operator, admin } = await framed(t, page)
+  const other = await startSite(t, (_request, response) => response.setHeader('set-cookie', 'theirs=1').end('theirs'))
+  await admin.post('/api/v1/captcha/domains', { domain: other.domain, reason: 'ours' })
+  const ticket = new URL(frameUrl).searchParams.get('t')
+  const there = `/internal/solver-frame/${task.uuid}/${ticket}/http/${other.domain}/a`
+
+  const read = [await open(there), await open(there)]
+  const posted = await open(there, { method: 'POST', body: 'a=1' })
+  const proposed = await operator.get(`${TASKS}/${task.uuid}/cookies`)
+
+  assert.deepEqual([read[0]?.status, read[1]?.text, posted.status], [200, 'theirs', 403])
+  assert.deepEqual(
+    other.requests.map(({ method, headers }) => [method, headers.cookie]),
+    [
+      ['GET', undefined],
+      ['GET', undefined],
+    ],
+  )
+  assert.deepEqual(proposed.body.cookies, [])
 })

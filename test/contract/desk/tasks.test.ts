@@ -305,6 +305,41 @@ test('desk: with CAPTCHA_AUTH=off everyone may do everything, the name given is 
   assert(lines.some((line) => line.includes('CAPTCHA_AUTH is off')))
 })
 
+test('desk: with CAPTCHA_AUTH=off a token sees no less than no token, and the rate is that of the address', async (t) => {
+  const { url, account } = await setup(t, { env: { CAPTCHA_AUTH: 'off', CAPTCHA_OPERATOR_RATE_LIMIT: '3' } })
+  const player = await account('kim')
+  const anonymous = async (path: string, body?: object) => {
+    const post = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+    return answerOf(await fetch(url + path, body === undefined ? {} : post))
+  }
+  const { body: task } = await anonymous(TASKS, { url: 'https://shop.example/' })
+  await anonymous(`${TASKS}/${task.uuid}/solve`, { payload: [{ name: 'a', value: '1' }] })
+
+  const read = await player.get(`${TASKS}/${task.uuid}`)
+  const session = await player.get('/api/v1/captcha/sessions/shop.example')
+  const trail = await player.get('/api/v1/captcha/audit')
+  const assigned = await player.post(`${TASKS}/${task.uuid}/assign`, { operator_id: 'kim' })
+  const byToken = await player.post(`${TASKS}/${task.uuid}/assign`, { operator_id: 'kim' })
+  const tooMany = await anonymous(`${TASKS}/${task.uuid}/assign`, { operator_id: 'ann' })
+
+  assert.deepEqual([read.status, read.body.solver_result.type, trail.status], [200, 'cookie', 200])
+  assert.equal(session.body.has_session, true)
+  assert.deepEqual([assigned.status, byToken.status, tooMany.status], [409, 409, 429])
+})
+
+test('desk: tasks and sessions are kept in no cache', async (t) => {
+  const { scraper, create } = await staffed(t)
+  const { uuid } = await create()
+
+  for (const path of [
+    TASKS,
+    `${TASKS}/${uuid}`,
+    '/api/v1/captcha/sessions/shop.example',
+    '/api/v1/captcha/callbacks/secret',
+  ])
+    assert.equal((await scraper.get(path)).headers.get('cache-control'), 'no-store', path)
+})
+
 test('desk: an operator and a domain have a limit of their own', async (t) => {
   const env = { CAPTCHA_OPERATOR_RATE_LIMIT: '2', CAPTCHA_DOMAIN_RATE_LIMIT: '3' }
   const { scraper, operator, other, create, assign } = await staffed(t, { env })

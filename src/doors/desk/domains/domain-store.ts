@@ -4,12 +4,16 @@ import type { Database, Queryable } from '../../../core/db/database.ts'
 import { audit } from '../changes/audit.ts'
 import { entriesFor, isReserved } from './domain.ts'
 
+const DOMAINS_MAX = 10_000
+
 const ADD = `
   insert into captcha_domain (domain, reason, added_by) values ($1, $2, $3)
       on conflict (domain) do update set reason = excluded.reason, added_by = excluded.added_by, added_at = clock_timestamp()
   returning domain, reason, added_by, added_at`
 const REMOVE = `delete from captcha_domain where domain = $1 returning domain, reason, added_by, added_at`
-const LIST = `select domain, reason, added_by, added_at from captcha_domain order by domain limit 10000`
+const LIST = `
+  select domain, reason, added_by, added_at from captcha_domain where domain > $1 order by domain limit $2`
+const LIST_NAMES = `select domain from captcha_domain order by domain limit ${DOMAINS_MAX}`
 const IS_LISTED = `select exists (select from captcha_domain where domain = any ($1)) as listed`
 
 export interface AllowedDomain {
@@ -42,7 +46,14 @@ export async function removeDomain(database: Database, entry: string, by: string
   })
 }
 
-export const listDomains = (on: Queryable): Promise<AllowedDomain[]> => on.query<AllowedDomain>(LIST)
+/** In the order of their names, after `after`. */
+export const listDomains = (
+  on: Queryable,
+  { after, limit }: { after: string; limit: number },
+): Promise<AllowedDomain[]> => on.query<AllowedDomain>(LIST, [after, limit])
+
+export const domainNames = async (on: Queryable): Promise<string[]> =>
+  (await on.query<{ domain: string }>(LIST_NAMES)).map(({ domain }) => domain)
 
 export async function isListed(on: Queryable, domain: string): Promise<boolean> {
   const [row] = await on.query<{ listed: boolean }>(IS_LISTED, [entriesFor(domain)])

@@ -26,6 +26,17 @@ const NewEntry = Type.Object({
   reason: Type.String({ minLength: 1, maxLength: 2000, description: 'Why the owner may automate it.' }),
 })
 
+const LIMIT_MAX = 1000
+
+const DomainsQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `Default ${LIMIT_MAX}.` })),
+  after: Type.Optional(Type.String({ maxLength: 300, description: 'The last domain of the page before.' })),
+})
+const DomainsPage = Type.Object({
+  domains: Type.Array(Entry),
+  next_after: Type.Union([Type.String(), Type.Null()]),
+})
+
 export const domainsRoute =
   (parts: GuardParts & Pick<Desk, 'database'>): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -39,10 +50,16 @@ export const domainsRoute =
         schema: {
           ...secured,
           summary: 'The domains that may be automated, with who said so, why and when.',
-          response: { 200: Type.Object({ domains: Type.Array(Entry) }), ...refusals(401, 403) },
+          querystring: DomainsQuery,
+          response: { 200: DomainsPage, ...refusals(401, 403, 422) },
         },
       },
-      async () => ({ domains: (await listDomains(database)).map(viewOf) }),
+      async (request) => {
+        const { limit = LIMIT_MAX, after = '' } = request.query
+        const rows = await listDomains(database, { after, limit: limit + 1 })
+        const domains = rows.slice(0, limit).map(viewOf)
+        return { domains, next_after: rows.length > limit ? (domains.at(-1)?.domain ?? null) : null }
+      },
     )
 
     app.post(

@@ -9,6 +9,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { credentialOf } from '../../../core/http/auth/guard.ts'
 import { refusals } from '../../../core/http/errors/detail.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
 import { audit } from '../changes/audit.ts'
@@ -22,6 +23,7 @@ import { hostsOf, isFrameHost, isolate } from './frame-headers.ts'
 import { notePage } from './frame-page.ts'
 import { FRAME_PATH, restOf, unframed, type Depth } from './frame-url.ts'
 import type { Frame } from './open-frame.ts'
+import type { TicketHolder } from './ticket.ts'
 import { showPage, showTask, type ShowParts } from './show-page.ts'
 
 const BODY_BYTES_MAX = 1024 * 1024
@@ -158,7 +160,8 @@ async function issueTicket(
 ) {
   const task = await findHeld(parts, request, uuid)
   const operator = task.assigned_to ?? ''
-  const { text, expiresAt } = frame.tickets.issue(task.uuid, operator, task.now.getTime())
+  const holder = parts.settings.CAPTCHA_AUTH === 'on' ? credentialOf(request) : null
+  const { text, expiresAt } = frame.tickets.issue(task.uuid, holder ?? { operator }, task.now.getTime())
   await audit(parts.database, { action: 'framed', actor: actorOf(request, operator), uuid: task.uuid })
   const { frame: origin } = hostsOf(request, parts.settings.FRAME_HOST, parts.config)
   return { url: `${origin}${path.replace(':uuid', task.uuid)}?t=${text}`, expiresAt }
@@ -177,13 +180,14 @@ async function admit(parts: FrameParts, frame: Frame, { request, reply, uuid, ti
   const hosts = hostsOf(request, parts.settings.FRAME_HOST, parts.config)
   isolate(reply, hosts, { isInner: depth === 'inner' })
   const task = await parts.tasks.find(uuid)
-  const known = task === null ? null : frame.tickets.read(ticket, task.uuid, task.now.getTime())
-  if (task === null || known === null) {
+  const holder = task === null ? null : frame.tickets.read(ticket, task.uuid, task.now.getTime())
+  const operator = holder === null ? null : await operatorWith(parts, holder)
+  if (task === null || operator === null) {
     parts.counts.frames.inc({ outcome: 'refused' })
     note(reply, 403, 'This frame is over', 'Its address is wrong or too old. Open it again from the task.')
     return null
   }
-  if (task.locked_until === null || task.assigned_to !== known.operator) {
+  if (task.locked_until === null || task.assigned_to !== operator) {
     parts.counts.frames.inc({ outcome: 'refused' })
     note(reply, 403, 'The task is not yours any more', 'Claim it again, then open the frame again.')
     return null
@@ -191,5 +195,12 @@ async function admit(parts: FrameParts, frame: Frame, { request, reply, uuid, ti
   return { task, ticket }
 }
 
-export const note = (reply: FastifyReply, status: number, title: string, text: string): FastifyReply =>
+/** Null: the credential is no longer valid, or its account no longer an operator. */
+async function operatorWith({ identity }: FrameParts, holder: TicketHolder): Promise<string | null> {
+  if ('operator' in holder) return holder.operator
+  const account = await identity.authenticate(holder)
+  return account !== null && account.roles.includes('OPERATOR') ? account.username : null
+}
+
+const note = (reply: FastifyReply, status: number, title: string, text: string): FastifyReply =>
   reply.code(status).type('text/html; charset=utf-8').send(notePage(title, text))

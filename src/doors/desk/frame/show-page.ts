@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Overloaded } from '../../../core/outcome.ts'
 import type { Desk } from '../desk.ts'
 import { entriesFor, isReserved, parsePage } from '../domains/domain.ts'
-import { listDomains } from '../domains/domain-store.ts'
+import { domainNames } from '../domains/domain-store.ts'
 import type { WholeTaskRow } from '../tasks/task.ts'
 import type { PageAnswer, PageRefusal } from './fetch-page.ts'
 import { giveBack, sentHeaders } from './frame-headers.ts'
@@ -60,7 +60,13 @@ async function fetchAndShow(
 ) {
   const { task, url, request, reply } = shown
   const { body } = request
-  const cookie = await frame.jar.headerFor(task.uuid, url)
+  const isOwn = isOfSite(url, task.domain)
+  if (!isOwn && request.method === 'POST')
+    return reply
+      .code(403)
+      .type('text/html; charset=utf-8')
+      .send(notePage('Not sent', 'It is not the site of this task.'))
+  const cookie = isOwn ? await frame.jar.headerFor(task.uuid, url) : ''
   const answer = await frame.fetchPage({
     url,
     method: request.method,
@@ -73,7 +79,7 @@ async function fetchAndShow(
     const [status, text] = REFUSALS[answer.code]
     return reply.code(status).type('text/html; charset=utf-8').send(notePage('The page cannot be shown', text))
   }
-  await frame.jar.keep(task.uuid, url, answer.setCookies, task.now)
+  if (isOwn) await frame.jar.keep(task.uuid, url, answer.setCookies, task.now)
 
   const lead = await leading(parts, shown)
   const location = answer.headers.get('location')
@@ -83,11 +89,17 @@ async function fetchAndShow(
   return reply.code(statusOf(answer.status)).send(await madeToFit(shown, answer, lead))
 }
 
+/** A page and its parts may come from any listed domain. Cookies and forms are for the task's own host and its subdomains. */
+export function isOfSite(url: URL, domain: string): boolean {
+  const site = new URL(`${url.protocol}//${domain.replace(/^www\./, '')}`)
+  return url.port === site.port && (url.hostname === site.hostname || url.hostname.endsWith(`.${site.hostname}`))
+}
+
 type Lead = (url: URL, isFrame: boolean) => string | null
 
 /** What the frame may reach is decided when it is fetched; here it only saves the browser the way. */
 async function leading(parts: ShowParts, { task, ticket, depth }: Shown & { depth: Depth }): Promise<Lead> {
-  const listed = new Set((await listDomains(parts.database)).map(({ domain }) => domain))
+  const listed = new Set(await domainNames(parts.database))
   return (url, isFrame) => {
     const domain = parsePage(url.href)?.domain
     const isListed = domain !== undefined && entriesFor(domain).some((entry) => listed.has(entry))

@@ -1,36 +1,47 @@
-// The frame has no cookie and no token: whoever opens it shows a ticket that is part of the address. It names the task and
-// the operator, lasts a few minutes, and is good only while that operator holds the task.
-import type { Sealer } from '../solutions/seal.ts'
+// The frame has no cookie and no token: whoever opens it shows a ticket that is part of the address. It is sealed, names its task,
+// lasts a few minutes, and holds the credential of the operator who asked for it: when that one ends (a logout, a revoked key, a
+// closed account), so does the ticket. A page in the frame can read the ticket, which is good for the site of its own task only.
+import { Type } from 'typebox'
+import { Check } from 'typebox/value'
+import type { Credential } from '../../../core/identity/secrets.ts'
+import { Unsealable, type Sealer } from '../solutions/seal.ts'
 
 const TICKET_SEC = 900
 
-export interface Ticket {
-  uuid: string
-  operator: string
+const Ticket = Type.Object({
   /** Unix seconds. */
-  expires: number
-}
+  expires: Type.Number(),
+  holder: Type.Union([
+    Type.Object({ kind: Type.Enum(['token', 'api_key']), secret: Type.String() }),
+    /** With CAPTCHA_AUTH=off there is no credential. */
+    Type.Object({ operator: Type.String() }),
+  ]),
+})
+
+export type TicketHolder = Credential | { operator: string }
 
 export interface Tickets {
-  issue(uuid: string, operator: string, nowMs: number): { text: string; expiresAt: Date }
-  /** Null: not ours, not for this task, or over. */
-  read(text: string, uuid: string, nowMs: number): Ticket | null
+  issue(uuid: string, holder: TicketHolder, nowMs: number): { text: string; expiresAt: Date }
+  /** Null: not ours, not for this task, or expired. */
+  read(text: string, uuid: string, nowMs: number): TicketHolder | null
 }
 
-export function openTickets(sealer: Sealer): Tickets {
-  const signed = (uuid: string, body: string) => `frame ${uuid} ${body}`
-  return {
-    issue(uuid, operator, nowMs) {
-      const expires = Math.floor(nowMs / 1000) + TICKET_SEC
-      const body = Buffer.from(JSON.stringify([expires, operator])).toString('base64url')
-      return { text: `${body}.${sealer.sign(signed(uuid, body))}`, expiresAt: new Date(expires * 1000) }
-    },
-    read(text, uuid, nowMs) {
-      const [body = '', signature = ''] = text.split('.')
-      if (!sealer.isSigned(signed(uuid, body), signature)) return null
-      const [expires, operator]: unknown[] = JSON.parse(Buffer.from(body, 'base64url').toString())
-      if (typeof expires !== 'number' || typeof operator !== 'string' || expires * 1000 <= nowMs) return null
-      return { uuid, operator, expires }
-    },
+export const openTickets = (sealer: Sealer): Tickets => ({
+  issue(uuid, holder, nowMs) {
+    const expires = Math.floor(nowMs / 1000) + TICKET_SEC
+    return { text: sealer.seal(`frame:${uuid}`, { expires, holder }), expiresAt: new Date(expires * 1000) }
+  },
+  read(text, uuid, nowMs) {
+    const ticket = opened(sealer, text, uuid)
+    return Check(Ticket, ticket) && ticket.expires * 1000 > nowMs ? ticket.holder : null
+  },
+})
+
+function opened(sealer: Sealer, text: string, uuid: string): unknown {
+  try {
+    return sealer.open(`frame:${uuid}`, text)
+  } catch (error) {
+    if (error instanceof Unsealable) return null
+    throw error
   }
 }

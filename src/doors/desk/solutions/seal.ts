@@ -1,12 +1,12 @@
 // Sealing: AES-256-GCM with the task as associated data, so that a value that is moved to another row does not open. The
 // name of the key is part of the sealed text: the first key of the ring seals, all of them open, and a ring can be rotated.
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto'
 import { newBytes } from '../../../core/random.ts'
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
 const MARK = 'v1'
-const TICKET_KEY = 'reeve desk ticket'
+const SIGNING_KEY = 'reeve desk signature'
 
 export interface SealKey {
   id: string
@@ -15,15 +15,14 @@ export interface SealKey {
 }
 
 /** What a sealed value is, and whose. */
-export type About = `${'solution' | 'session' | 'cookie'}:${string}`
+export type About = `${'solution' | 'session' | 'cookie' | 'frame'}:${string}`
 
 export interface Sealer {
   seal(about: About, value: unknown): string
   /** Throws `Unsealable` where the key is missing or the text was not sealed for this. */
   open(about: About, sealed: string): unknown
-  /** A short proof that a text came from a server with these keys. */
+  /** A secret for this text that only a server with the first key can derive. */
   sign(text: string): string
-  isSigned(text: string, signature: string): boolean
 }
 
 export class Unsealable extends Error {
@@ -33,8 +32,7 @@ export class Unsealable extends Error {
 export function openSealer(keys: readonly [SealKey, ...SealKey[]]): Sealer {
   const [first] = keys
   const keyOf = new Map(keys.map(({ id, key }) => [id, key]))
-  const ticketKeys = keys.map(({ key }) => Buffer.from(hkdfSync('sha256', key, '', TICKET_KEY, 32)))
-  const mac = (key: Buffer, text: string) => createHmac('sha256', key).update(text).digest()
+  const signingKey = Buffer.from(hkdfSync('sha256', first.key, '', SIGNING_KEY, 32))
 
   return {
     seal(about, value) {
@@ -58,10 +56,6 @@ export function openSealer(keys: readonly [SealKey, ...SealKey[]]): Sealer {
         throw new Unsealable('A sealed value does not open.')
       }
     },
-    sign: (text) => mac(ticketKeys[0] ?? first.key, text).toString('base64url'),
-    isSigned: (text, signature) =>
-      ticketKeys.some((key) => isSame(mac(key, text), Buffer.from(signature, 'base64url'))),
+    sign: (text) => createHmac('sha256', signingKey).update(text).digest('base64url'),
   }
 }
-
-const isSame = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)

@@ -11,6 +11,7 @@ const FIELDS_MAX = 20
 const OPTIONS_MAX = 100
 const IMAGE_BASE64_CHARS_MAX = 700_000 // about 500 KB
 const IMAGES_MAX = 4
+const FORM_CHARS_MAX = 32_768 // without its pictures
 
 const Name = Type.String({ minLength: 1, maxLength: 60, pattern: '^[A-Za-z][A-Za-z0-9_]*$' })
 const Label = Type.Optional(Type.String({ maxLength: 500 }))
@@ -71,6 +72,8 @@ export function parseForm(body: Static<typeof FormBody>): { form: Form; images: 
     fields.push({ ...field, image: images.length })
     images.push(image)
   }
+  if (JSON.stringify({ question: body.question, fields }).length > FORM_CHARS_MAX)
+    return invalid('form', 'is too large')
   const isAnswerable = fields.some(({ type }) => type !== 'image')
   if (!isAnswerable && fields.some(({ name }) => name === ANSWER.name))
     return invalid(['form', 'fields'], 'have no field to answer in')
