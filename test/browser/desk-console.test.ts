@@ -60,8 +60,11 @@ describe('the operator’s page', () => {
     assert(preview.y < shown.y + shown.height && shown.y < preview.y + preview.height, 'beside each other')
     assert(preview.x + preview.width <= shown.x && preview.width > 100 && shown.width > 300)
     assert.equal(solved.status, 'solved')
-    assert.deepEqual([session.has_session, session.session.cookies], [true, { cf_clearance: 'passed-77b2' }])
-    assert.match((await noticeOf(page).textContent()) ?? '', /^Task solved\. The session of .* is good for 900 s\.$/)
+    assert.deepEqual([session.has_session, session.session.cf_clearance], [true, 'passed-77b2'])
+    assert.match(
+      (await noticeOf(page).textContent()) ?? '',
+      /^CAPTCHA solved successfully\. Session cached for 900 seconds\.$/,
+    )
     await page.getByText('Nothing waits.').waitFor()
     return undefined
   })
@@ -89,7 +92,7 @@ describe('the operator’s page', () => {
     await page.getByLabel('cat').focus()
     for (const key of ['ArrowDown', 'Tab', 'Space', 'Tab', 'Tab', 'Space', 'Tab', '4', '2', 'Enter'])
       await page.keyboard.press(key)
-    await page.getByText('Task solved.').waitFor()
+    await page.getByText('CAPTCHA solved successfully.').waitFor()
 
     const { body } = await scraper.get(`${TASKS}/${uuid}`)
     assert.deepEqual(body.solver_result.payload, { animal: 'dog', colours: ['red', 'blue'], count: '42' })

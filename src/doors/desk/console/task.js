@@ -75,8 +75,7 @@ function handleEnds(parts, { path, task, ask, close }) {
     event.preventDefault()
     void ask(parts.solution, async () => {
       const solved = await send('POST', `${path}/solve`, { ...readEntry(), ...readMore(parts.solution) })
-      const cached = solved.session_cached ? ` The session of ${task.domain} is good for ${solved.session_ttl} s.` : ''
-      close(`${solved.message}.${cached}`)
+      close(solved.message)
     })
   })
   parts['give-up'].addEventListener('submit', (event) => {

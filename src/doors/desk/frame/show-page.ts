@@ -90,7 +90,7 @@ async function fetchAndShow(
 }
 
 /** A page and its parts may come from any listed domain. Cookies and forms are for the task's own host and its subdomains. */
-export function isOfSite(url: URL, domain: string): boolean {
+function isOfSite(url: URL, domain: string): boolean {
   const site = new URL(`${url.protocol}//${domain.replace(/^www\./, '')}`)
   return url.port === site.port && (url.hostname === site.hostname || url.hostname.endsWith(`.${site.hostname}`))
 }
