@@ -54,7 +54,7 @@ const reeve = (args: string[], input: string) =>
   })
 
 describe('pool: receipts', () => {
-  test('name job, attempt, worker, hash and time, are signed, and each carries the hash of the one before', async (t) => {
+  test('pool 10.1: receipts name job, attempt, worker, hash and time, are signed, and carry the previous receipt’s hash', async (t) => {
     const { pool, worker, jobIds, key, receipts } = await withReceipts(t, 3)
     const [first] = jobIds
 
@@ -81,7 +81,7 @@ describe('pool: receipts', () => {
     assert.equal((await pool.ask('GET', `/workers/${worker.id}/receipts`, undefined, other)).status, 404)
   })
 
-  test('`reeve verify receipt` checks them without the server', async (t) => {
+  test('pool 10.2: `reeve verify receipt` checks receipts without the server', async (t) => {
     const { key, receipts } = await withReceipts(t, 3)
     const [first] = receipts
     assert(first !== undefined)
@@ -97,7 +97,7 @@ describe('pool: receipts', () => {
     assert.deepEqual([bad.status, bad.stderr], [1, 'Receipt 1 has been changed: its hash is another one.\n'])
   })
 
-  test('the private key is in no answer', async (t) => {
+  test('pool 10.3: the private key appears in no answer', async (t) => {
     const { pool } = await withReceipts(t, 1)
     const database = await connect(t, pool.at)
     const { rows } = await database.query(`select secret from pool_server_keys`)
@@ -119,7 +119,7 @@ describe('pool: receipts', () => {
 })
 
 describe('pool: callbacks', () => {
-  test('tell the client how its job ended, signed as the challenge door signs, with a secret of its own', async (t) => {
+  test('pool 11.1: a callback tells the client how its job ended, signed with the client’s own secret', async (t) => {
     const pool = await setup(t)
     const receiver = await startReceiver(t, [500])
     const worker = await pool.worker('w')
@@ -160,7 +160,7 @@ describe('pool: callbacks', () => {
     assert.equal((await pool.ask('GET', '/v1/callbacks/secret', undefined, pool.owner)).status, 403)
   })
 
-  test('of a replicated job come once, when it is decided', async (t) => {
+  test('pool 11.2: the callback of a replicated job is sent once, when it is decided', async (t) => {
     const pool = await setup(t)
     const receiver = await startReceiver(t)
     const other = await pool.account('other owner', 'WORKER_OWNER')
