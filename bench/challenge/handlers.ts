@@ -1,4 +1,4 @@
-// POST /solve with less behind it than the door has: what each step costs is the difference.
+// POST /solve with simpler handlers than the door's: the difference is the cost of each step.
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { isSignedWith, parseAuthorization } from '@reeve/sdk/challenge'
 import { parseJson } from '../../dist/core/http/request/body.js'

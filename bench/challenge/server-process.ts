@@ -17,7 +17,7 @@ export interface PgAt {
 }
 
 export interface ServerOrder {
-  /** `up` is the whole server, with hands. */
+  /** `up` is the whole server, with executors. */
   variant: Variant | 'up'
   settings: Record<string, string>
 }

@@ -1,5 +1,5 @@
-// `reeve challenge`: what an account with the role CHALLENGER does over HTTP, through the running server. Whoever can read
-// the database may speak for any account: a token of a minute is made for it, and given back.
+// `reeve challenge`: the requests of an account with the role CHALLENGER, over HTTP, to the running server. Who can write to
+// the database may act for any account: the command issues a token for a minute, and revokes it.
 import { readFileSync } from 'node:fs'
 import { ReeveClient, ReeveError } from '@reeve/sdk'
 import type { Command } from 'commander'
@@ -25,16 +25,16 @@ interface ChallengeBrief {
 }
 
 export function addChallengeCommands(program: Command): void {
-  const challenge = program.command('challenge').description('create, send and look at challenges')
+  const challenge = program.command('challenge').description('create, send and show challenges')
   const command = (name: string, about: string) =>
     challenge
       .command(name)
       .description(about)
       .requiredOption('--as <username>', 'the account that owns the challenge')
-      .option('--url <url>', 'the server; default: SERVER_HOST and SERVER_PORT')
-      .option('--json', 'for programs')
+      .option('--url <url>', 'URL of the server; default: SERVER_HOST and SERVER_PORT')
+      .option('--json', 'print JSON')
 
-  command('create', 'create a challenge from JSON, as POST /challenges takes it')
+  command('create', 'create a challenge from the JSON body of POST /challenges')
     .argument('<file>', 'a file, or - for standard input')
     .action(create)
   command('send', 'send a challenge to a Solver')
@@ -42,8 +42,8 @@ export function addChallengeCommands(program: Command): void {
     .option('--solver-url <url>', 'default: SOLVER_URL of the server')
     .action(send)
   command('show', 'one challenge with its results and deliveries').argument('<challenge_id>').action(show)
-  command('list', 'the newest challenges').option('--limit <n>', 'at most so many', positiveInteger, 20).action(list)
-  command('replay', 'send dead letters again (needs an admin): one by its number, or all')
+  command('list', 'the newest challenges').option('--limit <n>', 'maximum number', positiveInteger, 20).action(list)
+  command('replay', 'send dead letters again, one by its id or all (needs an admin)')
     .argument('[delivery_id]', 'default: all', positiveInteger)
     .action(replay)
 }

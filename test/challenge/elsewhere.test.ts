@@ -1,4 +1,4 @@
-// captcha and code problems are solved by other doors, through what these offer. Here a door is made up; the ledger is real.
+// captcha and code problems are solved by other doors. The other door is a fake; the ledger is real.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, test, type TestContext } from 'node:test'
@@ -106,7 +106,7 @@ async function setup(t: TestContext, options: { offered?: boolean; refuses?: boo
 }
 
 describe('challenge: a captcha or code problem', () => {
-  test('becomes a job of the door that offers it, whose outcome is the answer', async (t) => {
+  test('becomes a job of the other door, whose outcome is the answer', async (t) => {
     const { start, solve, callback, tasks, acquire, ledger, acknowledged, asked } = await setup(t)
     const waiting = acknowledged()
     const jobId = await solve()
@@ -130,7 +130,7 @@ describe('challenge: a captcha or code problem', () => {
     )
   })
 
-  test('that could not be solved there is a failure with the code of that door', async (t) => {
+  test('that could not be solved there fails with the code of that door', async (t) => {
     const { start, solve, callback, tasks, ledger, acknowledged } = await setup(t)
     const waiting = acknowledged()
     await solve()
@@ -145,7 +145,7 @@ describe('challenge: a captcha or code problem', () => {
     assert.deepEqual([status, code, message], ['failed', 'UNSOLVABLE', 'The operator gave up: unreadable'])
   })
 
-  test('fails at once with SOLVER_UNAVAILABLE if nobody offers it, and with the reason if it is refused', async (t) => {
+  test('fails at once with SOLVER_UNAVAILABLE if no door solves it, and with the reason if it is refused', async (t) => {
     const unavailable = await setup(t, { offered: false })
     const refusing = await setup(t, { refuses: true })
 
@@ -161,7 +161,7 @@ describe('challenge: a captcha or code problem', () => {
     assert.deepEqual([code, message], ['INVALID_PROBLEM', 'A captcha needs a url.'])
   })
 
-  test('is begun once, also if the process dies before it could write that down', async (t) => {
+  test('is begun once, even if the process dies before it stores that', async (t) => {
     const { run, solve, acquire, expireLease, tasks, start, acknowledged } = await setup(t)
     const jobId = await solve()
     await run(await acquire(jobId, 'dies'), { signal: new AbortController().signal, log: pino({ enabled: false }) })
@@ -174,7 +174,7 @@ describe('challenge: a captcha or code problem', () => {
     assert.equal((await tasks()).length, 1)
   })
 
-  test('that is not solved within timeout_ms is a TIMEOUT, and the work is withdrawn', async (t) => {
+  test('that is not solved within timeout_ms fails with TIMEOUT, and the work is withdrawn', async (t) => {
     const { start, solve, callback, acknowledged, database, ledger, tasks, withdrawn, ring } = await setup(t)
     const waiting = acknowledged()
     const jobId = await solve({ constraints: { timeout_ms: 60_000 } })

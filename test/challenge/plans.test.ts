@@ -1,4 +1,4 @@
-// The door's hot statements find their rows by index, whenever their plan was made.
+// The hot statements of the door find their rows by index, whenever they were planned.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newJobId } from '../../src/core/random.ts'

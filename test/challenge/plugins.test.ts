@@ -47,7 +47,7 @@ async function setup(t: TestContext) {
 }
 
 describe('a plug-in', () => {
-  test('gets the problem and its context, and its string is the answer', async (t) => {
+  test('gets the problem and its context, and returns the answer', async (t) => {
     const { plugins, solve } = await setup(t)
 
     assert(plugins.types.includes('echo'))
@@ -58,7 +58,7 @@ describe('a plug-in', () => {
     assert(Number.isInteger(outcome.metadata['compute_time_ms']))
   })
 
-  test('says with Unsolvable that there is no answer; any other error is tried again', async (t) => {
+  test('reports with Unsolvable that there is no answer; any other error is retried', async (t) => {
     const { solve, codeOf } = await setup(t)
 
     assert.deepEqual(await solve('refuse'), {
@@ -72,21 +72,21 @@ describe('a plug-in', () => {
     await assert.rejects(() => solve('fail'), /The plug-in for fail failed: out of luck/)
   })
 
-  test('whose time is up is a TIMEOUT, whether it listens, does not, or never lets go of its thread', async (t) => {
+  test('that exceeds its time fails with TIMEOUT, whether it stops, goes on, or blocks its thread', async (t) => {
     const { codeOf } = await setup(t)
 
     for (const type of ['polite', 'deaf', 'endless']) assert.equal(await codeOf(type, 50), 'TIMEOUT', type)
     assert.match(await codeOf('echo'), /hi/)
   })
 
-  test('that ends its thread fails what ran there, to be tried again, and nothing after it', async (t) => {
+  test('that ends its thread fails the problems that ran there, which are retried, and none after them', async (t) => {
     const { solve, codeOf } = await setup(t)
 
     await assert.rejects(() => solve('fatal'), /The thread of the plug-ins ended/)
     assert.match(await codeOf('echo'), /hi/)
   })
 
-  test('that cannot be loaded keeps the server from starting', async (t) => {
+  test('that cannot be loaded stops the start', async (t) => {
     const open = async (text: string) => openPlugins([await moduleFile(t, text)])
 
     await assert.rejects(() => openPlugins(['/nowhere/solvers.js']), /^StartError: SOLVER_PLUGINS: Cannot find module/)

@@ -1,4 +1,4 @@
-// Keys are rotated while requests keep coming, in both directions: none is refused.
+// Keys are rotated under load, in both directions: no request is refused.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { migrationFolders } from '../../src/doors/outline.ts'
@@ -6,7 +6,7 @@ import { account, CHAL_KEY, post, postSigned, solveBody, SOLVER_KEY, startServer
 import { freshDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
-const LANES = 6
+const CLIENTS = 6
 const REQUESTS_PER_PHASE = 30
 const LATER = '@2999-01-01T00:00:00Z'
 const OVER = '@2020-01-01T00:00:00Z'
@@ -15,7 +15,7 @@ const NEW_CHAL_KEY = { keyId: 'chal-kid-2', secret: 'another new secret' }
 
 const asExtra = ({ keyId, secret }: { keyId: string; secret: string }, until: string) => `${keyId}=${secret}${until}`
 
-/** What the servers of each phase know: the documented way from an old key to a new one. */
+/** The settings of each phase: the documented way from an old key to a new one. */
 const OLD = {}
 const OLD_KNOWS_NEW = {
   SOLVER_HMAC_EXTRA_KEYS: asExtra(NEW_SOLVER_KEY, LATER),
@@ -52,14 +52,14 @@ async function setup(t: TestContext) {
   await post(`${server.url}/challenges`, JSON.stringify(challenge), owner)
 
   const underWay = new Map<string, number>()
-  /** To the server of the moment. */
+  /** To the current server. */
   const send = async (path: string, body: object, key: typeof SOLVER_KEY): Promise<number> => {
     const { url } = server
     const count = (by: number) => underWay.set(url, (underWay.get(url) ?? 0) + by)
     count(1)
     return (await postSigned(url, path, body, { key }).finally(() => count(-1))).status
   }
-  /** As a load balancer does it: the next server takes over, and the last one goes when its requests are answered. */
+  /** As behind a load balancer: the next server takes over, and the last one stops when its requests are answered. */
   const restart = async (env: Record<string, string>) => {
     const last = server
     server = await begin(env)
@@ -72,7 +72,7 @@ async function setup(t: TestContext) {
 describe('challenge: keys are rotated under load', () => {
   test('servers restart and signers change one by one, in both directions: no request is refused', async (t) => {
     const { send, restart } = await setup(t)
-    const keysOf = Array.from({ length: LANES }, () => ({ solver: SOLVER_KEY, chal: CHAL_KEY }))
+    const keysOf = Array.from({ length: CLIENTS }, () => ({ solver: SOLVER_KEY, chal: CHAL_KEY }))
     const statuses: Record<string, number> = {}
     let sent = 0
     const over = new AbortController()
@@ -82,7 +82,7 @@ describe('challenge: keys are rotated under load', () => {
       statuses[word] = (statuses[word] ?? 0) + 1
       sent += 1
     }
-    const lane = async (keys: { solver: typeof SOLVER_KEY; chal: typeof CHAL_KEY }) => {
+    const client = async (keys: { solver: typeof SOLVER_KEY; chal: typeof CHAL_KEY }) => {
       while (!over.signal.aborted) {
         const { solver, chal } = keys
         const solve = solveBody(`s${sent}-${Math.random()}`, 'https://challenger.example/callback/c')
@@ -97,14 +97,14 @@ describe('challenge: keys are rotated under load', () => {
       await until('requests have come in this phase', () => sent >= before + REQUESTS_PER_PHASE)
     }
 
-    const lanes = Promise.all(keysOf.map(lane))
+    const clients = Promise.all(keysOf.map(client))
     await phase(() => {})
     await phase(() => restart(OLD_KNOWS_NEW))
     for (const keys of keysOf) await phase(() => Object.assign(keys, { solver: NEW_SOLVER_KEY, chal: NEW_CHAL_KEY }))
     await phase(() => restart(NEW_KNOWS_OLD))
     await phase(() => restart(OLD_IS_OVER))
     over.abort()
-    await lanes
+    await clients
 
     assert.deepEqual(Object.keys(statuses).toSorted(), [
       'chal-kid-1 200',

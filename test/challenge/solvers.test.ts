@@ -19,7 +19,7 @@ function setup(t: TestContext, spentMs?: () => number) {
 }
 
 describe('the math solver', () => {
-  test('whole numbers and fractions are exact', async (t) => {
+  test('integers and fractions are exact', async (t) => {
     const { math } = setup(t)
     const expected = {
       '17*23+4': '395',
@@ -48,7 +48,7 @@ describe('the math solver', () => {
     }
   })
 
-  test('what has no exact value has forty digits', async (t) => {
+  test('irrational values have forty digits', async (t) => {
     const { math } = setup(t)
 
     assert.equal(await math('sqrt(2)'), '1.41421356237309504880168872420969807857')
@@ -56,7 +56,7 @@ describe('the math solver', () => {
     assert.equal(await math('sqrt(2)', 'decimal', 5), '1.4142')
   })
 
-  test('the format is the one that was asked for', async (t) => {
+  test('the answer has the requested format', async (t) => {
     const { math } = setup(t)
 
     assert.equal(await math('1/4', 'fraction'), '1/4')
@@ -65,7 +65,7 @@ describe('the math solver', () => {
     assert.equal(await math('7', 'decimal', 2), '7.00')
   })
 
-  test('what is not arithmetic is refused with a code, and never evaluated', async (t) => {
+  test('an expression that is not arithmetic is refused with a code, and never evaluated', async (t) => {
     const { math } = setup(t)
     const expected = {
       '1/0': 'DIVISION_BY_ZERO',
@@ -89,7 +89,7 @@ describe('the math solver', () => {
     for (const [expression, code] of Object.entries(expected)) assert.equal(await math(expression), code, expression)
   })
 
-  test('a number or an expression without bounds is refused quickly', async (t) => {
+  test('a number or an expression that is too large is refused before it is computed', async (t) => {
     const { math } = setup(t)
     const hostile = ['9^9^9', '2^(10^9)', '99999!', '((10^9999)^9999)^9999', '1e99999*1e99999', '3000!!']
     const nested = [`${'('.repeat(999)}1${')'.repeat(999)}`, '1+'.repeat(999) + '1', '-'.repeat(1999) + '1']
@@ -102,7 +102,7 @@ describe('the math solver', () => {
 })
 
 describe('the text solver', () => {
-  test('each operation does what its name says', async (t) => {
+  test('each operation gives its result', async (t) => {
     const { text } = setup(t)
 
     assert.equal(await text('reverse', 'añ🙂b'), 'b🙂ña')
@@ -120,7 +120,7 @@ describe('the text solver', () => {
     assert.equal(await text('sha256', ''), 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
   })
 
-  test('what cannot be done is refused with a code', async (t) => {
+  test('an operation that cannot be done is refused with a code', async (t) => {
     const { text, run } = setup(t)
 
     assert.equal(await text('constructor', 'a'), 'INVALID_PROBLEM')
@@ -135,7 +135,7 @@ describe('the text solver', () => {
 })
 
 describe('bounded work', () => {
-  /** About half a minute of work for 400,000 characters: no literal in it lets the engine give up early. */
+  /** About half a minute of work for 400,000 characters: no literal lets the engine stop early. */
   const matching = (chars: number): Task => ({
     task: 'compare',
     rule: { type: 'Regex', pattern: '([ab]{1,100}){10}[cd]' },
@@ -143,7 +143,7 @@ describe('bounded work', () => {
     given: 'ab'.repeat(chars / 2),
   })
 
-  test('a task that takes too long is ended, and the next one is done', async (t) => {
+  test('a task that takes too long is terminated, and the next one runs', async (t) => {
     const { run, math } = setup(t)
     await math('1')
 
@@ -151,13 +151,13 @@ describe('bounded work', () => {
     assert.equal(await math('1+1'), '2')
   })
 
-  test('its time is the processor’s: a machine that is busy with something else makes nothing late', async (t) => {
+  test('the limit is processor time: a busy machine makes no task time out', async (t) => {
     const { run } = setup(t, () => 0) // this process gets nothing of it
 
     assert.equal(await run(matching(2000), { cpuMs: 1 }), false)
   })
 
-  test('whoever waits only so long is told so then, whatever the processor did', async (t) => {
+  test('a limit of elapsed time holds, whatever processor time was used', async (t) => {
     const { run } = setup(t, () => 0)
 
     assert.equal(await run(matching(400_000), { cpuMs: 1, wallMs: 50 }), 'TIMEOUT')

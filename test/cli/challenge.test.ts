@@ -17,7 +17,7 @@ const CHALLENGE = {
 }
 
 describe('reeve challenge', () => {
-  test('creates, sends, shows, lists and replays, as the account that it is told', async (t) => {
+  test('creates, sends, shows, lists and replays for the account of --as', async (t) => {
     const solver = await startReceiver(t, [400, 202])
     const { url, at } = await startServer(t, {
       env: { SOLVER_URL: solver.url, PUBLIC_CALLBACK_HOST: 'http://127.0.0.1:1' },
@@ -66,7 +66,7 @@ describe('reeve challenge', () => {
     )
   })
 
-  test('says what to do when no server answers', async (t) => {
+  test('reports when no server answers', async (t) => {
     const { at, stop } = await startServer(t)
     await stop()
     const folder = await temporaryFolder()

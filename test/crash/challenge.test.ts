@@ -1,5 +1,5 @@
-// The Solver is killed at every step between the commit of a request and the end of its callback: the Challenger gets exactly
-// one result, and no callback is lost.
+// The Solver is killed at every step between the commit of a request and the delivery of its callback: the Challenger gets
+// exactly one result, and no callback is lost.
 import assert from 'node:assert/strict'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -175,7 +175,7 @@ describe('a Solver that is killed', () => {
     })
   }
 
-  test('right after its 202, before anybody looked at the job: one result', TIMEOUT, async (t) => {
+  test('right after its 202, before the job is acquired: one result', TIMEOUT, async (t) => {
     const { challenger, start, left, bury, live, assertOnce } = await setup(t, false)
     const first = start(null, {}, 'serve')
 
@@ -211,7 +211,7 @@ describe('a Solver that is killed', () => {
     assert.deepEqual(found, DURING)
   })
 
-  test('after the Challenger took the callback, before the 200 reached it: one result', TIMEOUT, async (t) => {
+  test('after the Challenger accepted the callback, before the 200 arrives: one result', TIMEOUT, async (t) => {
     let kill = () => {}
     const { challenger, start, left, bury, live, assertOnce, results } = await setup(t, false)
     // Between the two: what it hears it passes on, and the first answer never comes back.
@@ -244,7 +244,7 @@ describe('a Solver that is killed', () => {
     assert.deepEqual([found, taken.length], [AFTER, 1])
   })
 
-  test('before its 202 left: the Challenger asks again, and is told that it was accepted', TIMEOUT, async (t) => {
+  test('before its 202 is sent: the Challenger repeats the request, and it is already accepted', TIMEOUT, async (t) => {
     const { challenger, start, bury, live, assertOnce } = await setup(t, false)
     const body = solveBody('c1', `${challenger.url}/callback/c1`)
     const first = start('answering', {}, 'serve')

@@ -1,4 +1,4 @@
-// Two server processes on one database, and the same request at both, again and again, at the same moment.
+// Two server processes on one database receive the same requests at the same time.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { migrationFolders } from '../../src/doors/outline.ts'

@@ -46,5 +46,6 @@ const ErrorBody = Type.Object({
 })
 
 /** Responses of a route, for the OpenAPI document. */
-export const REFUSALS = { 400: ErrorBody, 401: ErrorBody }
+export const REFUSALS = { 400: ErrorBody, 401: ErrorBody, 413: ErrorBody }
 export const OWNER_REFUSALS = { 400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 404: ErrorBody }
+export const CREATE_REFUSALS = { ...OWNER_REFUSALS, 409: ErrorBody, 413: ErrorBody, 422: ErrorBody }

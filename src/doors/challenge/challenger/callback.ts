@@ -11,6 +11,7 @@ import { auditRefusal, openRecording, type CallbackResult } from './record-callb
 import { openFinding, type AnswerKey } from './challenge-store.ts'
 import { challengeError, REFUSALS } from '../errors.ts'
 import {
+  documentedOnly,
   isSupportedVersion,
   optionalText,
   readSignedBodies,
@@ -27,6 +28,18 @@ const JOB_ID_CHARS_MAX = 512
 const ERROR_CODE_CHARS_MAX = 255
 const ERROR_MESSAGE_CHARS_MAX = 10_000
 
+const NullableText = Type.Union([Type.String(), Type.Null()])
+
+const CallbackBody = Type.Object({
+  api_version: Type.Optional(Type.Literal('v2.1')),
+  challenge_id: Type.String(),
+  solver_job_id: Type.Optional(NullableText),
+  status: Type.String({ maxLength: STATUS_CHARS_MAX, description: 'success or failed.' }),
+  answer: Type.Optional(NullableText),
+  error_code: Type.Optional(NullableText),
+  error_message: Type.Optional(NullableText),
+  metadata: Type.Optional(Type.Unknown()),
+})
 const Received = Type.Object({ received: Type.Boolean(), challenge_id: Type.String(), duplicate: Type.Boolean() })
 
 export interface CallbackDeps {
@@ -46,11 +59,13 @@ export const callbackRoute =
     app.post(
       '/callback/:challenge_id',
       {
+        validatorCompiler: documentedOnly,
         schema: {
           tags: ['challenge'],
           summary,
           params: Type.Object({ challenge_id: Type.String({ maxLength: 512 }) }),
-          response: { 200: Received, ...REFUSALS },
+          body: CallbackBody,
+          response: { 200: Received, ...REFUSALS, 404: REFUSALS[400] },
         },
       },
       async (request) => {

@@ -1,5 +1,5 @@
-// A challenge as its owner sees it. No other account can see it.
-import { Type } from 'typebox'
+// A challenge as its owner sees it, with its results, deliveries and callbacks. No other account can see it.
+import { Type, type Static } from 'typebox'
 import type { ChallengeRow } from './challenge-store.ts'
 
 const Moment = Type.Union([Type.String(), Type.Null()])
@@ -17,6 +17,56 @@ export const ChallengeView = Type.Object({
   sent_at: Moment,
   completed_at: Moment,
 })
+
+const NullableText = Type.Union([Type.String(), Type.Null()])
+const StoredTime = Type.Unsafe<Date>({ type: 'string', format: 'date-time' })
+
+const ResultView = Type.Object({
+  request_id: Type.String(),
+  status: Type.String(),
+  answer: NullableText,
+  error_code: NullableText,
+  error_message: NullableText,
+  is_correct: Type.Union([Type.Boolean(), Type.Null()], { description: 'Null: there was no answer to check.' }),
+  rule: Type.String(),
+  is_final: Type.Boolean({ description: 'The first result, which completed the challenge.' }),
+  solver_job_id: NullableText,
+  metadata: Type.Unknown(),
+  created_at: StoredTime,
+})
+
+const AttemptView = Type.Object(
+  {
+    direction: Type.Literal('send'),
+    request_id: Type.String(),
+    attempt: Type.Integer(),
+    url: Type.String(),
+    status_code: Type.Union([Type.Integer(), Type.Null()]),
+    error: NullableText,
+    duration_ms: Type.Integer(),
+    created_at: StoredTime,
+  },
+  { additionalProperties: true },
+)
+
+const CallbackView = Type.Object({
+  request_id: Type.String(),
+  headers: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
+  body_hash: Type.String(),
+  status_code: Type.Integer(),
+  outcome: Type.String({ description: 'recorded, duplicate, conflict or refused.' }),
+  created_at: StoredTime,
+})
+
+export const ChallengeStory = Type.Object({
+  ...ChallengeView.properties,
+  results: Type.Array(ResultView),
+  deliveries: Type.Array(AttemptView),
+  callbacks: Type.Array(CallbackView),
+})
+
+export type ResultRow = Static<typeof ResultView>
+export type CallbackRow = Static<typeof CallbackView>
 
 const isoOf = (moment: Date | null): string | null => moment?.toISOString() ?? null
 

@@ -3,6 +3,7 @@ import { batched } from '../../../core/db/batch.ts'
 import type { Database, Queryable } from '../../../core/db/database.ts'
 import type { Deliveries } from '../../../core/deliveries/deliveries.ts'
 import { SEND_TOPIC } from '../deliveries/topics.ts'
+import type { CallbackRow, ResultRow } from './challenge-schema.ts'
 
 const INSERT = `
   insert into challenges (challenge_id, account_id, problem, output_spec, constraints, validation_rule, answer,
@@ -138,13 +139,13 @@ export async function listChallenges(
 
 export async function storyOf(database: Database, deliveries: Pick<Deliveries, 'attempts'>, challengeId: string) {
   const [results, attempts, callbacks] = await Promise.all([
-    database.query(SELECT_RESULTS, [challengeId, PAGE_BYTES_MAX]),
+    database.query<ResultRow>(SELECT_RESULTS, [challengeId, PAGE_BYTES_MAX]),
     deliveries.attempts(SEND_TOPIC, challengeId, ATTEMPTS_SHOWN_MAX),
-    database.query(SELECT_CALLBACKS, [challengeId]),
+    database.query<CallbackRow>(SELECT_CALLBACKS, [challengeId]),
   ])
   return {
     results,
-    deliveries: attempts.map((attempt) => ({ direction: 'send', ...attempt })),
+    deliveries: attempts.map((attempt) => ({ direction: 'send' as const, ...attempt })),
     callbacks,
   }
 }

@@ -13,7 +13,7 @@ import type { Threads } from '../bounded/threads.ts'
 import { ChallengeView, viewOf } from './challenge-schema.ts'
 import { findSame, insertChallenge, type ChallengeRow, type ChallengeToStore } from './challenge-store.ts'
 import { constraintsOf } from '../solver/constraints.ts'
-import { OWNER_REFUSALS, challengeError } from '../errors.ts'
+import { CREATE_REFUSALS, challengeError } from '../errors.ts'
 import { ANSWER_CHARS_MAX } from '../problems/solution.ts'
 import { parseRule, problemWithRule } from './validation-rule.ts'
 
@@ -53,7 +53,7 @@ export const createChallengeRoute =
           summary,
           security: SECURED,
           body: NewChallengeBody,
-          response: { 201: ChallengeView, ...OWNER_REFUSALS },
+          response: { 201: ChallengeView, ...CREATE_REFUSALS },
         },
       },
       async (request, reply) => {

@@ -6,7 +6,7 @@ import type { Deliveries } from '../../../core/deliveries/deliveries.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
 import { accountOf, requireRole } from '../../../core/http/auth/guard.ts'
 import type { Identity } from '../../../core/identity/identity.ts'
-import { ChallengeView, viewOf } from './challenge-schema.ts'
+import { ChallengeStory, ChallengeView, viewOf } from './challenge-schema.ts'
 import { findChallenge, listChallenges, storyOf, type ChallengeRow } from './challenge-store.ts'
 import { OWNER_REFUSALS, challengeError } from '../errors.ts'
 
@@ -19,12 +19,6 @@ const Page = Type.Object({
 const Filter = Type.Object({
   before: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: `Default ${LIMIT_DEFAULT}.` })),
-})
-const Story = Type.Object({
-  ...ChallengeView.properties,
-  results: Type.Array(Type.Unknown()),
-  deliveries: Type.Array(Type.Unknown()),
-  callbacks: Type.Array(Type.Unknown()),
 })
 const ChallengePath = Type.Object({ id: Type.String({ maxLength: 512 }) })
 
@@ -67,7 +61,7 @@ export const readChallengesRoute =
           ...documented,
           summary: 'One challenge with its results, deliveries and callbacks.',
           params: ChallengePath,
-          response: { 200: Story, ...OWNER_REFUSALS },
+          response: { 200: ChallengeStory, ...OWNER_REFUSALS },
         },
       },
       async (request) => {

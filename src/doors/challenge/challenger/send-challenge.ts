@@ -16,7 +16,7 @@ import type { OutboundAnswer } from '../../../core/outbound/outbound.ts'
 import { newJobId } from '../../../core/random.ts'
 import type { ChallengeRow } from './challenge-store.ts'
 import { SEND_TOPIC } from '../deliveries/topics.ts'
-import { OWNER_REFUSALS, challengeError } from '../errors.ts'
+import { CREATE_REFUSALS, challengeError } from '../errors.ts'
 import { ownChallenge } from './read-challenges.ts'
 import type { ChallengeSettings } from '../settings.ts'
 
@@ -58,7 +58,7 @@ export const sendChallengeRoute =
           security: SECURED,
           params: Type.Object({ id: Type.String({ maxLength: 512 }) }),
           body: Send,
-          response: { 202: Sending, ...OWNER_REFUSALS },
+          response: { 202: Sending, ...CREATE_REFUSALS },
         },
       },
       async (request, reply) => {

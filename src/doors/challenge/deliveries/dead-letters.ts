@@ -1,4 +1,4 @@
-// Requests that were given up: listed, and replayed one by one or all at once. For admins: they belong to no account.
+// Dead letters: listed, and replayed one by one or all at once. For admins, since they belong to no account.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Deliveries, ListedDelivery } from '../../../core/deliveries/deliveries.ts'
@@ -17,7 +17,18 @@ const Filter = Type.Object({
   before: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: `Default ${LIMIT_DEFAULT}.` })),
 })
-const DeliveryPage = Type.Object({ deliveries: Type.Array(Type.Unknown()) })
+const DeliveryView = Type.Object({
+  delivery_id: Type.Integer(),
+  topic: Type.String({ description: 'challenge_callback or challenge_send.' }),
+  challenge_id: Type.String(),
+  url: Type.String(),
+  request_id: Type.String(),
+  status: Type.String({ description: 'pending, delivered or dead.' }),
+  attempts: Type.Integer(),
+  last_error: Type.Union([Type.String(), Type.Null()]),
+  created_at: Type.Unsafe<Date>({ type: 'string', format: 'date-time' }),
+})
+const DeliveryPage = Type.Object({ deliveries: Type.Array(DeliveryView) })
 const Replayed = Type.Object({ replayed: Type.Array(Type.Integer()) })
 const DeliveryPath = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) })
 
@@ -37,7 +48,7 @@ export const deadLettersRoute =
       {
         schema: {
           ...documented,
-          summary: 'Requests to the other side, by default those that were given up.',
+          summary: 'Requests to the other side, by default dead letters.',
           querystring: Filter,
           response: { 200: DeliveryPage, ...OWNER_REFUSALS },
         },

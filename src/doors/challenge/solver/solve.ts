@@ -7,6 +7,7 @@ import { isCallableUrl } from '../../../core/outbound/callback-url.ts'
 import { constraintsOf } from './constraints.ts'
 import { challengeError, REFUSALS } from '../errors.ts'
 import {
+  documentedOnly,
   isSupportedVersion,
   readSignedBodies,
   nonceRefusal,
@@ -18,6 +19,16 @@ import { solverJobId, type SolvePayload, type SolveStore } from './accept.ts'
 
 const CHALLENGE_ID_CHARS_MAX = 255
 
+const SolveBody = Type.Object({
+  api_version: Type.Literal('v2.1'),
+  challenge_id: Type.String({ minLength: 1, maxLength: CHALLENGE_ID_CHARS_MAX }),
+  problem: Type.Object({ type: Type.String() }, { additionalProperties: true }),
+  output_spec: Type.Optional(Type.Unknown()),
+  constraints: Type.Optional(
+    Type.Object({ timeout_ms: Type.Optional(Type.Number()), deadline_ts: Type.Optional(Type.Number()) }),
+  ),
+  callback_url: Type.String({ maxLength: 2048 }),
+})
 const Accepted = Type.Object({ message: Type.String(), solver_job_id: Type.String() })
 
 export interface SolveDeps {
@@ -34,7 +45,10 @@ export const solveRoute =
     const summary = 'Accept a challenge to solve. RequestVerifier: Authorization: RCS-HMAC-SHA256 …'
     app.post(
       '/solve',
-      { schema: { tags: ['challenge'], summary, response: { 202: Accepted, ...REFUSALS } } },
+      {
+        validatorCompiler: documentedOnly,
+        schema: { tags: ['challenge'], summary, body: SolveBody, response: { 202: Accepted, ...REFUSALS } },
+      },
       async (request, reply) => {
         const verified = await verifier.verify(request)
         const payload = payloadOf(verified, allowInsecure)
