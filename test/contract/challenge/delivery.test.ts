@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import type http from 'node:http'
 import { describe, test } from 'node:test'
+import { freePort } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
 import { account, CHAL_KEY, get, login, post, postSigned, solveBody, startReceiver, startServer } from './setup.ts'
 
@@ -61,6 +62,96 @@ describe('challenge: deliveries', () => {
 
     const [first = 0, second = 0] = receiver.received.map(({ at }) => at)
     assert(second - first >= 1000, 'a second as asked, not half of one')
+  })
+
+  test('challenge 5.5: a 2xx is success whatever its body', async (t) => {
+    const receiver = await startReceiver(t, [
+      (_request, response) => response.writeHead(200).end('x'.repeat(1_000_000)),
+    ])
+    const { url } = await startServer(t)
+    const admin = await login(url)
+    const delivered = async () => (await get(`${url}/challenges/deliveries?status=delivered`, admin)).body.deliveries
+
+    await postSigned(url, '/solve', solveBody('c1', `${receiver.url}/callback/c1`))
+    await until('it was delivered', async () => (await delivered()).length === 1)
+
+    assert.equal((await delivered())[0].attempts, 1)
+  })
+
+  test('challenge 5.6: Retry-After as a date replaces the wait', async (t) => {
+    const date = new Date(1_700_000_000_000)
+    const retryAt = new Date(date.getTime() + 2000)
+    const headers = { date: date.toUTCString(), 'retry-after': retryAt.toUTCString() }
+    const receiver = await startReceiver(t, [answering(503, headers)])
+    const { url } = await startServer(t)
+
+    await postSigned(url, '/solve', solveBody('c1', `${receiver.url}/callback/c1`))
+    await until('it was retried', () => receiver.received.length === 2)
+
+    const [first = 0, second = 0] = receiver.received.map(({ at }) => at)
+    assert(second - first >= 2000, 'two seconds by the other side’s clock, not half of one')
+  })
+
+  test('challenge 5.9: an attempt names its cause, and a delivery that is given up is one line in the log', async (t) => {
+    const refusing = await startReceiver(t, [
+      (_request, response) => response.writeHead(401).end('{"error":{"code":"INVALID_SIGNATURE"}}'),
+    ])
+    const lines: string[] = []
+    const { url } = await startServer(t, { lines })
+    const admin = await login(url)
+    const dead = async () => (await get(`${url}/challenges/deliveries`, admin)).body.deliveries
+
+    await postSigned(url, '/solve', solveBody('c1', `${refusing.url}/callback/c1`))
+    await until('it is a dead letter', async () => (await dead()).length === 1)
+
+    const [delivery] = await dead()
+    assert.equal(delivery.last_error, 'HTTP 401 (INVALID_SIGNATURE)')
+    const { body } = await get(`${url}/admin/deliveries/${delivery.delivery_id}`, admin)
+    assert.deepEqual([body.log[0].status_code, body.log[0].peer_code], [401, 'INVALID_SIGNATURE'])
+    const logged = lines.filter((line) => line.includes('dead letter')).map((line) => JSON.parse(line))
+    assert.deepEqual(
+      logged.map(({ subject, peer_code: code }) => [subject, code]),
+      [['c1', 'INVALID_SIGNATURE']],
+    )
+  })
+
+  test('challenge 5.9: a refused connection is named as such', async (t) => {
+    const port = await freePort()
+    const { url } = await startServer(t)
+    const admin = await login(url)
+    const pending = async () => (await get(`${url}/challenges/deliveries?status=pending`, admin)).body.deliveries
+
+    await postSigned(url, '/solve', solveBody('c1', `http://127.0.0.1:${port}/callback/c1`))
+    await until('an attempt has failed', async () => (await pending())[0]?.last_error !== null)
+
+    assert.equal((await pending())[0].last_error, 'network_error (ECONNREFUSED)')
+  })
+
+  test('challenge 5.10: CALLBACK_SLOW_RETRIES keeps a delivery alive after its sixth attempt', async (t) => {
+    const again = answering(503, { 'retry-after': '0' })
+    const receiver = await startReceiver(t, [again, again, again, again, again, again])
+    const { url } = await startServer(t, { env: { CALLBACK_SLOW_RETRIES: '1' } })
+    const admin = await login(url)
+    const listed = async (status: string) =>
+      (await get(`${url}/challenges/deliveries?status=${status}`, admin)).body.deliveries
+
+    await postSigned(url, '/solve', solveBody('c1', `${receiver.url}/callback/c1`))
+    await until('six attempts have failed', async () => {
+      const [delivery] = await listed('pending')
+      return delivery?.attempts === 6 && receiver.received.length === 6
+    })
+
+    assert.deepEqual(await listed('dead'), [])
+  })
+
+  test('challenge 5.11: requests carry User-Agent', async (t) => {
+    const receiver = await startReceiver(t)
+    const { url } = await startServer(t)
+
+    await postSigned(url, '/solve', solveBody('c1', `${receiver.url}/callback/c1`))
+    await until('the callback came', () => receiver.received.length === 1)
+
+    assert.match(receiver.received[0]?.headers['user-agent'] ?? '', /^Reeve\/\d+\.\d+\.\d+/)
   })
 
   test('challenge 5.8: an address that is not public is refused when it is dialled', async (t) => {
