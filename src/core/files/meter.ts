@@ -3,7 +3,7 @@ import { Readable, Transform, pipeline, type TransformCallback } from 'node:stre
 import { FILE_BYTES_MAX, TooLarge, type StoredFile } from './file-store.ts'
 
 /** Counts and hashes what passes, and fails at the first byte over the limit. */
-export class Meter extends Transform {
+class Meter extends Transform {
   readonly #bytesMax: number
   readonly #hash = createHash('sha256')
   #bytes = 0
