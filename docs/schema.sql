@@ -321,6 +321,22 @@ create table join_keys (
   constraint join_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES accounts(account_id) ON DELETE CASCADE
 );
 
+create table judge_submissions (
+  job_id uuid not null,
+  account_id bigint not null,
+  problem_id text not null,
+  language text not null,
+  verdict text,
+  score double precision,
+  time_ms integer,
+  mem_kb bigint,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  finished_at timestamp with time zone,
+  constraint judge_submissions_pkey PRIMARY KEY (job_id),
+  constraint judge_submissions_finished_at_with_verdict CHECK (((verdict IS NULL) = (finished_at IS NULL))),
+  constraint judge_submissions_verdict_known CHECK ((verdict = ANY (ARRAY['AC'::text, 'WA'::text, 'TLE'::text, 'MLE'::text, 'OLE'::text, 'RE'::text, 'CE'::text, 'SE'::text])))
+);
+
 create table judge_workers (
   owner text not null,
   languages json not null,
@@ -691,22 +707,6 @@ create table solve_requests (
   constraint solve_requests_status_known CHECK ((status = ANY (ARRAY['pending'::text, 'success'::text, 'failed'::text])))
 );
 
-create table submissions (
-  job_id uuid not null,
-  account_id bigint not null,
-  problem_id text not null,
-  language text not null,
-  verdict text,
-  score double precision,
-  time_ms integer,
-  mem_kb bigint,
-  created_at timestamp with time zone not null default clock_timestamp(),
-  finished_at timestamp with time zone,
-  constraint submissions_pkey PRIMARY KEY (job_id),
-  constraint submissions_finished_at_with_verdict CHECK (((verdict IS NULL) = (finished_at IS NULL))),
-  constraint submissions_verdict_known CHECK ((verdict = ANY (ARRAY['AC'::text, 'WA'::text, 'TLE'::text, 'MLE'::text, 'OLE'::text, 'RE'::text, 'CE'::text, 'SE'::text])))
-);
-
 create table tokens (
   token_hash bytea not null,
   session_id bigint not null generated always as identity,
@@ -752,6 +752,9 @@ CREATE INDEX jobs_delayed_by_due_at ON public.jobs USING btree (due_at) WHERE (d
 CREATE INDEX jobs_live_by_rank ON public.jobs USING btree (kind, rank, job_id) WHERE ((finished_at IS NULL) AND (due_at IS NULL));
 CREATE UNIQUE INDEX jobs_one_replay_each ON public.jobs USING btree (replay_of) WHERE (replay_of IS NOT NULL);
 CREATE INDEX join_keys_by_age ON public.join_keys USING btree (created_at);
+CREATE INDEX judge_submissions_by_account ON public.judge_submissions USING btree (account_id, job_id);
+CREATE INDEX judge_submissions_by_problem ON public.judge_submissions USING btree (problem_id, job_id);
+CREATE INDEX judge_submissions_waiting_by_account ON public.judge_submissions USING btree (account_id) WHERE (verdict IS NULL);
 CREATE INDEX match_results_by_user_a ON public.match_results USING btree (user_a, match_id);
 CREATE INDEX match_results_by_user_b ON public.match_results USING btree (user_b, match_id);
 CREATE INDEX outbox_events_dead_by_topic ON public.outbox_events USING btree (topic, outbox_id) WHERE (status = 'dead'::text);
@@ -781,10 +784,52 @@ CREATE INDEX resume_tokens_by_expiry ON public.resume_tokens USING btree (expire
 CREATE INDEX resume_tokens_by_user ON public.resume_tokens USING btree (user_id, created_at);
 CREATE INDEX seats_waiting_by_expiry ON public.seats USING btree (expires_at) WHERE (match_id IS NULL);
 CREATE INDEX seats_waiting_by_number ON public.seats USING btree (mode, number) WHERE (match_id IS NULL);
-CREATE INDEX submissions_by_account ON public.submissions USING btree (account_id, job_id);
-CREATE INDEX submissions_by_problem ON public.submissions USING btree (problem_id, job_id);
 CREATE INDEX tokens_by_account ON public.tokens USING btree (account_id);
 CREATE INDEX tokens_by_expiry ON public.tokens USING btree (expires_at);
+create view ledger_jobs as
+ SELECT job_id,
+    kind,
+    state,
+    attempt_id,
+        CASE
+            WHEN (state = 'processing'::job_state) THEN lease_owner
+            ELSE NULL::text
+        END AS lease_owner,
+    lease_until,
+    due_at,
+    result,
+    reason,
+    account_id,
+    submitted_at AS created_at,
+    COALESCE(finished_at, started_at, submitted_at) AS updated_at
+   FROM jobs;
+create view submissions as
+ SELECT job_id,
+        CASE state
+            WHEN 'pending'::job_state THEN 'pending'::text
+            WHEN 'processing'::job_state THEN 'running'::text
+            WHEN 'dead'::job_state THEN 'System Error'::text
+            ELSE
+            CASE (result ->> 'verdict'::text)
+                WHEN 'AC'::text THEN 'Accepted'::text
+                WHEN 'WA'::text THEN 'Wrong Answer'::text
+                WHEN 'TLE'::text THEN 'Time Limit Exceeded'::text
+                WHEN 'MLE'::text THEN 'Memory Limit Exceeded'::text
+                WHEN 'OLE'::text THEN 'Output Limit Exceeded'::text
+                WHEN 'RE'::text THEN 'Runtime Error'::text
+                WHEN 'CE'::text THEN 'Compile Error'::text
+                ELSE 'System Error'::text
+            END
+        END AS status,
+    state,
+    attempt_id,
+    lease_owner,
+    lease_until,
+    result,
+    created_at,
+    updated_at
+   FROM ledger_jobs
+  WHERE (kind = 'judge'::text);
 CREATE OR REPLACE FUNCTION public.count_ranks(changed_places integer[], changed_users bigint[], changes integer[])
  RETURNS void
  LANGUAGE sql

@@ -229,7 +229,7 @@ static struct verdict verdict_of(const struct watch *watch, bool broken) {
   return watch->ended.status != 0 ? RE : OK;
 }
 
-// Judge JSON v1: the contract's fields in the contract's order, then its older names, then what Reeve adds.
+// Judge JSON v1 (docs/judge.md, B): the fields in their order, then their older names, then what Reeve adds.
 static void report(const struct json *command, const struct watch *watch) {
   int status = watch->ended.status, signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   char error[512] = "";

@@ -1,4 +1,5 @@
 import type { ReeveClient } from './client.ts'
+import { ReeveError } from './error.ts'
 
 export type JudgeVerdict = 'AC' | 'WA' | 'TLE' | 'MLE' | 'OLE' | 'RE' | 'CE' | 'SE'
 
@@ -103,6 +104,8 @@ export type JudgeEvent =
 
 const WAIT_SEC_MAX = 50
 const TRIES_MAX = 10
+const RETRY_MS = 100
+const RETRY_MS_MAX = 5000
 
 /** Submissions and problems, as one account. */
 export class JudgeClient {
@@ -141,16 +144,26 @@ export class JudgeClient {
   /** Every test as it is judged, and the verdict, after which it ends. A connection that breaks is opened again. */
   async *watch(jobId: string, options: { signal?: AbortSignal } = {}): AsyncGenerator<JudgeEvent> {
     let lastId = ''
+    let failure: unknown = null
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      if (tries > 0) await pause(Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** (tries - 1)), options.signal)
       const headers: Record<string, string> = lastId === '' ? {} : { 'last-event-id': lastId }
-      const response = await this.#client.open('GET', `${pathOf(jobId)}/events`, { headers, ...options })
-      for await (const { id, event } of eventsOf(response)) {
-        if (id !== '') lastId = id
-        yield event
-        if (event.type === 'finished') return
+      try {
+        const response = await this.#client.open('GET', `${pathOf(jobId)}/events`, { headers, ...options })
+        for await (const { id, event } of eventsOf(response)) {
+          if (id !== '') {
+            lastId = id
+            tries = 0 // the connection was of use
+          }
+          yield event
+          if (event.type === 'finished') return
+        }
+      } catch (error) {
+        if (options.signal?.aborted === true || !isBroken(error)) throw error
+        failure = error
       }
     }
-    throw new Error('The server ended the stream again and again.')
+    throw new Error('The connection broke again and again.', { cause: failure })
   }
 
   submissions(
@@ -169,17 +182,36 @@ export class JudgeClient {
     return this.#client.request('GET', `/problems/${encodeURIComponent(problemId)}`)
   }
 
-  /** A package as a zip. Needs an account with the role ADMIN. */
+  /**
+   * A package as a zip, or an archive of `N.in` and `N.out` files, for which limits can be given (seconds, MB). Needs an
+   * account with the role ADMIN.
+   */
   putProblem(
     problemId: string,
     zip: Uint8Array<ArrayBuffer>,
+    limits: { timeLimit?: number | undefined; memoryLimit?: number | undefined } = {},
   ): Promise<{ problem_id: string; title: string; tests: number }> {
+    const query = { time_limit: limits.timeLimit, memory_limit: limits.memoryLimit }
     const headers = { 'content-type': 'application/zip' }
-    return this.#client.request('PUT', `/problems/${encodeURIComponent(problemId)}`, { bytes: zip, headers })
+    return this.#client.request('PUT', `/problems/${encodeURIComponent(problemId)}`, { bytes: zip, headers, query })
   }
 }
 
 const pathOf = (jobId: string): string => `/status/${encodeURIComponent(jobId)}`
+
+/** An answer of the server is not a broken connection, unless a proxy or a restart is behind it. */
+const isBroken = (error: unknown): boolean => !(error instanceof ReeveError) || error.status >= 500
+
+const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal?.addEventListener('abort', end)
+  })
 
 /** Server-sent events: blocks of lines, with an empty line after each. */
 async function* eventsOf(response: Response): AsyncGenerator<{ id: string; event: JudgeEvent }> {

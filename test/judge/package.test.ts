@@ -183,7 +183,7 @@ describe('a folder as a zip', () => {
 
     await zipFolder(folder, one)
     await zipFolder(folder, two)
-    const top = await unzip(one, path.join(out, 'unzipped'), 1_000_000)
+    const { folder: top } = await unzip(one, path.join(out, 'unzipped'), 1_000_000)
 
     assert(Buffer.from(await readFile(one)).equals(await readFile(two)))
     for (const name of ['problem.yaml', '.timelimit', 'data/secret/big.in', 'data/secret/3.in', 'data/more/1.ans'])

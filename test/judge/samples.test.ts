@@ -27,7 +27,7 @@ describe('the sample problems', { skip: cannotTest }, () => {
       t.test(name, async () => {
         const zip = path.join(folder, `${name}.zip`)
         await zipFolder(path.join(SAMPLES, name), zip)
-        const own = await unzip(zip, path.join(folder, name), 1e8)
+        const { folder: own } = await unzip(zip, path.join(folder, name), 1e8)
         const problem = problemFrom(await readPackage(own))
 
         const signal = new AbortController().signal

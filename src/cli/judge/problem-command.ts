@@ -9,6 +9,7 @@ import { openFiles } from '../../core/files/open-files.ts'
 import { readSettings } from '../../core/settings.ts'
 import { importingWith } from '../../doors/judge/door.ts'
 import { importStream, isProblemId, type Imported } from '../../doors/judge/problems/import-problem.ts'
+import type { FlatLimits } from '../../doors/judge/package/flat-archive.ts'
 import { PackageError } from '../../doors/judge/package/package.ts'
 import { zipFolder } from '../../doors/judge/package/zip-folder.ts'
 import { inspectPackage } from '../../doors/judge/problems/inspect-package.ts'
@@ -30,6 +31,8 @@ export function addProblemCommands(program: Command): void {
     .description('import packages, into the database and the file store, or with --url through that server')
     .argument('<path...>', 'folders or zip files')
     .option('--id <id>', 'its id; default: the name of the folder or file')
+    .option('--time-limit <seconds>', 'for an archive of tests without problem.yaml', positiveNumber)
+    .option('--memory-limit <mb>', 'for an archive of tests without problem.yaml', positiveNumber)
     .option('--json', 'for programs')
     .action(importProblems)
 
@@ -47,8 +50,9 @@ export function addProblemCommands(program: Command): void {
 
 async function importProblems(
   paths: readonly string[],
-  options: ClientOptions & { id?: string; json?: boolean },
+  options: ClientOptions & { id?: string; timeLimit?: number; memoryLimit?: number; json?: boolean },
 ): Promise<void> {
+  const limits = { timeSec: options.timeLimit, memoryMb: options.memoryLimit }
   if (options.id !== undefined && paths.length > 1) throw new CommandFailed('--id names one package.', 2)
   const imported: object[] = []
   for (const path of paths) {
@@ -56,7 +60,7 @@ async function importProblems(
     if (!isProblemId(problemId))
       throw new CommandFailed(`${plain(problemId)} cannot be the id of a problem: use --id.`, 2)
     const one = await withZip(path, (zip) =>
-      options.url === undefined ? importHere(zip, problemId) : importThere(zip, problemId, options),
+      options.url === undefined ? importHere(zip, problemId, limits) : importThere(zip, problemId, limits, options),
     )
     imported.push(one)
     if (options.json !== true) print(`${one.problem_id}: ${plain(one.title)}, ${one.tests} tests`)
@@ -96,19 +100,33 @@ async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-function importHere(zip: string, problemId: string): Promise<ImportedLine> {
+function importHere(zip: string, problemId: string, limits: FlatLimits): Promise<ImportedLine> {
   return withEngine(async ({ config, database }) => {
     const settings = readSettings(JUDGE_SETTINGS, environment(), [])
     const { files } = openFiles(config)
     const problems = openProblemStore(database)
     const importing = importingWith({ config, files, problems, inspect: inspectPackage }, settings)
-    const imported: Imported = await importStream(importing, createReadStream(zip), { problemId, accountId: null })
+    const imported: Imported = await importStream(importing, createReadStream(zip), {
+      problemId,
+      accountId: null,
+      limits,
+    })
     return { problem_id: problemId, title: imported.title, tests: imported.tests }
   })
 }
 
-const importThere = (zip: string, problemId: string, options: ClientOptions): Promise<ImportedLine> =>
-  withClient(options, (reeve) => reeve.judge.putProblem(problemId, new Uint8Array(readFileSync(zip))))
+const importThere = (
+  zip: string,
+  problemId: string,
+  limits: FlatLimits,
+  options: ClientOptions,
+): Promise<ImportedLine> =>
+  withClient(options, (reeve) =>
+    reeve.judge.putProblem(problemId, new Uint8Array(readFileSync(zip)), {
+      timeLimit: limits.timeSec,
+      memoryLimit: limits.memoryMb,
+    }),
+  )
 
 async function listProblems(options: { json?: boolean }): Promise<void> {
   const problems = await withEngine(async ({ database }) => {

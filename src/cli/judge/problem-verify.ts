@@ -132,7 +132,7 @@ async function withPackage<T>(path: string, settings: JudgeSettings, use: (probl
   try {
     const zip = seen.isFile() ? path : join(folder, 'package.zip')
     if (!seen.isFile()) await zipFolder(path, zip)
-    const own = await unzip(zip, join(folder, 'unpacked'), settings.PROBLEM_UNPACKED_MAX_BYTES)
+    const { folder: own } = await unzip(zip, join(folder, 'unpacked'), settings.PROBLEM_UNPACKED_MAX_BYTES)
     await showToBoxes(own)
     return await use(await readPackage(own, { needsSecret: false }))
   } catch (error) {

@@ -59,6 +59,8 @@ export interface Ledger {
   submitIn(tx: Tx, jobs: readonly NewJob[]): Promise<Submitted[]>
   /** Lets a key name a job that the door found or created itself. `duplicate`: it named one before; the answer says which. */
   nameIn(tx: Tx, idempotency: Idempotency, jobId: string): Promise<Submitted>
+  /** What an earlier submit with this key was answered; null: there was none. */
+  findNamed(idempotency: Idempotency): Promise<Submitted | null>
   announce(kinds: readonly string[]): void
   replay(jobId: string, effectsOf?: EffectsOfReplay): Promise<ReplayAnswer>
 

@@ -60,6 +60,13 @@ create table jobs (
   autovacuum_analyze_scale_factor = 0.1
 );
 
+-- For SQL readers, and for views of the doors. The owner of a lease is shown only while it holds the job.
+create view ledger_jobs as
+  select job_id, kind, state, attempt_id, case when state = 'processing' then lease_owner end as lease_owner, lease_until,
+         due_at, result, reason, account_id, submitted_at as created_at,
+         coalesce(finished_at, started_at, submitted_at) as updated_at
+    from jobs;
+
 create index jobs_live_by_rank on jobs (kind, rank, job_id) where finished_at is null and due_at is null;
 create index jobs_delayed_by_due_at on jobs (due_at) where due_at is not null;
 create index jobs_dead_by_kind on jobs (kind, job_id) where reason is not null;

@@ -32,6 +32,7 @@ import { problemsRoute } from './problems/read-problems.ts'
 import { statusRoute } from './submissions/read-status.ts'
 import { JUDGE_SETTINGS, type JudgeSettings } from './settings.ts'
 import { announcedIn } from './submissions/submission-view.ts'
+import { countWaiting } from './submissions/submission-store.ts'
 import { submitRoute } from './submissions/submit.ts'
 import { watchRoute } from './submissions/watch-submission.ts'
 import { openJudgeClient } from './work/judge-client.ts'
@@ -69,6 +70,7 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
       if (installed.length > 0) log.info({ problems: installed }, 'sample problems installed')
     }
     const slots = slotsOf(settings.JUDGE_SLOTS)
+    const waiting = deps.quotas.open('submissions_waiting', (accountIds) => countWaiting(database, accountIds))
     const isAnnounced = announcedIn(outbox, redisUrl(config) !== null)
 
     return {
@@ -79,7 +81,7 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
         if (judge.versions() !== null) await offered.leave(owner)
       },
       async routes(app) {
-        await app.register(submitRoute({ identity, ledger, checking, settings }))
+        await app.register(submitRoute({ identity, ledger, checking, waiting, settings }))
         await app.register(statusRoute({ identity, ledger, isAnnounced }))
         await app.register(watchRoute({ identity, ledger, events }))
         await app.register(submissionsRoute({ identity, database, ledger }))

@@ -32,6 +32,8 @@ async function setup(t: TestContext, feed: FeedName, env: Record<string, string>
     const other = await startServer(t, { on: at, folder, env: { ...own, WORKER_ID: `other-${n}` }, lines })
     urls.push(other.url)
   }
+  const ready = () => lines.filter((line) => line.includes('"ready to judge"')).length
+  await until('all can judge', () => ready() === urls.length)
   await putProblem(url, 'long', packageOf(packageFiles({ 'problem.yaml': YAML })))
   const client = await openClient(t, at)
   const { body } = await submit(url, ann, { problem_id: 'long', code: TWICE.slow })
@@ -124,10 +126,10 @@ for (const feed of FEEDS) {
       const { url, client, refusals, finished } = await setup(t, feed)
       const errors = () => metric(url, 'worker_finalize_errors_total')
 
-      await client.query('alter table submissions rename to submissions_away')
+      await client.query('alter table judge_submissions rename to judge_submissions_away')
       await until('the result was not taken', async () => (await errors()) > 0)
       const { rows } = await client.query('select state from jobs')
-      await client.query('alter table submissions_away rename to submissions')
+      await client.query('alter table judge_submissions_away rename to judge_submissions')
       const result = await finished()
 
       assert.deepEqual(rows, [{ state: 'processing' }])

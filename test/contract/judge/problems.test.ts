@@ -86,7 +86,7 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
     assert.deepEqual([ann.status, ann.body.code], [403, 'forbidden'])
   })
 
-  test('judge 5.4: a package that cannot be judged is 400 with what to fix, and nothing of it is kept', async (t) => {
+  test('judge 5.4, 5.12: a package that cannot be judged is 400 with what to fix, and nothing of it is kept', async (t) => {
     const { url, at, folder, env } = await startServer(t, {
       role: 'serve',
       env: { PROBLEM_UNPACKED_MAX_BYTES: '2000000' },

@@ -277,9 +277,9 @@ describe('judge D1: the outbox', { skip: cannotTest }, () => {
     const { body } = await submit(url, ann, { code: TWICE.accepted })
     await submit(url, ann, { code: '' })
     const { rows } = await client.query(`
-      select jobs.job_id from jobs join submissions using (job_id) join outbox_events using (job_id) where topic = 'feed'`)
+      select jobs.job_id from jobs join judge_submissions using (job_id) join outbox_events using (job_id) where topic = 'feed'`)
     const { rows: counts } = await client.query(`
-      select (select count(*)::int from jobs) as jobs, (select count(*)::int from submissions) as submissions,
+      select (select count(*)::int from jobs) as jobs, (select count(*)::int from judge_submissions) as submissions,
              (select count(*)::int from outbox_events) as announcements`)
 
     assert.deepEqual(rows, [{ job_id: body.job_id }])

@@ -59,7 +59,7 @@ describe('judge POST /submit', () => {
     }
     const client = await openClient(t, at)
     assert.equal((await client.query('select from jobs')).rowCount, 0)
-    assert.equal((await client.query('select from submissions')).rowCount, 0)
+    assert.equal((await client.query('select from judge_submissions')).rowCount, 0)
   })
 
   test('judge 1.4: code may have 65,536 bytes, counted in UTF-8', async (t) => {
@@ -84,7 +84,7 @@ describe('judge POST /submit', () => {
     assert.deepEqual([other.status, other.body.code], [422, 'idempotency_conflict'])
     assert.equal(bobs.status, 202)
     const client = await openClient(t, at)
-    assert.equal((await client.query('select from submissions')).rowCount, 2)
+    assert.equal((await client.query('select from judge_submissions')).rowCount, 2)
   })
 
   test('judge 1.6: more than SUBMIT_RATE_LIMIT_MAX in a window are 429 with Retry-After, for that account only', async (t) => {
@@ -98,6 +98,40 @@ describe('judge POST /submit', () => {
     assert.deepEqual([refused.status, refused.body.code], [429, 'rate_limited'])
     assert(Number(refused.headers.get('retry-after')) > 0)
     assert.equal((await submit(url, bob, { code: TWICE.wrong })).status, 202)
+  })
+
+  test('judge 1.8: a repeat with the same Idempotency-Key gets the first answer even over the rate limit', async (t) => {
+    const { url, ann } = await setup(t, { role: 'serve', env: { SUBMIT_RATE_LIMIT_MAX: '2' } })
+    const key = { 'idempotency-key': 'once' }
+    const first = await submit(url, ann, { code: TWICE.wrong }, key)
+    for (let n = 0; n < 5; n += 1) await submit(url, ann, { code: '' }) // refused bodies are free
+
+    const repeats = await Promise.all([1, 2, 3].map(() => submit(url, ann, { code: TWICE.wrong }, key)))
+    const second = await submit(url, ann, { code: TWICE.wrong })
+    const third = await submit(url, ann, { code: TWICE.wrong })
+    const again = await submit(url, ann, { code: TWICE.wrong }, key)
+
+    assert.deepEqual(
+      [first, ...repeats, second, third, again].map(({ status }) => status),
+      [202, 202, 202, 202, 202, 429, 202],
+    )
+    assert.equal(again.body.job_id, first.body.job_id)
+  })
+
+  test('judge 1.9: an account has at most QUOTA_SUBMISSIONS_WAITING submissions without a verdict', async (t) => {
+    const { url, ann } = await setup(t, { role: 'serve', env: { QUOTA_SUBMISSIONS_WAITING: '2' } })
+    const bob = await account(url, 'bob')
+
+    const answers = []
+    for (let n = 0; n < 3; n += 1) answers.push(await submit(url, ann, { code: TWICE.wrong }))
+    const others = await submit(url, bob, { code: TWICE.wrong })
+
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [202, 202, 429],
+    )
+    assert.equal(answers[2]?.body.code, 'quota_exceeded')
+    assert.equal(others.status, 202)
   })
 
   test('judge 1.7: a package may restrict its languages', async (t) => {
@@ -142,6 +176,18 @@ describe('judge GET /status/{job_id}', () => {
       const refused = await ask(`${url}/status/${id}`, { headers: ann })
       assert.deepEqual([refused.status, refused.body.code], [404, 'submission_not_found'], id)
     }
+  })
+
+  test('judge 2.8: a submission that waits for its next attempt is PENDING in the status and in the list', async (t) => {
+    const { url, at, ann } = await setup(t, { role: 'serve' })
+    const { body } = await submit(url, ann, { code: TWICE.accepted })
+    const client = await openClient(t, at)
+    await client.query(`update jobs set attempt_id = 1, due_at = clock_timestamp() + interval '1 hour'`)
+
+    const status = await ask(`${url}/status/${body.job_id}`, { headers: ann })
+    const list = await ask(`${url}/submissions`, { headers: ann })
+
+    assert.deepEqual([status.body.status, list.body.submissions[0].status], ['PENDING', 'PENDING'])
   })
 
   test('judge 2.3: the code is shown only on request', async (t) => {

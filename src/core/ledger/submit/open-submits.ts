@@ -5,6 +5,7 @@ import type { LedgerOptions } from '../ledger.ts'
 import { submitOne, type AnnounceOne } from './insert-one.ts'
 import { replay, type EffectsOfReplay } from './replay.ts'
 import {
+  findNamed,
   idempotencyName,
   isFresh,
   isLonePlainJob,
@@ -13,6 +14,7 @@ import {
   shareOutboxRow,
   submit,
   submitIn,
+  type Idempotency,
   type NewJob,
   type PreparedJob,
   type Submitted,
@@ -66,6 +68,7 @@ export function openSubmits(options: LedgerOptions) {
     submitMany: (jobs: readonly NewJob[]) => submitAll(jobs.map(prepared)),
     submitIn: (tx: Tx, jobs: readonly NewJob[]) => submitIn(tx, jobs.map(prepared), options),
     nameIn,
+    findNamed: (idempotency: Idempotency) => findNamed(database.hot, idempotency),
     announce: (kinds: readonly string[]) => onReady(kinds),
 
     openGuarded<Answer extends object>(statement: GuardedStatement) {

@@ -1,5 +1,5 @@
 // submit: nothing → pending. The caller is answered after the commit: accepted means on disk.
-import type { Pool, Tx } from '../../db/database.ts'
+import type { Pool, Tx, Queryable } from '../../db/database.ts'
 import { refused, type Refused } from '../../outcome.ts'
 import { newJobId } from '../../random.ts'
 import { sendEffects, type Effect } from '../effects.ts'
@@ -103,6 +103,15 @@ export const accepted = (job: PreparedJob): Submitted => ({ ok: true, jobId: job
 
 /** The call created a new job. */
 export const isFresh = (answer: Submitted | undefined): boolean => answer?.ok === true && !answer.duplicate
+
+const FIND_NAMED = `select job_id, body_hash from idempotency_keys where scope = $1 and key = $2`
+
+/** What an earlier submit with this key was answered; null: there was none. */
+export async function findNamed(database: Queryable, { scope, key, bodyHash }: Idempotency): Promise<Submitted | null> {
+  const [row] = await database.query<{ job_id: string; body_hash: string }>(FIND_NAMED, [scope, key])
+  if (row === undefined) return null
+  return row.body_hash === bodyHash ? { ok: true, jobId: row.job_id, duplicate: true } : refused('idempotency_conflict')
+}
 
 /** Lets a key name a job that exists already, or will after this transaction. */
 export async function nameIn(tx: Tx, { scope, key, bodyHash }: Idempotency, jobId: string): Promise<Submitted> {

@@ -18,7 +18,10 @@ const VALIDATION_OUTPUT_MB_DEFAULT = 8
 const PASSES_DEFAULT = 2
 const PASSES_MAX = 100
 
-const SECONDS = { min: 0.001, max: TIME_SEC_MAX }
+/** As JSON Schema has it. */
+export const TIME_SEC_RANGE = { minimum: 0.001, maximum: TIME_SEC_MAX }
+export const MEMORY_MB_RANGE = { minimum: 1, maximum: MEMORY_MB_MAX }
+const SECONDS = { min: TIME_SEC_RANGE.minimum, max: TIME_SEC_MAX }
 const MEGABYTES = { min: 1, max: MEMORY_MB_MAX }
 
 export interface TimeLimitFiles {

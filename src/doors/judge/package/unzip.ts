@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { openPromise, type Entry } from 'yauzl'
+import { isFlatArchive } from './flat-archive.ts'
 import { PackageError } from './package.ts'
 
 const ENTRIES_MAX = 50_000
@@ -19,8 +20,15 @@ const NAME = /^[^\p{Cc}/\\]+$/u
 /** What some archivers add, and no package needs. */
 const IGNORED = /^(__MACOSX\/|.*\/)?(\._[^/]*|\.DS_Store)$|^__MACOSX\//
 
-/** Unpacks into an empty folder, and returns the package's own: it, or its only subfolder. */
-export async function unzip(zipPath: string, folder: string, bytesMax: number): Promise<string> {
+export interface Unzipped {
+  /** The package's own: the folder that it was unpacked into, or its only subfolder. */
+  folder: string
+  /** An archive of tests without problem.yaml. */
+  isFlat: boolean
+}
+
+/** Unpacks into an empty folder. */
+export async function unzip(zipPath: string, folder: string, bytesMax: number): Promise<Unzipped> {
   const names = new Set<string>()
   try {
     const zip = await openPromise(zipPath, { strictFileNames: false })
@@ -45,7 +53,8 @@ export async function unzip(zipPath: string, folder: string, bytesMax: number): 
   } catch (error) {
     throw explained(error)
   }
-  return join(folder, topFolderOf(names))
+  const { top, isFlat } = topFolderOf(names)
+  return { folder: join(folder, top), isFlat }
 }
 
 /** What is wrong with the zip is its author's to know; what is wrong with our disk is not. */
@@ -75,12 +84,13 @@ function pathOf(entry: Entry): string | null {
 
 const shortened = (name: string): string => JSON.stringify(name.slice(0, 100))
 
-/** The one folder that everything is in, unless problem.yaml is at the root. */
-function topFolderOf(names: ReadonlySet<string>): string {
-  if (names.has('problem.yaml')) return ''
+/** The one folder that everything is in, unless problem.yaml or the tests are at the root. */
+function topFolderOf(names: ReadonlySet<string>): { top: string; isFlat: boolean } {
+  if (names.has('problem.yaml')) return { top: '', isFlat: false }
   const tops = new Set([...names].map((name) => name.slice(0, name.indexOf('/') + 1)))
   const [top = ''] = tops
-  if (tops.size === 1 && names.has(`${top}problem.yaml`)) return top
+  if (tops.size === 1 && names.has(`${top}problem.yaml`)) return { top, isFlat: false }
+  if (tops.size === 1 && isFlatArchive([...names].map((name) => name.slice(top.length)))) return { top, isFlat: true }
   throw new PackageError('problem.yaml is missing: it must be at the root of the zip, or in its only folder.')
 }
 

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import { systemClock } from '../../../core/clock.ts'
 import { metered } from '../../../core/files/meter.ts'
 import type { FileStore } from '../../../core/files/file-store.ts'
+import type { FlatLimits } from '../package/flat-archive.ts'
 import { PackageError } from '../package/package.ts'
 import type { InspectedPackage, InspectRequest } from './inspect-package.ts'
 import type { ProblemStore } from './problem-store.ts'
@@ -30,6 +31,14 @@ export interface ImportDeps {
   unpackedBytesMax: number
 }
 
+export interface ImportTarget {
+  problemId: string
+  /** Null: from the command line. */
+  accountId: number | null
+  /** Of a flat archive. */
+  limits?: FlatLimits
+}
+
 export interface Imported {
   problemId: string
   title: string
@@ -41,12 +50,12 @@ export interface Imported {
 export async function importStream(
   deps: ImportDeps,
   content: Readable,
-  { problemId, accountId }: { problemId: string; accountId: number | null },
+  target: ImportTarget,
 ): Promise<Imported> {
   return withFolder(deps.folder, async (folder) => {
     const zip = join(folder, 'package.zip')
     await pipeline(metered(content, deps.bytesMax), createWriteStream(zip))
-    return importZip(deps, zip, { problemId, accountId })
+    return importZip(deps, zip, target)
   })
 }
 
@@ -54,19 +63,20 @@ export async function importStream(
 export async function importZip(
   deps: ImportDeps,
   zip: string,
-  { problemId, accountId }: { problemId: string; accountId: number | null },
+  target: ImportTarget,
 ): Promise<Imported> {
   const { files, problems, inspect, bytesMax, unpackedBytesMax } = deps
-  const { size } = await stat(zip)
-  if (size > bytesMax) throw new PackageError(`The package has more than ${bytesMax} bytes.`)
+  const { problemId, accountId, limits = {} } = target
+  if ((await stat(zip)).size > bytesMax) throw new PackageError(`The package has more than ${bytesMax} bytes.`)
   return withFolder(deps.folder, async (folder) => {
-    const { title: ownTitle, tests, about, sha256 } = await inspect({ zip, folder, unpackedBytesMax })
+    const inspected = await inspect({ zip, folder, unpackedBytesMax, ...limits })
+    const { tests, about, sha256 } = inspected
     const key = packageKey(sha256)
     if ((await files.stat(key)) === null) {
-      await files.put(key, createReadStream(zip), { bytesMax, contentType: 'application/zip' })
+      await files.put(key, createReadStream(inspected.zip), { bytesMax, contentType: 'application/zip' })
     }
-    const title = ownTitle ?? problemId
-    const stored = { problemId, title, packageSha256: sha256, packageBytes: size, tests, about }
+    const title = inspected.title ?? problemId
+    const stored = { problemId, title, packageSha256: sha256, packageBytes: (await stat(inspected.zip)).size, tests, about }
     return { problemId, title, tests, created: await problems.put(stored, accountId) }
   })
 }

@@ -2,12 +2,16 @@
 // the server this happens in a thread of its own, with limits on its memory and time.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { Semaphore } from '../../../core/semaphore.ts'
 import { besideAs, startThread } from '../../../core/start-thread.ts'
+import { packFlatArchive, type FlatLimits } from '../package/flat-archive.ts'
 import { PackageError } from '../package/package.ts'
 import { readPackage } from '../package/read-package.ts'
 import { unzip } from '../package/unzip.ts'
+import { zipFolder } from '../package/zip-folder.ts'
 import type { InspectAnswer } from './inspect-thread.ts'
 import { aboutOf, type ProblemAbout } from './problem-about.ts'
 
@@ -15,7 +19,7 @@ const MEMORY_MB_MAX = 256
 const TIME_MS_MAX = 300_000
 const THREADS_MAX = 2
 
-export interface InspectRequest {
+export interface InspectRequest extends FlatLimits {
   zip: string
   /** Empty; the package is unpacked here. */
   folder: string
@@ -23,6 +27,8 @@ export interface InspectRequest {
 }
 
 export interface InspectedPackage {
+  /** What to keep: the zip itself, or the package that was made of a flat archive. */
+  zip: string
   title: string | null
   tests: number
   about: ProblemAbout
@@ -30,10 +36,25 @@ export interface InspectedPackage {
 }
 
 /** Throws PackageError where the package is at fault. */
-export async function inspectPackage({ zip, folder, unpackedBytesMax }: InspectRequest): Promise<InspectedPackage> {
-  const problem = await readPackage(await unzip(zip, folder, unpackedBytesMax))
+export async function inspectPackage(request: InspectRequest): Promise<InspectedPackage> {
+  const { folder, unpackedBytesMax } = request
+  const unpacked = join(folder, 'unpacked')
+  await mkdir(unpacked)
+  const { folder: own, isFlat } = await unzip(request.zip, unpacked, unpackedBytesMax)
+  const zip = isFlat ? await asPackage(own, request) : request.zip
+  const problem = await readPackage(isFlat ? join(folder, 'package') : own)
+  if (!isFlat && (request.timeSec !== undefined || request.memoryMb !== undefined))
+    throw new PackageError('Limits can only be given for an archive without problem.yaml.')
   const about = await aboutOf(problem)
-  return { title: problem.title, tests: problem.tests.length, about, sha256: await hashOf(zip) }
+  return { zip, title: problem.title, tests: problem.tests.length, about, sha256: await hashOf(zip) }
+}
+
+async function asPackage(own: string, { folder, timeSec, memoryMb }: InspectRequest): Promise<string> {
+  const zip = join(folder, 'package.zip')
+  const target = join(folder, 'package')
+  await packFlatArchive(own, target, { timeSec, memoryMb })
+  await zipFolder(target, zip)
+  return zip
 }
 
 const threads = new Semaphore({ permits: THREADS_MAX })

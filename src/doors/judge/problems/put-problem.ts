@@ -9,11 +9,16 @@ import { accountOf, requireRole } from '../../../core/http/auth/guard.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { ADMIN_REFUSALS, problem } from '../errors.ts'
 import { importStream, isProblemId, type ImportDeps } from './import-problem.ts'
+import { MEMORY_MB_RANGE, TIME_SEC_RANGE } from '../package/limits.ts'
 import { PackageError } from '../package/package.ts'
 
 const BODY_TIMEOUT_MS = 10 * 60_000
 
 const Imported = Type.Object({ problem_id: Type.String(), title: Type.String(), tests: Type.Integer() })
+const Query = Type.Object({
+  time_limit: Type.Optional(Type.Number({ ...TIME_SEC_RANGE, description: 'Seconds, for an archive of tests.' })),
+  memory_limit: Type.Optional(Type.Number({ ...MEMORY_MB_RANGE, description: 'MB, for an archive of tests.' })),
+})
 const ProblemPath = Type.Object({ problem_id: Type.String({ maxLength: 512 }) })
 
 export const putProblemRoute =
@@ -24,9 +29,10 @@ export const putProblemRoute =
     const schema = {
       tags: ['judge'],
       security: SECURED,
-      summary: 'Import a problem package (a zip) under this id, or replace it.',
+      summary: 'Import a problem package or an archive of tests (a zip) under this id, or replace it.',
       consumes: ['application/zip'],
       params: ProblemPath,
+      querystring: Query,
       response: { 200: Imported, 201: Imported, ...ADMIN_REFUSALS },
     }
     const config = { bodyTimeoutMs: BODY_TIMEOUT_MS }
@@ -45,7 +51,8 @@ export const putProblemRoute =
       if (Number(request.headers['content-length']) > importing.bytesMax) throw tooLarge()
       try {
         const { accountId } = accountOf(request)
-        const { title, tests, created } = await importStream(importing, request.body, { problemId, accountId })
+        const limits = { timeSec: request.query.time_limit, memoryMb: request.query.memory_limit }
+        const { title, tests, created } = await importStream(importing, request.body, { problemId, accountId, limits })
         return await reply.code(created ? 201 : 200).send({ problem_id: problemId, title, tests })
       } catch (error) {
         if (error instanceof PackageError) throw problem('invalid_package', error.message)

@@ -93,6 +93,7 @@ async function statusOf(job: Job, isAnnounced: ViewOptions['isAnnounced']): Prom
     case 'processing':
       return 'RUNNING'
     case 'pending':
+      if (job.dueAt !== null) return 'PENDING' // waits for its next attempt
       return (await isAnnounced(job.jobId)) ? 'DISPATCHED' : 'PENDING'
   }
 }

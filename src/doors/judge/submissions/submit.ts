@@ -1,11 +1,15 @@
 // POST /submit: a program for a problem. Accepted means on disk; the verdict comes later.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { Deps } from '../../../core/door.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
 import { accountOf, requireAccount } from '../../../core/http/auth/guard.ts'
 import { idempotencyConflict, idempotencyOf } from '../../../core/http/request/idempotency.ts'
 import { HttpError, retryAfter } from '../../../core/http/errors/http-error.ts'
+import type { Submitted } from '../../../core/ledger/submit/submit.ts'
+import { assertQuota } from '../../../core/quotas/quotas.ts'
+import type { Quota } from '../../../core/quotas/quota.ts'
 import { newJobId } from '../../../core/random.ts'
 import { checkSubmission, type CheckDeps } from './check-submission.ts'
 import { problem, SUBMIT_REFUSALS } from '../errors.ts'
@@ -24,11 +28,13 @@ const Accepted = Type.Object({ job_id: Type.String(), status: Type.Literal('PEND
 
 export interface SubmitDeps extends Pick<Deps, 'identity' | 'ledger'> {
   checking: CheckDeps
+  /** Submissions without a verdict. */
+  waiting: Quota
   settings: JudgeSettings
 }
 
 export const submitRoute =
-  ({ identity, ledger, checking, settings }: SubmitDeps): FastifyPluginAsyncTypebox =>
+  ({ identity, ledger, checking, waiting, settings }: SubmitDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const limit = { max: settings.SUBMIT_RATE_LIMIT_MAX, windowSec: settings.SUBMIT_RATE_LIMIT_WINDOW }
     const summary = 'Submit a program. `Idempotency-Key`: the same key and body name the same submission.'
@@ -44,13 +50,16 @@ export const submitRoute =
       const { problem_id: problemId, language, code } = request.body
       const { accountId } = accountOf(request)
       const idempotency = idempotencyOf(request, 'judge')
+      const before = idempotency === null ? null : await ledger.findNamed(idempotency)
+      if (before !== null) return answer(reply, before) // a repeat costs nothing
       const checked = await checkSubmission(checking, { problemId, language, code })
       if (!checked.ok) throw problem(checked.code, messageOf(checked))
       const rate = await identity.takeRate(`submit:${accountId}`, limit)
       if (!rate.ok) throw tooMany(rate.retryAfterSec, settings)
+      assertQuota(await waiting.take(accountId))
 
       const jobId = newJobId()
-      const answer = await ledger.submit({
+      const submittedNow = await ledger.submit({
         kind: JUDGE_KIND,
         jobId,
         payload: checked.payload,
@@ -59,10 +68,14 @@ export const submitRoute =
         idempotency,
         effects: [submitted({ jobId, accountId, problemId, language })],
       })
-      if (!answer.ok) throw idempotencyConflict()
-      return reply.code(202).send({ job_id: answer.jobId, status: 'PENDING' })
+      return answer(reply, submittedNow)
     })
   }
+
+function answer(reply: FastifyReply, submitted: Submitted) {
+  if (!submitted.ok) throw idempotencyConflict()
+  return reply.code(202).send({ job_id: submitted.jobId, status: 'PENDING' })
+}
 
 export const messageOf = ({ known }: { known?: readonly string[] }): string | undefined =>
   known === undefined ? undefined : `language must be one of ${known.join(', ')}.`

@@ -41,7 +41,7 @@ export function openProblems({ packages, fetch, unpackedBytesMax }: ProblemsOpti
       await pipeline(stream, createWriteStream(zip))
       const unpacked = join(into, 'package')
       await mkdir(unpacked)
-      const own = await unzip(zip, unpacked, unpackedBytesMax)
+      const { folder: own } = await unzip(zip, unpacked, unpackedBytesMax)
       await rm(zip)
       await showToBoxes(unpacked)
       return { top: own.slice(into.length + 1) }
