@@ -1,5 +1,5 @@
 // Validates input with TypeBox. A body is taken as it is: nothing is coerced, filled in or removed. The values of a query or
-// a path are strings, from which integers and booleans are parsed where the schema asks for them. TypeBox bounds the list
+// a path are strings, from which numbers and booleans are parsed where the schema asks for them. TypeBox bounds the list
 // of errors (8), so that a large invalid body costs no more than a small one.
 import type { FastifySchemaCompiler } from 'fastify'
 import { IsOptional, type TSchema } from 'typebox'
@@ -8,6 +8,7 @@ import { HttpError, type FieldError } from '../errors/http-error.ts'
 
 const FIELDS_MAX = 8
 const WHOLE_NUMBER = /^-?\d{1,15}$/
+const DECIMAL_NUMBER = /^-?\d{1,15}(?:\.\d{1,15})?$/
 
 /** FastAPI's names, which existing clients know. */
 const PART_NAMES: Readonly<Record<string, string>> = {
@@ -86,6 +87,7 @@ function readTexts(schema: TSchema): (data: unknown) => unknown {
 function readText(type: string | undefined, text: unknown): unknown {
   if (typeof text !== 'string') return text
   if (type === 'integer' && WHOLE_NUMBER.test(text)) return Number(text)
+  if (type === 'number' && DECIMAL_NUMBER.test(text)) return Number(text)
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
   return text
 }
