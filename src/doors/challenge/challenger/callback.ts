@@ -147,7 +147,7 @@ async function checkAnswer(challenge: AnswerKey, { status, answer }: ReceivedCal
   return { isCorrect: await isCorrect(rule, challenge.answer, answer, threads), rule: rule.type }
 }
 
-/** Replaced by a mark: what could be used again by whoever reads the audit. */
+/** Replaced by a mark: a reader of the audit could use them. */
 const SECRET_HEADERS = new Set(['cookie', 'proxy-authorization', 'x-api-key', 'webhook-signature'])
 const HEADER_CHARS_MAX = 1024
 
