@@ -1,6 +1,6 @@
 // Reeve, on one page: settings → database → engine → doors → listen → loops, and the way back.
 //
-// `serve` answers HTTP and WebSocket; `work` runs the hands; `up` does both in one process. Any number of processes of
+// `serve` answers HTTP and WebSocket; `work` runs executors and background loops; `up` does both in one process. Any number of processes of
 // either role may run on one PostgreSQL (and Redis): nothing here assumes that it is alone.
 import type { Logger } from 'pino'
 import { systemClock } from './core/clock.ts'

@@ -1,4 +1,4 @@
-// All that runs beside the listeners of a process: hands for every kind that can be done here, and every loop.
+// Everything that runs beside the listeners of a process: an executor for every kind that runs here, and every loop.
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Engine } from '../engine.ts'
@@ -9,7 +9,7 @@ import type { Kind } from './kind.ts'
 interface BackgroundDeps {
   config: Config
   engine: Engine
-  /** Done here. Empty in a process that only serves. */
+  /** The kinds that run here. Empty in a process that only serves. */
   kinds: readonly Kind[]
   loops: readonly Loop[]
   log: Logger
@@ -24,9 +24,9 @@ interface Background {
 
 export function openBackground({ config, engine, kinds, loops, log, onStep }: BackgroundDeps): Background {
   const runnable = kinds.filter((kind) => kind.run !== undefined)
-  const hands = runnable.map((kind) => ({
+  const executors = runnable.map((kind) => ({
     kind,
-    hands: openExecutor({
+    executor: openExecutor({
       kind,
       slots: kind.slots ?? config.WORK_CONCURRENCY,
       ledger: engine.ledger,
@@ -42,10 +42,10 @@ export function openBackground({ config, engine, kinds, loops, log, onStep }: Ba
   const preparing: Promise<void>[] = []
   let running: RunningLoops | null = null
   let isStopping = false
-  const startExecutor = async ({ name, prepare }: Kind, hands: Executor) => {
+  const startExecutor = async ({ name, prepare }: Kind, executor: Executor) => {
     try {
       if (prepare !== undefined) await prepare()
-      if (!isStopping) hands.start()
+      if (!isStopping) executor.start()
     } catch (error) {
       log.error({ err: error, kind: name }, 'jobs of this kind are not done by this process')
     }
@@ -55,12 +55,12 @@ export function openBackground({ config, engine, kinds, loops, log, onStep }: Ba
   return {
     start() {
       running = startLoops([...loops, ...feedLoops], log)
-      for (const one of hands) preparing.push(startExecutor(one.kind, one.hands))
+      for (const { kind, executor } of executors) preparing.push(startExecutor(kind, executor))
     },
     async stop() {
       isStopping = true
       await Promise.all(preparing)
-      await Promise.all(hands.map((one) => one.hands.drain(config.DRAIN_TIMEOUT_SEC * 1000)))
+      await Promise.all(executors.map(({ executor }) => executor.drain(config.DRAIN_TIMEOUT_SEC * 1000)))
       await running?.stop()
     },
   }
