@@ -28,11 +28,11 @@ import { upkeepLoops } from './core/upkeep.ts'
 import { DOORS } from './doors/doors.ts'
 import { migrationFolders, streamKeys } from './doors/outline.ts'
 
-export type Role = 'up' | 'serve' | 'work'
+export type ProcessRole = 'up' | 'serve' | 'work'
 
 export interface Start {
   settings: AllSettings
-  role: Role
+  role: ProcessRole
   log: Logger
   /** Tests stop the process at a step of its work. */
   onStep?: ExecutorOptions['onStep']

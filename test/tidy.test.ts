@@ -97,6 +97,22 @@ describe('one of each', () => {
     )
   })
 
+  for (const tree of ['src', 'sdk/src']) {
+    test(`a type name is declared once in ${tree}`, () => {
+      const places = new Map<string, string[]>()
+      for (const file of filesIn(tree).filter((file) => isCode(file) && !isTest(file))) {
+        const declared = readFileSync(file, 'utf8').matchAll(
+          /^(?:export )?(?:interface|type|class|abstract class) (\w+)/gm,
+        )
+        for (const [, name = ''] of declared) places.set(name, [...(places.get(name) ?? []), file])
+      }
+      assert.deepEqual(
+        [...places].filter(([, files]) => files.length > 1),
+        [],
+      )
+    })
+  }
+
   test('every exported value is used in production, and imported by some other file', () => {
     const everything = [...sources, ...filesIn('test').filter(isCode), ...filesIn('bench').filter(isCode)]
     const words = new Map(everything.map((file) => [file, wordsOf(readFileSync(file, 'utf8'))]))

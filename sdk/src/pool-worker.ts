@@ -75,14 +75,14 @@ interface Assignment {
 
 /** Resolves once `signal` has aborted and the job in hand is handed in. Rejects if the server will not have this worker. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
-  const worker = new PoolWorker(options)
+  const worker = new WorkerLoop(options)
   while (!options.signal.aborted && options.abandon?.aborted !== true) {
     const assignment = await worker.poll()
     if (assignment !== null) await worker.work(assignment)
   }
 }
 
-class PoolWorker {
+class WorkerLoop {
   readonly #options: WorkerOptions
   #client: ReeveClient
   #failures = 0

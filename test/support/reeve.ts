@@ -11,7 +11,7 @@ import { isRole } from '../../src/core/identity/role.ts'
 import { issueToken } from '../../src/core/identity/tokens.ts'
 import { openLog } from '../../src/core/log.ts'
 import { doorSettings, migrationFolders } from '../../src/doors/outline.ts'
-import { start, type Role, type Start } from '../../src/main.ts'
+import { start, type ProcessRole, type Start } from '../../src/main.ts'
 import { atEnd } from './cleanup.ts'
 import { reusedDatabase } from './database.ts'
 import { temporaryFolder, type PgConnection } from './servers.ts'
@@ -40,7 +40,7 @@ export interface ReeveOptions {
   env?: Readonly<Record<string, string>>
   /** Another server's database, in place of an empty one. */
   on?: PgConnection | undefined
-  role?: Role | undefined
+  role?: ProcessRole | undefined
   /** In place of a folder that is removed at the end. */
   dataDir?: string | undefined
   /** Gets everything that is logged. */

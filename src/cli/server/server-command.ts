@@ -3,14 +3,14 @@ import { databaseUrl, environment, parseConfig } from '../../core/config.ts'
 import { openLog } from '../../core/log.ts'
 import { StartError } from '../../core/start-error.ts'
 import { doorSettings } from '../../doors/outline.ts'
-import { start, type Role, type Running } from '../../main.ts'
+import { start, type ProcessRole, type Running } from '../../main.ts'
 import { prettyLog } from './pretty-log.ts'
 import { isTerminal, say, styled } from '../terminal.ts'
 
 // A runner such as npm passes on the Ctrl-C that the terminal has already sent to the whole group.
 const SAME_SIGNAL_MS = 1000
 
-export async function runServer(role: Role): Promise<number> {
+export async function runServer(role: ProcessRole): Promise<number> {
   const settings = parseConfig(environment(), doorSettings())
   if (role !== 'up' && databaseUrl(settings.core) === null) {
     throw new StartError(
@@ -34,7 +34,7 @@ export async function runServer(role: Role): Promise<number> {
   return 0
 }
 
-function greet(role: Role, { url, firstAdmin }: Running): void {
+function greet(role: ProcessRole, { url, firstAdmin }: Running): void {
   if (url !== null) say(`Reeve is ready at ${styled('cyan', url)}`)
   else say(`Reeve is working (${role}).`)
   if (firstAdmin === null) return

@@ -30,7 +30,7 @@ export interface Postmaster {
   stop(): Promise<void>
 }
 
-interface Options {
+interface PostmasterOptions {
   binaries: Binaries
   cluster: string
   socketDir: string
@@ -40,7 +40,7 @@ interface Options {
 }
 
 /** Resolves when the server accepts connections. */
-export async function startPostmaster(options: Options): Promise<Postmaster> {
+export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
   const deadline = AbortSignal.timeout(LEFTOVER_MS_MAX)
   for (;;) {
     await clearLeftover(options.cluster, options.log)
@@ -56,7 +56,7 @@ export async function startPostmaster(options: Options): Promise<Postmaster> {
 
 type Outcome = { ok: true; postmaster: Postmaster } | { ok: false; said: string }
 
-async function tryStart({ binaries, cluster, runAs, logFile }: Options): Promise<Outcome> {
+async function tryStart({ binaries, cluster, runAs, logFile }: PostmasterOptions): Promise<Outcome> {
   const said = logFile.mark()
   const launched = await launch({ runAs, command: [binaries.postgres, '-D', cluster], outputFd: logFile.fd })
   const postmaster = supervise(launched)

@@ -27,7 +27,7 @@ import { readPidFile } from './pid-file.ts'
 import { startPostmaster } from './postmaster.ts'
 import { isServerOf } from './processes.ts'
 import { chooseRunAs } from './run-as.ts'
-import { defaultSettings, type Settings, writeSettings } from './settings.ts'
+import { defaultSettings, type PostgresSettings, writeSettings } from './settings.ts'
 import { makeSocketDir, PORT } from './socket-dir.ts'
 
 export interface EmbeddedServer {
@@ -45,7 +45,7 @@ export interface EmbeddedServer {
 export interface StartOptions {
   dataDir: string
   /** Overrides of the server's settings. */
-  settings?: Settings
+  settings?: PostgresSettings
   /** Told what a start does that takes time or is unusual. */
   log?: (line: string) => void
 }
@@ -81,16 +81,16 @@ export async function findRunning(dataDir: string): Promise<EmbeddedServer['conn
   return { host: found.socketDir, port: found.port, user: USER, database: DATABASE }
 }
 
-interface Start {
+interface StartOnCluster {
   dataDir: string
   binaries: Binaries
-  settings: Settings
+  settings: PostgresSettings
   logFile: LogFile
   log: (line: string) => void
   close(): Promise<void>
 }
 
-async function start({ dataDir, binaries, settings, logFile, log, close }: Start): Promise<EmbeddedServer> {
+async function start({ dataDir, binaries, settings, logFile, log, close }: StartOnCluster): Promise<EmbeddedServer> {
   const cluster = join(dataDir, 'postgres')
   const runAs = await chooseRunAs({ dataDir, cluster, postgres: binaries.postgres })
 

@@ -8,10 +8,10 @@ import { PORT } from './socket-dir.ts'
 const MB = 1024 * 1024
 const SHARED_BUFFERS_MB = { min: 64, max: 512 }
 
-export type Settings = Record<string, string>
+export type PostgresSettings = Record<string, string>
 
 /** A ledger is many small durable writes to few hot rows: eager vacuum, rare checkpoints, no compiler. */
-export function defaultSettings(socketDir: string, memoryBytes = memoryOfThisMachine()): Settings {
+export function defaultSettings(socketDir: string, memoryBytes = memoryOfThisMachine()): PostgresSettings {
   const share = (part: number) => Math.floor(memoryBytes / part / MB)
   const sharedBuffersMb = Math.min(SHARED_BUFFERS_MB.max, Math.max(SHARED_BUFFERS_MB.min, share(16)))
 
@@ -62,7 +62,7 @@ export function defaultSettings(socketDir: string, memoryBytes = memoryOfThisMac
 }
 
 /** Replaced in one step: a start that is killed here leaves the old file or the new one. */
-export async function writeSettings(cluster: string, settings: Settings): Promise<void> {
+export async function writeSettings(cluster: string, settings: PostgresSettings): Promise<void> {
   const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`)
   const path = join(cluster, 'postgresql.conf')
   const file = await open(`${path}.new`, 'w', 0o644)

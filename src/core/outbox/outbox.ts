@@ -114,11 +114,11 @@ export function openOutbox(database: Database, wake: () => void): Outbox {
       return { pending: countOf('pending'), dead: countOf('dead') }
     },
     async read(topics, outboxId) {
-      const [row] = await database.query<StoredRow>(READ, [topics, outboxId])
+      const [row] = await database.query<StoredDelivery>(READ, [topics, outboxId])
       return row === undefined ? null : listedFrom(row)
     },
     async list({ topics, status, before, limit }) {
-      return (await database.query<StoredRow>(LIST, [topics, status, before, limit])).map(listedFrom)
+      return (await database.query<StoredDelivery>(LIST, [topics, status, before, limit])).map(listedFrom)
     },
     async replay(topics, outboxId) {
       const rows = await database.query<{ outbox_id: string }>(REPLAY, [topics, outboxId ?? null, REPLAY_MAX])
@@ -130,7 +130,7 @@ export function openOutbox(database: Database, wake: () => void): Outbox {
 
 const rowOf = (topic: string, { jobId, payload }: NewOutboxRow) => ({ job_id: jobId, topic, payload })
 
-interface StoredRow {
+interface StoredDelivery {
   outbox_id: string
   topic: string
   payload: unknown
@@ -140,7 +140,7 @@ interface StoredRow {
   created_at: Date
 }
 
-const listedFrom = (row: StoredRow): ListedRow => ({
+const listedFrom = (row: StoredDelivery): ListedRow => ({
   outboxId: Number(row.outbox_id),
   topic: row.topic,
   payload: row.payload,

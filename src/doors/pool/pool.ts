@@ -11,7 +11,7 @@ import { openSubmitJobs } from './clients/submit-job.ts'
 import { openAssignments } from './matching/assignments.ts'
 import { openCandidates } from './matching/candidates.ts'
 import { FairShare } from './matching/fair-share.ts'
-import { openMatchmaker, type Matchmaker } from './matching/matchmaker.ts'
+import { openMatchmaker, type TaskMatcher } from './matching/matchmaker.ts'
 import { openPoll } from './matching/poll.ts'
 import { openRepair } from './matching/repair.ts'
 import { openPoolMetrics } from './metrics.ts'
@@ -48,7 +48,7 @@ export async function openPoolParts(deps: PoolDeps, settings: PoolSettings, { ra
   const repair = openRepair({ database, ledger, kinds: jobs.known, assignments, leaseMs, holdMs, onFreed: announce })
   const metrics = openPoolMetrics({ metrics: deps.metrics, database, leaseSec, waiting: () => matchmaker.size() })
   const probationCanaries = settings.POOL_PROBATION_CANARIES
-  const matchmaker: Matchmaker = openMatchmaker({
+  const matchmaker: TaskMatcher = openMatchmaker({
     bus,
     assignments,
     candidates: openCandidates(database),

@@ -11,7 +11,7 @@ const IMAGE_BASE64_CHARS_MAX = 700_000
 const TEXT_CHARS_MAX = 2000
 const METADATA_CHARS_MAX = 16_384
 
-type Fields = Readonly<Record<string, unknown>>
+type TaskFields = Readonly<Record<string, unknown>>
 
 export interface AdaptedTask {
   page: Page
@@ -44,7 +44,7 @@ const SHOWN = [
   'recaptchaDataSValue',
 ]
 
-export function adaptTask(task: Fields): AdaptedTask {
+export function adaptTask(task: TaskFields): AdaptedTask {
   const { type } = task
   if (typeof type !== 'string') throw new AdapterError('ERROR_TASK_NOT_SUPPORTED')
   if (type === 'ImageToTextTask') return imageTask(task)
@@ -71,7 +71,7 @@ export function adaptSolution(type: unknown, payload: unknown, userAgent: string
 
 const baseOf = (type: string): string => type.replace(/(?:M1)?Proxyless$/i, '').replace(/^ReCaptcha/, 'Recaptcha')
 
-function imageTask(task: Fields): AdaptedTask {
+function imageTask(task: TaskFields): AdaptedTask {
   const body = task['body']
   if (typeof body !== 'string') throw bad('body is missing.')
   if (body === '') throw new AdapterError('ERROR_ZERO_CAPTCHA_FILESIZE')
@@ -88,7 +88,7 @@ function imageTask(task: Fields): AdaptedTask {
   return questionTask(task, question, body)
 }
 
-function questionTask(task: Fields, question: string, image: string | null): AdaptedTask {
+function questionTask(task: TaskFields, question: string, image: string | null): AdaptedTask {
   const minLength = lengthOf(task, 'minLength')
   const maxLength = lengthOf(task, 'maxLength')
   const answer = {
@@ -107,13 +107,13 @@ function questionTask(task: Fields, question: string, image: string | null): Ada
   return { page, challengeType: image === null ? 'text' : 'image', userAgent: null, metadata, question: parsed }
 }
 
-function pageOf(task: Fields): Page | null {
+function pageOf(task: TaskFields): Page | null {
   const url = textOf(task, 'websiteURL')
   if (url === null) return null
   return parsePage(url) ?? missing('websiteURL')
 }
 
-function lengthOf(task: Fields, name: string): number {
+function lengthOf(task: TaskFields, name: string): number {
   const value = task[name] ?? 0
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > TEXT_CHARS_MAX)
     throw bad(`${name} is not a length.`)
@@ -126,7 +126,7 @@ const isGiven = (value: unknown): boolean => value !== undefined && value !== nu
 /** Libraries say 0, false or nothing for what is not set. */
 const isSet = (value: unknown): boolean => value === true || value === 1
 
-function textOf(task: Fields, name: string): string | null {
+function textOf(task: TaskFields, name: string): string | null {
   const value = task[name] ?? ''
   if (value === '' || value === false || value === 0) return null
   if (typeof value !== 'string' || value.length > TEXT_CHARS_MAX) throw bad(`${name} is not a text.`)

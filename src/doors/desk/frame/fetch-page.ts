@@ -10,7 +10,7 @@ import { dialThrough } from './upstream-proxy.ts'
 
 export const PAGE_BYTES_MAX = 10 * 1024 * 1024
 
-export interface PageRequest {
+export interface FetchRequest {
   url: URL
   method: string
   headers: Readonly<Record<string, string>>
@@ -37,7 +37,7 @@ export interface FetcherOptions {
   timeoutMs: number
 }
 
-export type FetchPage = (request: PageRequest) => Promise<PageAnswer | Refused<PageRefusal>>
+export type FetchPage = (request: FetchRequest) => Promise<PageAnswer | Refused<PageRefusal>>
 
 export function openFetcher({ outbound, mayFetch, proxies, impersonator, timeoutMs }: FetcherOptions): FetchPage {
   return async (request) => {

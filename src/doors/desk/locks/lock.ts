@@ -10,7 +10,7 @@ const TRIES_MAX = 5
 
 export type LockParts = Pick<Desk, 'ledger' | 'tasks' | 'changes'>
 
-export interface Claim extends LockRequest {
+export interface LockClaim extends LockRequest {
   /** An admin takes the lock away from its holder. */
   steals: boolean
 }
@@ -21,7 +21,7 @@ export type LockRefusal = { ok: false; code: 'ended' } | { ok: false; code: 'hel
 export type ClaimAnswer = { ok: true; held: Held; isRenewed: boolean } | LockRefusal
 
 /** Takes or renews the lock for an operator, or says who holds it. */
-export async function claim(parts: LockParts, task: TaskRow, by: Claim): Promise<ClaimAnswer> {
+export async function claim(parts: LockParts, task: TaskRow, by: LockClaim): Promise<ClaimAnswer> {
   let last: LockRefusal = { ok: false, code: 'held', holder: by.operator, until: null }
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     // The row that the caller has read is used until it proves stale.

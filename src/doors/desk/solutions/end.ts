@@ -15,7 +15,7 @@ const LOCK_TO_END_SEC = 60
 
 export type EndParts = LockParts & Pick<Desk, 'sealer'>
 
-export type EndAnswer =
+export type EndTaskAnswer =
   | { ok: true }
   | LockRefusal
   /** The operator's own lock ran out or was taken away: claim the task again first. */
@@ -26,7 +26,7 @@ export async function solve(
   task: TaskRow,
   by: { operator: string | null; ip: string },
   { type, payload, cookies, userAgent, notes, expiresAt, sessionTtlSec }: ParsedSolution,
-): Promise<EndAnswer> {
+): Promise<EndTaskAnswer> {
   const session: NewSession | null =
     sessionTtlSec === null
       ? null
@@ -55,7 +55,7 @@ export const markUnsolvable = (parts: EndParts, task: TaskRow, operator: string 
     changeBy: (holder) => unsolvable(task, holder, reason),
   })
 
-interface Ending {
+interface TaskEnding {
   result: object
   changeBy(holder: string): DeskChange
 }
@@ -64,8 +64,8 @@ async function finish(
   parts: EndParts,
   task: TaskRow,
   operator: string | null,
-  { result, changeBy }: Ending,
-): Promise<EndAnswer> {
+  { result, changeBy }: TaskEnding,
+): Promise<EndTaskAnswer> {
   const lock = await lockToEnd(parts, task, operator)
   if (!lock.ok) return lock
   const change = changeBy(lock.held.owner)
@@ -80,7 +80,7 @@ async function lockToEnd(
   parts: LockParts,
   task: TaskRow,
   operator: string | null,
-): Promise<{ ok: true; held: Held } | Exclude<EndAnswer, { ok: true }>> {
+): Promise<{ ok: true; held: Held } | Exclude<EndTaskAnswer, { ok: true }>> {
   const holder = await holderOf(parts, task)
   if (holder === 'ended') return { ok: false, code: 'ended' }
   if (holder !== null && (operator === null || holder.held.owner === operator)) return { ok: true, held: holder.held }
@@ -89,7 +89,7 @@ async function lockToEnd(
   return (holder === null ? await take(parts, task, request) : null) ?? claim(parts, task, request)
 }
 
-async function refusalNow(parts: LockParts, task: TaskRow): Promise<EndAnswer> {
+async function refusalNow(parts: LockParts, task: TaskRow): Promise<EndTaskAnswer> {
   const holder = await currentHolder(parts, task)
   if (holder === 'ended') return { ok: false, code: 'ended' }
   if (holder === null) return { ok: false, code: 'lapsed' }

@@ -65,7 +65,7 @@ export const auditTrailRoute =
     )
   }
 
-interface AuditRow {
+interface TrailRow {
   audit_id: string
   at: Date
   action: Action
@@ -86,10 +86,10 @@ interface AuditFilter {
   limit: number
 }
 
-const listAudit = (on: Queryable, { uuid, actor, action, before, limit }: AuditFilter): Promise<AuditRow[]> =>
-  on.query<AuditRow>(LIST, [uuid ?? null, actor ?? null, action ?? null, before ?? null, limit])
+const listAudit = (on: Queryable, { uuid, actor, action, before, limit }: AuditFilter): Promise<TrailRow[]> =>
+  on.query<TrailRow>(LIST, [uuid ?? null, actor ?? null, action ?? null, before ?? null, limit])
 
-const viewOf = (row: AuditRow) => ({
+const viewOf = (row: TrailRow) => ({
   ...row,
   audit_id: Number(row.audit_id),
   at: row.at.toISOString(),

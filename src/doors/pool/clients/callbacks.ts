@@ -55,14 +55,14 @@ export const callbackBody = (jobId: string, end: JobEnd): string =>
     finished_at: end.finishedAt,
   })
 
-interface CallbackDeps {
+interface ClientCallbackDeps {
   deliveries: Deliveries
   ledger: Ledger
   master: string
 }
 
 /** All clients' secrets are derived from `master`: none is stored, and no client can compute another's. */
-export function openCallbacks({ deliveries, ledger, master }: CallbackDeps): Callbacks {
+export function openCallbacks({ deliveries, ledger, master }: ClientCallbackDeps): Callbacks {
   const keyOf = (clientId: number) => ({
     keyId: `pool-${clientId}`,
     secret: createHmac('sha256', master).update(`callback ${clientId}`).digest('hex'),

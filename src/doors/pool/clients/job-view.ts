@@ -126,7 +126,7 @@ interface VoteRow {
   verdict: string | null
 }
 
-interface ResultRow extends VoteRow {
+interface JobResultRow extends VoteRow {
   output: string | null
   computed_hash: string | null
   error_message: string | null
@@ -136,7 +136,7 @@ interface ResultRow extends VoteRow {
 }
 
 async function resultView(database: Database, assignmentId: number) {
-  const [row] = await database.query<ResultRow>(RESULTS, [assignmentId])
+  const [row] = await database.query<JobResultRow>(RESULTS, [assignmentId])
   if (row === undefined) return null
   const { output_hash: claimed, computed_hash: computed } = row
   return {

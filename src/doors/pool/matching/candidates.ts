@@ -102,7 +102,7 @@ export function openCandidates({ hot }: Database): Candidates {
         owners.map(({ ownerId }) => ownerId),
         owners.map(({ isTrusted }) => isTrusted),
       ]
-      return (await hot.query<TaskRow>(FIRST_TASKS, params)).map(taskFrom)
+      return (await hot.query<CandidateRow>(FIRST_TASKS, params)).map(taskFrom)
     },
     async canaries(classIds, workerIds) {
       const rows = await hot.query<CanaryRow>(CANARIES, [classIds, workerIds, CANARIES_MAX])
@@ -118,7 +118,7 @@ export function openCandidates({ hot }: Database): Candidates {
   }
 }
 
-interface TaskRow {
+interface CandidateRow {
   class_id: string
   job_id: string
   priority: number
@@ -141,7 +141,7 @@ interface CanaryRow {
   now: Date
 }
 
-const taskFrom = (row: TaskRow): WaitingTask => ({
+const taskFrom = (row: CandidateRow): WaitingTask => ({
   classId: Number(row.class_id),
   jobId: row.job_id,
   priority: row.priority,

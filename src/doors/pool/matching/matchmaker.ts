@@ -27,7 +27,7 @@ const TASKS_PER_CLASS_MAX = 100
 // Passes in a row that repaired something and assigned nothing; then the next hint, or the next second, starts a pass.
 const FRUITLESS_MAX = 20
 
-export interface Matchmaker {
+export interface TaskMatcher {
   wait(worker: Worker, limits: PollLimits): Promise<PollOutcome>
   /** Tells all processes that a task may be ready. */
   announce(): void
@@ -41,7 +41,7 @@ export interface Matchmaker {
   close(): void
 }
 
-export interface MatchmakerDeps {
+export interface TaskMatcherDeps {
   bus: Bus
   assignments: Assignments
   candidates: Candidates
@@ -57,7 +57,7 @@ export interface MatchmakerDeps {
   random: () => number
 }
 
-export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
+export function openMatchmaker(deps: TaskMatcherDeps): TaskMatcher {
   const polls = new WaitingPolls()
   const wake = new Wake()
   const unsubscribe = deps.bus.subscribe(CHANNEL, wake.ring.bind(wake), wake.ring.bind(wake))
@@ -131,7 +131,7 @@ function eligibleOf(present: readonly WaitingPoll[], classes: readonly Requireme
   })
 }
 
-async function pairsFor(deps: MatchmakerDeps, polls: readonly WaitingPoll[], classes: readonly RequirementClass[]) {
+async function pairsFor(deps: TaskMatcherDeps, polls: readonly WaitingPoll[], classes: readonly RequirementClass[]) {
   const { candidates, fairShare, canaryPercent, random } = deps
   const ofJobs = classes.filter(({ clientId }) => clientId !== null)
   const ofCanaries = classes.filter(({ clientId }) => clientId === null)
@@ -155,7 +155,7 @@ async function pairsFor(deps: MatchmakerDeps, polls: readonly WaitingPoll[], cla
 
 /** `changed`: nothing was assigned, but what stood in the way is repaired, so another pass may find more. */
 async function assignPair(
-  deps: MatchmakerDeps,
+  deps: TaskMatcherDeps,
   polls: WaitingPolls,
   { candidate: poll, assignable }: Pair<WaitingPoll>,
 ): Promise<'assigned' | 'changed' | 'failed'> {
@@ -188,7 +188,7 @@ async function assignPair(
  * waits already, it starts over. If the worker disconnected, another worker can have the job.
  */
 async function handOver(
-  { assignments, bus }: MatchmakerDeps,
+  { assignments, bus }: TaskMatcherDeps,
   polls: WaitingPolls,
   { worker, signal }: WaitingPoll,
   { held, assignment }: AssignAnswer & { ok: true },

@@ -11,7 +11,7 @@ import type { PoolMetrics } from '../metrics.ts'
 import { documented, Id, JsonObject, RawJson, sendJson } from '../wire.ts'
 import type { Presence } from '../workers/presence.ts'
 import type { Assignment, Assignments } from './assignments.ts'
-import type { Matchmaker } from './matchmaker.ts'
+import type { TaskMatcher } from './matchmaker.ts'
 
 // The worker's state may change while its poll is being answered; more often than this it does not.
 const POLL_TRIES = 5
@@ -30,7 +30,7 @@ export interface PollDeps {
   canaries: CanaryStock
   presence: Presence
   assignments: Assignments
-  matchmaker: Matchmaker
+  matchmaker: TaskMatcher
   metrics: PoolMetrics
 }
 

@@ -7,7 +7,7 @@ import { callbackBody, type Callbacks } from '../clients/callbacks.ts'
 import { addQuorum, endQuorum, touchQuorum } from '../quorum/quorum-rows.ts'
 import { clientPayloadOf, POOL_KIND, QUORUM_KIND, replicaPayloadOf, type ClientPayload } from './payload.ts'
 import { ensureClass } from './requirement-classes.ts'
-import { addTask, removeTask, type ClassRef, type NewTask } from './task-rows.ts'
+import { addTask, removeTask, type ClassRef, type NewPoolTask } from './task-rows.ts'
 
 export const TIMED_OUT = 'timed out'
 export const CANCELLED = 'cancelled by the client'
@@ -56,7 +56,7 @@ export function poolKinds({ callbacks, extraReplicas }: { callbacks: Callbacks; 
 }
 
 /** The task of a plain job. */
-export const taskOf = (jobId: string, priority: number, payload: ClientPayload, ref: ClassRef): NewTask => ({
+export const taskOf = (jobId: string, priority: number, payload: ClientPayload, ref: ClassRef): NewPoolTask => ({
   ...ref,
   jobId,
   priority,

@@ -21,7 +21,7 @@ const DELETE_TASKS = `
 /** The class of a task: its id, or its key where the class is written in the same transaction. */
 export type ClassRef = { classId: number } | { classKey: string }
 
-export type NewTask = ClassRef & {
+export type NewPoolTask = ClassRef & {
   jobId: string
   priority: number
   callbackUrl?: string | null
@@ -38,7 +38,7 @@ export type NewTask = ClassRef & {
 export const classColumns = (ref: ClassRef) =>
   'classId' in ref ? { class_id: ref.classId, class_key: null } : { class_id: null, class_key: ref.classKey }
 
-const taskRow = (task: NewTask): object => ({
+const taskRow = (task: NewPoolTask): object => ({
   ...classColumns(task),
   job_id: task.jobId,
   priority: task.priority,
@@ -55,9 +55,9 @@ const taskRow = (task: NewTask): object => ({
 })
 
 /** With the submit of its job. */
-export const addTask = (task: NewTask): Effect => ({ sql: INSERT_TASKS, row: taskRow(task) })
+export const addTask = (task: NewPoolTask): Effect => ({ sql: INSERT_TASKS, row: taskRow(task) })
 
-export const insertTasks = async (on: Queryable, tasks: readonly NewTask[]): Promise<void> =>
+export const insertTasks = async (on: Queryable, tasks: readonly NewPoolTask[]): Promise<void> =>
   void (await on.query(INSERT_TASKS, [JSON.stringify(tasks.map(taskRow))]))
 
 /** With the end of its job. */

@@ -5,7 +5,7 @@ import type { Database } from '../../../core/db/database.ts'
 import { refusals } from '../../../core/http/errors/detail.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
 import type { CanaryStock } from '../canaries/canary-stock.ts'
-import type { Matchmaker } from '../matching/matchmaker.ts'
+import type { TaskMatcher } from '../matching/matchmaker.ts'
 import type { Bans } from './bans.ts'
 import { poolError } from '../errors.ts'
 import { countTasks, countWorkers } from '../metrics.ts'
@@ -56,7 +56,7 @@ const Status = Type.Object({ workers: Counted, tasks: Counted, polls_waiting: Ty
 export interface WorkerAdminDeps {
   database: Database
   canaries: CanaryStock
-  matchmaker: Matchmaker
+  matchmaker: TaskMatcher
   leaseSec: number
   probationCanaries: number
 }

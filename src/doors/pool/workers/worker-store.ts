@@ -129,7 +129,7 @@ const workerView = (row: WorkerRow): WorkerView => ({
   ...(row.paused ? { paused: true } : {}),
 })
 
-export type RegisterAnswer =
+export type RegisterWorkerAnswer =
   | { ok: true; worker: WorkerView }
   | Refused<'worker_name_taken'>
   | Exclude<QuotaAnswer, { ok: true }>
@@ -142,7 +142,7 @@ export interface WorkerPage {
 }
 
 export interface WorkerStore {
-  register(worker: NewWorker): Promise<RegisterAnswer>
+  register(worker: NewWorker): Promise<RegisterWorkerAnswer>
   list(ownerId: number, page: WorkerPage): Promise<WorkerView[]>
   /** Null: unknown, or another owner's. */
   find(workerId: number, ownerId: number): Promise<WorkerView | null>
@@ -211,7 +211,7 @@ const updateParams = ({ name, region, specs, leaseSec, paused }: WorkerChange) =
   paused ?? null,
 ]
 
-async function register({ database, leaseSec }: WorkerStoreDeps, worker: NewWorker): Promise<RegisterAnswer> {
+async function register({ database, leaseSec }: WorkerStoreDeps, worker: NewWorker): Promise<RegisterWorkerAnswer> {
   const { name, ownerId, region, specs, publicKey } = worker
   const params = [leaseSec, name, ownerId, region, specs, publicKey, worker.leaseSec]
   const [row] = await database.query<WorkerRow>(INSERT, params)
