@@ -47,6 +47,10 @@ export interface Engine {
   close(): Promise<void>
 }
 
+const REPAIR_EVERY_MS_MAX = 5000
+const REPAIR_AGE_MS_MAX = 30_000
+const FORGET_CONSUMERS_MS = 86_400_000
+
 interface EngineDeps {
   config: Config
   database: Database
@@ -143,6 +147,12 @@ const streamSettings = (config: Config, consumer: string, keys: Readonly<Record<
     everyMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000,
     count: config.JOB_RECLAIM_COUNT,
     graceMs: config.JOB_RECLAIM_GRACE_SEC * 1000,
+  },
+  repair: {
+    everyMs: Math.min(REPAIR_EVERY_MS_MAX, config.JOB_RECLAIM_INTERVAL_SEC * 1000),
+    // A lost job comes back as soon as an abandoned one.
+    olderThanMs: Math.min(REPAIR_AGE_MS_MAX, (config.JOB_LEASE_SEC + config.JOB_RECLAIM_GRACE_SEC) * 1000),
+    forgetConsumersMs: FORGET_CONSUMERS_MS,
   },
 })
 

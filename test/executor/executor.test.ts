@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { JobFailed } from '../../src/core/executor/kind.ts'
 import { note, notes } from '../ledger/dump.ts'
+import { until } from '../support/until.ts'
 import { endlessWork, first, gatedWork, LEASE_MS, setupExecutor } from './setup.ts'
 
 describe('hands at work', () => {
@@ -62,6 +63,28 @@ describe('hands at work', () => {
     assert.deepEqual(answers, [{ ok: true }, { ok: true }, { ok: true }])
     assert((during?.leaseUntil ?? 0) > (before?.leaseUntil ?? 0))
     assert.equal((await ledger.get(jobId))?.result, 'late')
+  })
+})
+
+describe('work that fails because a server is away', () => {
+  test('is tried again after the first wait, whatever attempt it was', async (t) => {
+    const { database, ledger, start, submit } = await setupExecutor(t)
+    const jobId = await ledger.submit({ kind: 'later', payload: 1 }).then((answer) => (answer.ok ? answer.jobId : ''))
+    await database.query(`update jobs set attempt_id = 3, kind = 'echo' where job_id = $1`, [jobId])
+    start(async () => {
+      throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+    })
+    await submit() // rings the bell
+
+    const hasFailed = ({ attemptId, state }: { attemptId: number; state: string }) =>
+      attemptId === 4 && state === 'pending'
+    await until('it has failed', async () => {
+      const seen = await ledger.get(jobId)
+      return seen !== null && hasFailed(seen)
+    })
+    const job = await ledger.get(jobId)
+    const waitMs = (job?.dueAt?.getTime() ?? 0) - Date.now()
+    assert(waitMs > 0 && waitMs < 12_000, `it waits ${waitMs} ms`)
   })
 })
 

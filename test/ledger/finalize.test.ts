@@ -15,7 +15,7 @@ describe('finalize', () => {
     assert.equal(job?.state, 'done')
     assert.deepEqual(job?.result, { verdict: 'AC' })
     assert.equal(job?.leaseUntil, null)
-    assert.equal(job?.leaseOwner, 'w1')
+    assert.deepEqual([job?.leaseOwner, job?.lastOwner], [null, 'w1'])
     assert(job?.finishedAt instanceof Date)
   })
 

@@ -28,6 +28,7 @@ describe('submit', () => {
       attemptId: 0,
       maxAttempts: 2,
       leaseOwner: null,
+      lastOwner: null,
       leaseUntil: null,
       accountId: 9,
       traceId: 'tr',

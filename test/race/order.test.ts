@@ -200,7 +200,7 @@ describe('of two contenders for one row', () => {
 
       assert.deepEqual(answers.map(brief), told)
       const after = await world.ledger.get(held.jobId)
-      assert.equal([after?.state, after?.attemptId, after?.leaseOwner].join(' '), state)
+      assert.equal([after?.state, after?.attemptId, after?.lastOwner].join(' '), state)
       assert.equal(after?.result ?? null, after?.state === 'done' ? 'w1' : null)
     })
   }

@@ -1,6 +1,6 @@
 // One attempt: the work, and recording its outcome in the ledger.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDataError } from '../db/database.ts'
+import { isDataError, isLostConnection } from '../db/database.ts'
 import { assertNever } from '../outcome.ts'
 import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -14,7 +14,9 @@ import type { SampledLog } from '../sampled-log.ts'
 
 const SYSTEM_ERROR_PAUSE_MS = 250
 
-type AttemptOutcome = { ok: true; done: Done | WaitsForJob } | { ok: false; message: string; final: boolean }
+type AttemptOutcome =
+  | { ok: true; done: Done | WaitsForJob }
+  | { ok: false; message: string; final: boolean; isOutage?: boolean }
 
 export interface AttemptDeps {
   kind: Kind
@@ -39,7 +41,8 @@ export async function runAttempt(
   } catch (error) {
     if (error instanceof JobFailed) return { ok: false, message: error.message, final: error.final }
     log.error({ err: error, ...attemptFields(job) }, 'attempt failed')
-    return { ok: false, message: 'Internal error while working on the job.', final: false }
+    const isOutage = isLostConnection(error) // not the job's fault: no longer wait with each attempt
+    return { ok: false, message: 'Internal error while working on the job.', final: false, isOutage }
   }
 }
 
@@ -111,7 +114,7 @@ async function fail(deps: AttemptDeps, job: Acquired, outcome: AttemptOutcome & 
     attemptId: job.attemptId,
     owner: job.owner,
     error: outcome.message,
-    retryMs: outcome.final ? null : retryWaitMs(job.attemptId, retry),
+    retryMs: outcome.final ? null : retryWaitMs(outcome.isOutage === true ? 1 : job.attemptId, retry),
     effects: kind.effectsOfDeath?.(job, outcome.message) ?? [],
   })
   if (!answer.ok) return explainRefusal(deps, job, answer.code)

@@ -34,11 +34,11 @@ export async function historyOf(on: Queryable, job: Job): Promise<HistoryEntry[]
   }
   const lastHasRow = attempts.at(-1)?.attempt_id === job.attemptId
   if (job.startedAt !== null && !lastHasRow) {
-    entries.push(entry(job.startedAt, 'acquired', job.attemptId, job.leaseOwner, null))
+    entries.push(entry(job.startedAt, 'acquired', job.attemptId, job.lastOwner, null))
   }
   if (job.finishedAt !== null) {
     entries.push(
-      entry(job.finishedAt, job.state === 'done' ? 'done' : 'dead', job.attemptId, job.leaseOwner, job.reason),
+      entry(job.finishedAt, job.state === 'done' ? 'done' : 'dead', job.attemptId, job.lastOwner, job.reason),
     )
   }
   return entries

@@ -30,7 +30,10 @@ export interface Job {
   reason: string | null
   attemptId: number
   maxAttempts: number | null
+  /** Null unless it is processing. */
   leaseOwner: string | null
+  /** Owner of the latest attempt. */
+  lastOwner: string | null
   leaseUntil: Date | null
   accountId: number | null
   traceId: string | null

@@ -29,7 +29,7 @@ export interface RedisFeedOptions {
     /** Idle time beyond the lease before an entry is claimed. */
     graceMs: number
   }
-  repair?: {
+  repair: {
     everyMs: number
     /** A job that has waited for longer is looked up in its stream. */
     olderThanMs: number

@@ -14,7 +14,6 @@ import { agedLevelOf, scriptKeys, type Streams } from './streams.ts'
 
 const PAGE = 500
 const SWEEP_COUNT = 500
-const DEFAULTS = { everyMs: 5000, olderThanMs: 30_000, forgetConsumersMs: 86_400_000 }
 
 interface StreamRepair {
   loop(kinds: readonly string[]): Loop
@@ -36,10 +35,10 @@ export function openRepair(
   announcer: Announcer,
   streamsOf: (kind: string) => Streams,
 ): StreamRepair {
-  const { ledger, ageingSec, clock = systemClock, log, repair = DEFAULTS } = options
+  const { ledger, ageingSec, clock = systemClock, log, repair } = options
   const { group } = options.streams
   const wake = new Wake()
-  const backoff = openBackoff()
+  const backoff = openBackoff(repair.olderThanMs)
   const progressOf = new Map<string, Progress>()
 
   const findLost = async (kind: string, jobs: readonly ReadyJob[]) => {
