@@ -1,22 +1,22 @@
-// What one door does for another. Doors do not import each other: one that can do something offers it here when it opens,
-// and one that needs it looks it up when it needs it. The work itself is a job of the ledger like any other, so that both
-// sides survive a crash: the asker names its request by a key, remembers the job, and reads its outcome once it has ended.
+// What one door does for another. Doors do not import each other: a door provides a capability when it opens, and another
+// looks it up when it needs it. The work itself is a job of the ledger, so both sides survive a crash: the caller names its
+// request by a key, remembers the job, and reads its outcome once it has ended.
 import assert from 'node:assert/strict'
 import type { Job } from './ledger/job.ts'
 
 export interface WorkRequest {
-  /** The same key names the same job, however often it is asked: whoever asks may die before it has written down the answer. */
+  /** The same key names the same job on every call: the caller may crash before it has stored the answer. */
   key: string
-  /** What is to be done, as a stranger wrote it. */
+  /** The request, as an untrusted client wrote it. */
   body: Readonly<Record<string, unknown>>
   traceId: string | null
-  /** By the database's clock. Afterwards nobody wants the outcome any more. */
+  /** By the database's clock. The outcome is of no use afterwards. */
   wantedUntil: Date
 }
 
 export type Begun =
   | { ok: true; jobId: string }
-  /** `message` is for whoever wrote the request. It is final: the same request is not tried again. */
+  /** `message` is for the author of the request. The refusal is final. */
   | { ok: false; code: 'INVALID_PROBLEM' | 'SOLVER_UNAVAILABLE'; message: string }
 
 export type WorkOutcome =
@@ -26,9 +26,9 @@ export type WorkOutcome =
 
 export interface Capability {
   begin(request: WorkRequest): Promise<Begun>
-  /** What came of a job that `begin` named. Called once it is done or dead. */
+  /** The outcome of a job that `begin` named. Called once it is done or dead. */
   outcomeOf(job: Job): Promise<WorkOutcome>
-  /** Nobody wants it any more. It may have ended already. */
+  /** The caller no longer needs the job. It may have ended already. */
   withdraw(jobId: string, reason: string): Promise<void>
 }
 
@@ -41,7 +41,7 @@ export class Capabilities {
     this.#offers.set(name, offer)
   }
 
-  /** Not before all doors are open. Null: nobody here does that. */
+  /** Call only after all doors are open. Null: no door provides it. */
   find(name: string): Capability | null {
     return this.#offers.get(name) ?? null
   }

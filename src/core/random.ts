@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { v7 } from 'uuid'
 
-// Asking the system for 16 bytes costs more than all else about an id, so they come from a larger draught.
+// A system call for 16 bytes costs more than the rest of an id, so random bytes are read in larger pools.
 const RANDOM_POOL_BYTES = 4096
 let draught = randomBytes(RANDOM_POOL_BYTES)
 let drawn = 0

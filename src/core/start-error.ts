@@ -1,4 +1,4 @@
-/** What keeps a process from starting and can be mended by whoever started it: shown as one sentence, with no stack. */
+/** A failed start that the operator can fix: shown as one sentence, without a stack. */
 export class StartError extends Error {
   override name = 'StartError'
 }

@@ -1,5 +1,5 @@
-// What every process that works does beside the work: lets delayed jobs in when they are due, buries what is out of
-// attempts, and throws away what has served its time. Any number of processes may do it at once.
+// Maintenance that every working process runs: makes delayed jobs ready when they are due, buries jobs that are out of
+// attempts, and prunes old keys and events. Any number of processes may run it concurrently.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Events } from './events/events.ts'
 import type { Feed } from './feed/feed.ts'
@@ -26,7 +26,7 @@ export interface UpkeepDeps {
 export function upkeepLoops({ ledger, feed, events, kinds, buryEveryMs }: UpkeepDeps): Loop[] {
   return [
     {
-      name: 'let delayed jobs in',
+      name: 'promote-delayed-jobs',
       everyMs: PROMOTE_EVERY_MS,
       async runOnce(signal) {
         const due = await ledger.promoteDue(BATCH)
@@ -39,9 +39,9 @@ export function upkeepLoops({ ledger, feed, events, kinds, buryEveryMs }: Upkeep
         return true
       },
     },
-    { name: 'bury what is out of attempts', everyMs: buryEveryMs, runOnce: () => buryExhausted(ledger, kinds) },
+    { name: 'bury-exhausted-jobs', everyMs: buryEveryMs, runOnce: () => buryExhausted(ledger, kinds) },
     {
-      name: 'throw away what has served its time',
+      name: 'prune-keys-and-events',
       everyMs: CLEAN_EVERY_MS,
       async runOnce() {
         await ledger.deleteOldKeys(CLEAN_BATCH)
@@ -52,7 +52,7 @@ export function upkeepLoops({ ledger, feed, events, kinds, buryEveryMs }: Upkeep
   ]
 }
 
-/** Abandoned jobs with no attempt left die, with what their door does about it. */
+/** Abandoned jobs without attempts left die, with the effects of their door. */
 export async function buryExhausted(ledger: Ledger, kinds: Kinds): Promise<boolean> {
   const names = kinds.all().map((kind) => kind.name)
   const found = await ledger.findAbandoned({ kinds: names, exhausted: true })

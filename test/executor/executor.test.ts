@@ -6,7 +6,7 @@ import { note, notes } from '../ledger/dump.ts'
 import { until } from '../support/until.ts'
 import { endlessWork, first, gatedWork, LEASE_MS, setupExecutor } from './setup.ts'
 
-describe('hands at work', () => {
+describe('an executor', () => {
   test('a job is taken, done, recorded with its effects, and acknowledged after that', async (t) => {
     const { ledger, database, said, start, submit } = await setupExecutor(t)
     const jobId = await submit({ payload: 20 })

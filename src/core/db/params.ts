@@ -8,10 +8,10 @@ export class Unstorable extends Error {
   override name = 'Unstorable'
 }
 
-// The only escapes that JSON.stringify writes for them; an even number of backslashes before the u is a text about backslashes.
+// The only escapes that JSON.stringify writes for them; after an even number of backslashes, `u` is plain text.
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 
-/** PostgreSQL would take such a text as JSON, and choke on it whenever it is asked to look into it. */
+/** PostgreSQL accepts such text as json, and fails later whenever a statement reads a field of it. */
 export function storableJson(value: unknown): string {
   const text = JSON.stringify(value)
   if (text.includes('\\u') && UNSTORABLE.test(text))
@@ -19,7 +19,7 @@ export function storableJson(value: unknown): string {
   return text
 }
 
-/** From here on, what is done with a text or its bytes takes milliseconds. */
+/** Above this size, converting a text takes milliseconds. */
 export const LARGE_BYTES = 256 * 1024
 
 const PIECE_CHARS = 64 * 1024
@@ -76,8 +76,8 @@ function* textPieces(text: string): Generator<string> {
   yield '"'
 }
 
-// Arrays as parameters of a statement. `pg` would look at each value to escape it; where nothing needs escaping, and that is
-// nearly always, one look at all of them will do.
+// Arrays as parameters of a statement. `pg` checks every value for characters to escape; one check of all values together is
+// cheaper, and nearly always finds none.
 
 const NEEDS_ESCAPING = /["\\]/
 

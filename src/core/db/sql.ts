@@ -1,5 +1,5 @@
 /**
- * A condition that the planner cannot look into. It would otherwise believe, on a small table, that the condition leaves
- * one row, and walk the table or a partial index for each row asked: fine that day, a hundred times too slow the next.
+ * Hides a condition from the planner. On a small table the planner would estimate that the condition leaves one row, and walk
+ * the table or a partial index for each requested row; the kept plan is a hundred times too slow once the table has grown.
  */
 export const hideFromPlanner = (condition: string): string => `case when ${condition} then true else false end`

@@ -4,7 +4,7 @@
 export interface Bus {
   /** Never waits and never throws: local subscribers hear it at once, the others within a few milliseconds. */
   publish(channel: string, message: string): void
-  /** The message in the hands of a commit, which others then hear a round trip earlier; null where `publish` is better. */
+  /** The message as part of a commit, which saves a round trip; null where `publish` is better. */
   within?(channel: string, message: string): WithCommit | null
   /** Returns how to stop listening. `onGap` is called when messages may have been lost. */
   subscribe(channel: string, listener: Listener, onGap?: () => void): () => void

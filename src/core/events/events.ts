@@ -1,6 +1,6 @@
 // Events are what subscribers see: `{ id, channel, type, payload, at }`, in one order per deployment, replayable since an
 // id. An event is written to the outbox by the transaction that caused it, copied to the log by the dispatcher, and then
-// told to whoever listens. A subscriber that knows the last id it saw misses nothing: it reads the log, then the hints.
+// published to subscribers. A subscriber that knows the last id it saw misses nothing: it reads the log, then the hints.
 import type { Database, Queryable } from '../db/database.ts'
 import type { Effect } from '../ledger/effects.ts'
 import type { Delivery } from '../outbox/delivery.ts'

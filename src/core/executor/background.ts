@@ -18,7 +18,7 @@ interface BackgroundDeps {
 
 interface Background {
   start(): void
-  /** Executor first, while the loops still run: what is in flight may need them. */
+  /** Executors first, while the loops still run: what is in flight may need them. */
   stop(): Promise<void>
 }
 

@@ -1,5 +1,5 @@
-// Jobs that were given back because they wait for other jobs. Whoever gave one back listens for the end that it waits for,
-// and lets it in at once. This is only to be quick: if the process dies, the job is due by itself a while later.
+// Jobs that were released because they depend on other jobs. The process that released one waits for the other job's end and
+// promotes it at once. That only reduces latency: if the process dies, the job becomes due after its delay.
 import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
 import type { Feed } from '../feed/feed.ts'
@@ -11,7 +11,7 @@ import type { WaitsForJob } from './kind.ts'
 const LISTENING_MAX = 10_000
 
 interface Dependents {
-  /** After the commit that gave the job back: an end that came before it is not missed. */
+  /** Call after the commit of the release: an end that came earlier is not missed. */
   listen(job: Acquired, waiting: WaitsForJob): void
   close(): Promise<void>
 }
@@ -24,7 +24,7 @@ interface DependentsDeps {
 
 export function openDependents({ ledger, feed, log }: DependentsDeps): Dependents {
   const closing = new AbortController()
-  setMaxListeners(0, closing.signal) // every one of them listens
+  setMaxListeners(0, closing.signal) // one listener per dependent
   const listening = new Set<Promise<void>>()
 
   const listen = async ({ jobId, traceId }: Acquired, { waitsFor, lookAgainMs }: WaitsForJob) => {

@@ -5,13 +5,13 @@ import type { Acquired, Job } from '../ledger/job.ts'
 /** A kind of job: who does it, and what must happen once when it ends. A door declares its kinds. */
 export interface Kind {
   name: string
-  /** Does the work in a process that works. Absent: its hands are elsewhere (a remote worker, a person, two players). */
+  /** Runs the job in a working process. Absent: the work is done elsewhere (a remote worker, a person, two players). */
   run?: (job: Acquired, context: RunContext) => Promise<Done | WaitsForJob>
   /** Before the first job, in a process that works. If it throws, the kind is left to other processes, and the log says why. */
   prepare?: () => Promise<void>
-  /** At most so many at a time in one process. Default: WORK_CONCURRENCY. */
+  /** Concurrent jobs per process. Default: WORK_CONCURRENCY. */
   slots?: number
-  /** Committed with the death of a job, whichever way it died. */
+  /** Committed with the death of a job, whatever caused it. */
   effectsOfDeath?: (job: Pick<Job, 'jobId' | 'kind' | 'payload' | 'accountId'>, reason: string) => readonly Effect[]
   /** After this process has recorded the end of a job: its result, or null if it died. For counters. */
   onRecorded?: (result: unknown) => void

@@ -35,7 +35,7 @@ const ACQUIRE_NEXT = `
   )
   select job_id, payload, priority, attempt_id, account_id, trace_id, max_attempts, abandoned, rank from taken`
 
-// Only fresh ones, and only from a rank on: what hands need who were here a moment ago.
+// Only fresh jobs, and only from a rank on: for an executor that took jobs a moment ago.
 const ACQUIRE_NEXT_FROM = `
   update jobs
      set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = clock_timestamp(),
@@ -61,7 +61,7 @@ const ACQUIRE_FRESH = `
      and ${hideFromPlanner(`jobs.state = 'pending' and coalesce(jobs.due_at <= clock_timestamp(), true)`)}
   returning ${RETURNED}, jobs.kind, jobs.lease_owner, false as abandoned`
 
-// The row is locked before it is judged: a waiter is told what refused it, not what an older snapshot said.
+// The row is locked before it is judged: a waiting call gets the current reason, not that of an older snapshot.
 const ACQUIRE_JUDGED = `
   with seen as materialized (
     select asked.owner, asked.lease_ms, j.job_id, j.kind, j.payload, j.priority, j.attempt_id, j.account_id, j.trace_id,
@@ -171,7 +171,7 @@ interface NextRow {
   account_id: string | null
   trace_id: string | null
   max_attempts: number | null
-  /** Somebody had it before, and let the lease run out. */
+  /** An earlier holder's lease expired. */
   abandoned: boolean
 }
 

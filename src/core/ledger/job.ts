@@ -1,13 +1,13 @@
 export type JobState = 'pending' | 'processing' | 'done' | 'dead'
 
-/** The right to work on a job: it is good for one attempt, for one owner, while the lease lasts. */
+/** The right to work on a job: valid for one attempt and one owner, until the lease expires. */
 export interface Held {
   jobId: string
   attemptId: number
   owner: string
 }
 
-/** A job that was just acquired, with all that its hands need. */
+/** A job that was just acquired, with everything its executor needs. */
 export interface Acquired extends Held {
   kind: string
   payload: unknown
@@ -15,7 +15,7 @@ export interface Acquired extends Held {
   accountId: number | null
   traceId: string | null
   maxAttempts: number | null
-  /** An earlier holder let its lease run out. */
+  /** An earlier holder's lease expired. */
   wasAbandoned: boolean
 }
 

@@ -1,4 +1,4 @@
-// Why an attempt's word was not taken.
+// Why a transition of a held job was refused.
 //
 // A transition of a held job is one fenced update. The rows it did not touch are then read again, under a lock, and the
 // condition that refused each is named. The two steps cannot disagree: attempts only rise, a finished job stays finished

@@ -1,5 +1,5 @@
-// release: processing → pending, unharmed: the holder gives the job back (a drain, an operator who steps away, work that
-// waits for other work). The attempt is kept in the history and does not count towards max_attempts. The job keeps its place
+// release: processing → pending. The holder gives the job back (a drain, an operator who steps away, a job that waits for
+// another one). The attempt is kept in the history and does not count towards max_attempts. The job keeps its place
 // in the order.
 import { storableText, type Pool, type Queryable } from '../db/database.ts'
 import type { Ok, Refused } from '../outcome.ts'

@@ -1,4 +1,4 @@
-// renew: the lease of a running attempt starts anew. It touches no index, so that it costs a fraction of the others.
+// renew: extends the lease of a running attempt. It changes no indexed column, so it costs a fraction of the other transitions.
 import type { Pool, Queryable } from '../db/database.ts'
 import type { Ok, Refused } from '../outcome.ts'
 import { effectsIfOk, transit, type WithEffects } from './effects.ts'

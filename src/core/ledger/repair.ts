@@ -1,5 +1,5 @@
-// repair: looks for what no hands will find by themselves. It moves nothing that a transition would move: it says which
-// jobs are abandoned (acquire takes them over, or bury ends them), and lets delayed jobs into the order when they are due.
+// repair: finds jobs that no executor would find by itself. It changes no state: it reports which jobs are abandoned (acquire
+// takes them over, or bury ends them), and makes delayed jobs ready when they are due.
 import type { Queryable } from '../db/database.ts'
 import { hideFromPlanner } from '../db/sql.ts'
 
@@ -117,7 +117,7 @@ interface FoundInPageRow {
 
 export interface WaitingFilter {
   kind: string
-  /** Submitted at least so long ago. */
+  /** Minimum age. */
   olderThanMs: number
   /** Where the last page ended; null: at the beginning. */
   after: RankPosition | null

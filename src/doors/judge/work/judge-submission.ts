@@ -1,5 +1,5 @@
 // Judging one submission: all that is needed comes in, the verdict comes out. It knows neither the ledger nor the
-// database, so that whoever holds a job can do this with it: the hands of this process, `reeve problem verify`, or a worker
+// database, so that whoever holds a job can do this with it: the executor of this process, `reeve problem verify`, or a worker
 // on another machine.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
