@@ -23,6 +23,8 @@ WORKER_ID = int(os.environ["WORKER_ID"])
 API_KEY = os.environ["WORKER_API_KEY"]
 WAIT_SEC = int(os.environ.get("WAIT", "50"))
 HEARTBEAT_SEC = float(os.environ.get("HEARTBEAT", "10"))
+SUBMIT_TRIES_MAX = 20
+RETRY_SEC_MAX = 15
 
 # --- Ed25519 (RFC 8032, 5.1 and 6) ---
 
@@ -122,17 +124,21 @@ def work(job):
     return {"answer": str(job["prompt"]).upper(), "words": len(str(job["prompt"]).split())}
 
 
-def keep_alive(done):
+def keep_alive(assignment_id, done, cancelled):
     while not done.wait(HEARTBEAT_SEC):
         try:
-            post("/workers/heartbeat", {"worker_id": WORKER_ID})
+            _, answer = post("/workers/heartbeat", {"worker_id": WORKER_ID})
         except OSError:
-            pass  # the next one may get through
+            continue  # the next one may get through
+        if assignment_id in answer.get("cancelled", []):
+            cancelled.set()
+            return
 
 
 def handle(seed, assigned):
-    done = threading.Event()
-    threading.Thread(target=keep_alive, args=(done,), daemon=True).start()
+    assignment_id = assigned["assignment_id"]
+    done, cancelled = threading.Event(), threading.Event()
+    threading.Thread(target=keep_alive, args=(assignment_id, done, cancelled), daemon=True).start()
     output, error = None, None
     try:
         output = work(assigned["job"])
@@ -140,15 +146,40 @@ def handle(seed, assigned):
         error = f"{type(problem).__name__}: {problem}"
     finally:
         done.set()
+    if cancelled.is_set():
+        print(assignment_id, "cancelled", flush=True)
+        return
+    status, answer = submit(seed, assigned, output, error)
+    if status in (413, 422):  # a limit of the server: the next worker's result would be refused as well
+        status, answer = submit(seed, assigned, None, f"Result refused. {status}: {answer.get('detail')}")
+    print(assignment_id, status, answer.get("status") or answer.get("detail"), flush=True)
+
+
+def submit(seed, assigned, output, error):
+    """Tries again until the server has taken the result or refused it."""
+    result = signed_result(seed, assigned, output, error)
+    for tries in range(1, SUBMIT_TRIES_MAX + 1):
+        try:
+            status, answer = post("/jobs/submit", result)
+        except OSError as problem:
+            status, answer = 503, {"detail": str(problem)}
+        if status == 409 and tries > 1 and answer.get("detail") == "Assignment already submitted":
+            return 200, {"status": "recorded"}  # the answer to an earlier try was lost
+        is_passing = status in (408, 429) or status >= 500 or answer.get("detail") == "Concurrent submission conflict"
+        if not is_passing:
+            break
+        time.sleep(min(RETRY_SEC_MAX, 0.25 * 2**tries))
+    return status, answer
+
+
+def signed_result(seed, assigned, output, error):
     signed = {
         "assignment_id": assigned["assignment_id"],
         "nonce": assigned["nonce"],
         "output_hash": None if output is None else sha256_hex(output),
     }
     signature = base64.urlsafe_b64encode(sign(seed, canonical_json(signed))).decode().rstrip("=")
-    result = {"worker_id": WORKER_ID, "signature": signature, "output": output, "error_message": error, **signed}
-    status, answer = post("/jobs/submit", result)
-    print(assigned["assignment_id"], status, answer.get("status") or answer.get("detail"), flush=True)
+    return {"worker_id": WORKER_ID, "signature": signature, "output": output, "error_message": error, **signed}
 
 
 def main():

@@ -34,8 +34,11 @@ export {
   type NewPoolJob,
   type NewPoolWorker,
   type PoolJob,
+  type PoolAgreeRule,
+  type PoolJobPage,
   type PoolJobStatus,
   type PoolResult,
   type PoolWhy,
   type PoolWorker,
+  type PoolWorkerChange,
 } from './pool-client.ts'

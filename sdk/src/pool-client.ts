@@ -13,6 +13,23 @@ export interface NewPoolJob {
   timeout_seconds?: number
   /** Refuse results whose output_hash is not that of their output. */
   require_output_hash?: boolean
+  /** How many workers may answer `failed` before the job has failed. Default 1. */
+  max_attempts?: number
+  /** When two outputs of replicas agree. Default: when their hashes are equal. */
+  agree?: PoolAgreeRule
+}
+
+export type PoolAgreeRule =
+  | { type: 'exact' }
+  /** Numbers differ by at most `tolerance`; everything else is equal. */
+  | { type: 'numeric'; tolerance: number }
+  /** `field`: a JSON pointer, or the name of a top-level member. Defaults: 0.985, `embedding`. */
+  | { type: 'cosine'; min?: number; field?: string }
+
+export interface PoolJobPage {
+  jobs: { job_id: string; status: PoolJobStatus; priority: number; created_at: string }[]
+  /** `before` of the next page; null: the last one. */
+  next_before: string | null
 }
 
 export type PoolJobStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled' | 'timed_out'
@@ -37,6 +54,8 @@ export interface PoolJob {
   priority: number
   replicas: number
   quorum: number
+  max_attempts: number
+  agree?: PoolAgreeRule
   requirements: { region: string | null; specs: unknown }
   created_at: string
   started_at: string | null
@@ -69,6 +88,9 @@ export interface PoolWorker {
   specs_json: unknown
   public_key: string | null
   last_seen_at: string | null
+  /** Only where the owner set it. */
+  lease_seconds?: number
+  paused?: boolean
 }
 
 export interface NewPoolWorker {
@@ -76,6 +98,17 @@ export interface NewPoolWorker {
   region?: string
   specs_json?: Record<string, unknown>
   public_key?: string
+  /** For work without heartbeats. */
+  lease_seconds?: number
+}
+
+export interface PoolWorkerChange {
+  name?: string
+  region?: string | null
+  specs_json?: Record<string, unknown> | null
+  lease_seconds?: number | null
+  /** A paused worker gets no new assignment. */
+  paused?: boolean
 }
 
 // The server waits this long at most; a longer wait is several requests.
@@ -98,6 +131,25 @@ export class PoolClient {
     const { idempotencyKey } = options
     const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
     return this.#client.request('POST', '/v1/jobs', { body: job, headers })
+  }
+
+  /** All of them, or none; at most 100. */
+  async submitMany(
+    jobs: readonly NewPoolJob[],
+    options: { idempotencyKey?: string } = {},
+  ): Promise<{ job_id: string; status: PoolJobStatus }[]> {
+    const { idempotencyKey } = options
+    const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
+    type Batch = { jobs: { job_id: string; status: PoolJobStatus }[] }
+    return (await this.#client.request<Batch>('POST', '/v1/jobs/batch', { body: { jobs }, headers })).jobs
+  }
+
+  /** Newest first. */
+  list(page: { before?: string; limit?: number } = {}): Promise<PoolJobPage> {
+    const query = new URLSearchParams()
+    if (page.before !== undefined) query.set('before', page.before)
+    if (page.limit !== undefined) query.set('limit', String(page.limit))
+    return this.#client.request('GET', `/v1/jobs?${query}`)
   }
 
   get(jobId: string): Promise<PoolJob> {
@@ -132,6 +184,15 @@ export class PoolClient {
   async workers(): Promise<PoolWorker[]> {
     const { workers } = await this.#client.request<{ workers: LegacyWorker[] }>('GET', '/workers')
     return workers.map(seen)
+  }
+
+  async update(workerId: number, change: PoolWorkerChange): Promise<PoolWorker> {
+    return seen(await this.#client.request('PATCH', `/workers/${workerId}`, { body: change }))
+  }
+
+  /** Its results and receipts stay. */
+  async remove(workerId: number): Promise<void> {
+    await this.#client.request('DELETE', `/workers/${workerId}`)
   }
 
   async setKey(workerId: number, publicKey: string): Promise<PoolWorker> {

@@ -1,5 +1,5 @@
-// A worker of the pool: polls, runs a handler, keeps the assignment while it works, signs what came of it and hands it in.
-// What goes wrong on the way is tried again; what the server no longer wants is dropped.
+// A worker of the pool: polls, runs a handler, renews the lease meanwhile, signs the result and submits it. Errors that may
+// pass are retried; an assignment that was cancelled or lost is dropped.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReeveClient } from './client.ts'
 import { ReeveError } from './error.ts'
@@ -20,7 +20,7 @@ export interface HandlerContext {
   /** The job as JSON text, for numbers that JavaScript does not have. */
   text: string
   costHint: number
-  /** Aborts when the job is no longer wanted, or no longer this worker's: stop, the result is void. */
+  /** Aborts when the assignment is cancelled or lost: stop, the result would be refused. */
   signal: AbortSignal
 }
 
@@ -28,7 +28,7 @@ export interface HandlerResult {
   output?: Record<string, unknown> | null
   /** In place of `output`: JSON text of an object. */
   outputText?: string
-  /** The job cannot be done. This is final: no other worker tries. */
+  /** The job failed. Final, unless the client set `max_attempts` above 1. */
   errorMessage?: string
   artifactUri?: string
   metrics?: Record<string, unknown>
@@ -42,7 +42,7 @@ export type WorkerEvent =
   | { type: 'submitted'; assignmentId: number; status: string; ms: number }
   /** The server did not take the result. */
   | { type: 'refused'; assignmentId: number; message: string }
-  /** It was told, or found out, that the job is no longer its own. */
+  /** The assignment was cancelled or lost. */
   | { type: 'cancelled'; assignmentId: number }
   | { type: 'trouble'; message: string }
 
@@ -53,9 +53,9 @@ export interface WorkerOptions {
   workerId: number
   key: PrivateKey
   handler: Handler
-  /** Drain: no further poll; the job in hand is finished. */
+  /** Drain: no further poll; the current job is finished. */
   signal: AbortSignal
-  /** Give up: the job in hand is dropped as well. */
+  /** Stop at once: the current job is dropped. */
   abandon?: AbortSignal
   /** How long a poll waits for a job, in seconds, at most 50. */
   waitSec?: number
@@ -73,7 +73,7 @@ interface Assignment {
   leaseMs: number
 }
 
-/** Resolves once `signal` has aborted and the job in hand is handed in. Rejects if the server will not have this worker. */
+/** Resolves once `signal` has aborted and the current job is submitted. Rejects if the server refuses this worker. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
   const worker = new WorkerLoop(options)
   while (!options.signal.aborted && options.abandon?.aborted !== true) {
@@ -189,16 +189,23 @@ class WorkerLoop {
   /** Null: refused, or no longer wanted. */
   async #submit(assignment: Assignment, result: HandlerResult, signal: AbortSignal): Promise<string | null> {
     const { assignmentId } = assignment
-    const text = submissionText(this.#options, assignment, result)
+    let text = submissionText(this.#options, assignment, result)
+    let isReplaced = false
     for (let tries = 1; !signal.aborted; tries += 1) {
       try {
         const { status } = await this.#client.request<{ status: string }>('POST', '/jobs/submit', { text, signal })
         this.#failures = 0
         return status
       } catch (error) {
+        if (error instanceof ReeveError && isTooMuch(error) && !isReplaced) {
+          // The same result would be refused by the next worker's submit too: the job has failed, with that reason.
+          isReplaced = true
+          text = submissionText(this.#options, assignment, { errorMessage: `Result refused. ${messageOf(error)}` })
+          continue
+        }
         const isFinal = error instanceof ReeveError && !isPassing(error)
         if (isFinal || tries >= SUBMIT_TRIES_MAX) {
-          // An answer that got lost on the way: the result is there.
+          // The answer to an earlier try was lost: the result is recorded.
           if (tries > 1 && isFinal && error.message.includes('Assignment already submitted')) return 'recorded'
           this.#tell({ type: 'refused', assignmentId, message: messageOf(error) })
           return null
@@ -254,7 +261,7 @@ function assignmentFrom({ text, date }: { text: string; date: Date }): Assignmen
 
 const outputOf = ({ outputText, output = null }: HandlerResult): string => outputText?.trim() ?? JSON.stringify(output)
 
-/** What the server would refuse is a failure of the handler. */
+/** Throws where the server would refuse the output. */
 function checkOutput(text: string): void {
   const value: unknown = JSON.parse(text)
   if (value === null) return
@@ -295,7 +302,14 @@ function submissionText({ workerId, key }: WorkerOptions, assignment: Assignment
   return `${JSON.stringify(fields).slice(0, -1)},"output":${output}}`
 }
 
-const isPassing = ({ status }: ReeveError): boolean => status === 429 || status === 408 || status >= 500
+const isPassing = ({ status, message }: ReeveError): boolean =>
+  status === 429 ||
+  status === 408 ||
+  status >= 500 ||
+  (status === 409 && message.includes('Concurrent submission conflict'))
+
+/** A limit of the server: of the body, or of what is in it. */
+const isTooMuch = ({ status }: ReeveError): boolean => status === 413 || status === 422
 
 function messageOf(error: unknown): string {
   const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined }
