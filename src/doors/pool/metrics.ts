@@ -10,7 +10,7 @@ const COUNT_WORKERS = `
   select case when banned_at is not null then 'banned'
               when last_seen_at > clock_timestamp() - $1 * interval '1 second' then 'online' else 'offline' end as state,
          count(*)::integer as count
-    from pool_workers group by 1`
+    from pool_workers where removed_at is null group by 1`
 
 export type StateCount = { state: string; count: number }
 

@@ -18,8 +18,8 @@ async function drain(pool: Pool, worker: Worker, most = 50): Promise<unknown[]> 
   return got
 }
 
-describe('pool: POST /v1/jobs', () => {
-  test('pool 6.1: POST /v1/jobs answers 202 with job_id and status; Prefer: wait=N answers 200 with the result, or 202 at the timeout', async (t) => {
+describe('POST /v1/jobs', () => {
+  test('pool 6.1: 202 with job_id and status; Prefer: wait=N answers 200 with the result, or 202 at the time-out', async (t) => {
     const pool = await setup(t)
     const worker = await pool.worker('w')
     const payload = { prompt: 'hello' }
@@ -39,7 +39,7 @@ describe('pool: POST /v1/jobs', () => {
     assert.equal(early.headers.get('preference-applied'), 'wait=1')
   })
 
-  test('pool 6.2: POST /v1/jobs needs the role CLIENT, before the body; an API key works', async (t) => {
+  test('pool 1.3: a client needs the role CLIENT, which is checked before the body; an API key is accepted', async (t) => {
     const pool = await setup(t)
     const { api_key: key } = (await pool.ask('POST', '/auth/api-keys', { name: 'k' }, pool.client)).body
 
@@ -51,7 +51,7 @@ describe('pool: POST /v1/jobs', () => {
     assert.equal((await pool.ask('POST', '/v1/jobs', { payload: {} }, { 'x-api-key': key })).status, 202)
   })
 
-  test('pool 6.3: an invalid job is 422 with a list, and nothing is submitted', async (t) => {
+  test('pool 6.3: an invalid body is refused with 422 and a list, and nothing is submitted', async (t) => {
     const pool = await setup(t)
     const database = await connect(t, pool.at)
     const wrong: [more: object, field: string][] = [
@@ -81,7 +81,7 @@ describe('pool: POST /v1/jobs', () => {
     assert.equal((await database.query('select from jobs')).rowCount, 0)
   })
 
-  test('pool 6.4: with an Idempotency-Key the same body names the same job and another body is 422, for plain and replicated jobs', async (t) => {
+  test('pool 6.4: Idempotency-Key: the same body names the same job, another body is 422, for plain and replicated jobs', async (t) => {
     const pool = await setup(t)
     const database = await connect(t, pool.at)
     const other = await pool.account('other client', 'CLIENT')
@@ -108,8 +108,8 @@ describe('pool: POST /v1/jobs', () => {
   })
 })
 
-describe('pool: GET /v1/jobs/{id}', () => {
-  test('pool 6.5: GET /v1/jobs/{id} shows an own job in all its states, and no other client’s', async (t) => {
+describe('GET /v1/jobs/{id}', () => {
+  test('pool 6.5: a client sees its own job in all its states, and nobody else’s', async (t) => {
     const pool = await setup(t)
     const worker = await pool.worker('w')
     const other = await pool.account('other client', 'CLIENT')
@@ -144,7 +144,7 @@ describe('pool: GET /v1/jobs/{id}', () => {
     assert.equal((await pool.ask('GET', `/v1/jobs/${jobId}`, undefined, pool.owner)).status, 403)
   })
 
-  test('pool 6.6: a cancelled job has ended: 409 the second time, and no worker gets it', async (t) => {
+  test('pool 6.8: a cancelled job has ended: 409 the second time, and no worker gets it', async (t) => {
     const pool = await setup(t)
     const worker = await pool.worker('w')
     const jobId = await pool.submitJob()
@@ -159,7 +159,7 @@ describe('pool: GET /v1/jobs/{id}', () => {
     assert.deepEqual([job.status, job.error_message], ['cancelled', 'cancelled by the client'])
   })
 
-  test('pool 6.7: a job without a result after timeout_seconds has timed out', async (t) => {
+  test('pool 6.9: a job that is not done within timeout_seconds has timed out', async (t) => {
     const pool = await setup(t)
     const jobId = await pool.submitJob({ timeout_seconds: 1 })
     const replicated = await pool.submitJob({ timeout_seconds: 1, replicas: 2 })
@@ -170,8 +170,8 @@ describe('pool: GET /v1/jobs/{id}', () => {
   })
 })
 
-describe('pool: who gets what', () => {
-  test('pool 7.1: the higher priority goes first, then the older', async (t) => {
+describe('who gets what', () => {
+  test('pool 7.1: the higher priority first, then the older job', async (t) => {
     const pool = await setup(t)
     const worker = await pool.worker('w')
     for (const [n, priority] of [5, 1, 9, 5, 9].entries()) await pool.submitJob({ payload: { n }, priority })
@@ -179,7 +179,7 @@ describe('pool: who gets what', () => {
     assert.deepEqual(await drain(pool, worker), [2, 4, 0, 3, 1])
   })
 
-  test('pool 7.2: region must be equal and specs at least as required; no other worker gets the job', async (t) => {
+  test('pool 7.2: only a worker of the region, with at least the required specs, gets the job', async (t) => {
     const pool = await setup(t)
     const bare = await pool.worker('bare')
     const near = await pool.worker('near', { region: 'sa-east-1', specs_json: { ram_gb: 16, tags: ['a', 'b'] } })
@@ -209,7 +209,7 @@ describe('pool: who gets what', () => {
     for (const worker of [bare, near, far]) assert.equal((await pool.poll(worker)).status, 404)
   })
 
-  test('pool 7.3: a client with a thousand jobs of the highest priority does not starve another', async (t) => {
+  test('pool 7.3: clients are served in turns: a thousand jobs of the highest priority do not starve another client', async (t) => {
     const pool = await setup(t)
     const greedy = await pool.account('greedy', 'CLIENT')
     const worker = await pool.worker('w')
@@ -223,7 +223,7 @@ describe('pool: who gets what', () => {
     assert.equal(order.slice(0, 10).filter((who) => who === 'modest').length, 5, order.join())
   })
 
-  test('pool 7.2: a worker that does not fit the first job gets the next one', async (t) => {
+  test('pool 7.4: a worker that is not eligible for the first job gets the next one', async (t) => {
     const pool = await setup(t)
     const worker = await pool.worker('w')
     for (let n = 0; n < 5; n += 1) await pool.submitJob({ requirements: { region: `r${n}` }, priority: 9 })
@@ -233,8 +233,8 @@ describe('pool: who gets what', () => {
   })
 })
 
-describe('pool: GET /v1/jobs/{id}/why', () => {
-  test('pool 6.8: GET /v1/jobs/{id}/why names the rule that keeps the job waiting, with numbers', async (t) => {
+describe('GET /v1/jobs/{id}/why', () => {
+  test('pool 6.10: why names the rule that keeps the job waiting, with counts', async (t) => {
     const pool = await setup(t)
     const database = await connect(t, pool.at)
     const why = async (jobId: string) => (await pool.ask('GET', `/v1/jobs/${jobId}/why`, undefined, pool.client)).body
@@ -278,8 +278,8 @@ describe('pool: GET /v1/jobs/{id}/why', () => {
   })
 })
 
-describe('pool: bad input at every path', () => {
-  test('pool 6.3: bad input at every path gets a 4xx in the door’s error format', async (t) => {
+describe('bad input at every path', () => {
+  test('pool 1.4: invalid input at every path gets a 4xx with the door’s error body', async (t) => {
     const pool = await setup(t)
     const paths = ['/workers/register', '/workers/heartbeat', '/jobs/poll', '/jobs/submit', '/v1/jobs']
     const bodies = [

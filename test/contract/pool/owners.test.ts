@@ -5,8 +5,8 @@ import { newKey, send, setup } from './setup.ts'
 
 const KEYS = ['id', 'name', 'owner_user_id', 'status', 'region', 'specs_json', 'public_key', 'last_seen_at']
 
-describe('pool: POST /workers/register', () => {
-  test('pool 1.1: a worker is registered with 201, field for field', async (t) => {
+describe('POST /workers/register', () => {
+  test('pool 2.1: a worker is registered and returned field for field', async (t) => {
     const { ask, owner } = await setup(t)
     const publicKey = 'YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE'
 
@@ -33,7 +33,7 @@ describe('pool: POST /workers/register', () => {
     assert(Number.isSafeInteger(made.body.id))
   })
 
-  test('pool 1.1: region, specs_json and public_key may be absent or null; specs come back as they were sent', async (t) => {
+  test('pool 2.2: region, specs_json and public_key may be absent or null; specs come back as they were sent', async (t) => {
     const { ask, owner, url } = await setup(t)
 
     const bare = await ask('POST', '/workers/register', { name: 'bare' }, owner)
@@ -53,7 +53,7 @@ describe('pool: POST /workers/register', () => {
     assert(made.text.includes('"specs_json":{"ram":1.0,"serial":12345678901234567890,"z":{},"a":[1e5]}'), made.text)
   })
 
-  test('pool 1.2: a public key is stored unchecked and judged at submit', async (t) => {
+  test('pool 2.3: a public key is stored unchecked', async (t) => {
     const { ask, owner } = await setup(t)
 
     const made = await ask('POST', '/workers/register', { name: 'w', public_key: 'not a key at all!' }, owner)
@@ -61,7 +61,7 @@ describe('pool: POST /workers/register', () => {
     assert.deepEqual([made.status, made.body.public_key], [201, 'not a key at all!'])
   })
 
-  test('pool 1.3: 401 Invalid token for a missing, wrong or revoked token and for a closed account', async (t) => {
+  test('pool 1.1: 401 Invalid token without a token, with a wrong or revoked one, and for a closed account', async (t) => {
     const { ask, account, admin } = await setup(t)
     const body = { name: 'w' }
     const gone = await account('gone', 'WORKER_OWNER')
@@ -76,7 +76,7 @@ describe('pool: POST /workers/register', () => {
     }
   })
 
-  test('pool 1.3: 403 Insufficient role, for admins too, before the body is validated', async (t) => {
+  test('pool 1.2: 403 Insufficient role, for admins too, before the body is read', async (t) => {
     const { ask, client, admin } = await setup(t)
 
     for (const by of [client, admin]) {
@@ -85,7 +85,7 @@ describe('pool: POST /workers/register', () => {
     }
   })
 
-  test('pool 1.4: 409 Worker name already exists, whoever owns it', async (t) => {
+  test('pool 2.4: 409 Worker name already exists, whoever has it', async (t) => {
     const { ask, owner, account } = await setup(t)
     const other = await account('other', 'WORKER_OWNER')
     await ask('POST', '/workers/register', { name: 'taken' }, owner)
@@ -97,7 +97,7 @@ describe('pool: POST /workers/register', () => {
     assert.equal((await ask('GET', '/workers', undefined, owner)).body.workers.length, 1)
   })
 
-  test('pool 1.5: name has 1 to 120 characters, region at most 64, specs_json is an object: else 422 with a list', async (t) => {
+  test('pool 2.5: name has 1 to 120 characters, region at most 64, specs_json is an object, else 422 with a list', async (t) => {
     const { ask, owner } = await setup(t)
     const wrong: [body: unknown, field: string][] = [
       [{}, 'name'],
@@ -122,8 +122,8 @@ describe('pool: POST /workers/register', () => {
   })
 })
 
-describe('pool: GET /workers', () => {
-  test('pool 1.6: GET /workers lists only the caller’s workers, each as it was registered', async (t) => {
+describe('GET /workers', () => {
+  test('pool 2.6: GET /workers lists only the owner’s workers, each as it was registered', async (t) => {
     const { ask, owner, account } = await setup(t)
     const other = await account('other', 'WORKER_OWNER')
     const mine = await ask('POST', '/workers/register', { name: 'worker-owned' }, owner)
@@ -135,7 +135,7 @@ describe('pool: GET /workers', () => {
     assert.deepEqual(body, { workers: [mine.body] })
   })
 
-  test('pool 1.3: GET /workers answers 401 and 403 alike', async (t) => {
+  test('pool 1.1: GET /workers answers 401 and 403 as everywhere', async (t) => {
     const { ask, client, admin } = await setup(t)
 
     const stranger = await ask('GET', '/workers')
@@ -146,7 +146,7 @@ describe('pool: GET /workers', () => {
     }
   })
 
-  test('pool 1.3: an API key of the owner works like a token', async (t) => {
+  test('pool 1.3: an owner’s API key is accepted in place of a token', async (t) => {
     const { ask, owner } = await setup(t)
     const { api_key: key } = (await ask('POST', '/auth/api-keys', { name: 'k' }, owner)).body
 
@@ -154,8 +154,8 @@ describe('pool: GET /workers', () => {
   })
 })
 
-describe('pool: PUT /workers/{id}/key', () => {
-  test('pool 1.7: PUT /workers/{id}/key sets and replaces the key of an own worker only', async (t) => {
+describe('PUT /workers/{id}/key', () => {
+  test('pool 2.7: PUT /workers/{id}/key sets and replaces the key of the owner’s worker only', async (t) => {
     const { ask, owner, account, submitJob, poll, submit } = await setup(t)
     const other = await account('other', 'WORKER_OWNER')
     const { id } = (await ask('POST', '/workers/register', { name: 'w' }, owner)).body

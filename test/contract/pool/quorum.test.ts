@@ -47,8 +47,8 @@ const addCanaries = (pool: Pool, count: number) =>
 const standing = async (pool: Pool, worker: Worker) =>
   (await pool.ask('GET', `/admin/pool/workers/${worker.id}`, undefined, pool.admin)).body
 
-describe('pool: replicas and quorum', () => {
-  test('pool 8.1: a job is done when enough workers of different owners agree; the rest is cancelled', async (t) => {
+describe('replicas and quorum', () => {
+  test('pool 8.1: the job is done when a quorum of different owners agrees; open replicas are cancelled', async (t) => {
     const { pool, workers } = await withOwners(t, 3)
     const jobId = await pool.submitJob({ replicas: 3, quorum: 2 })
     const [first, second, third] = workers
@@ -70,7 +70,7 @@ describe('pool: replicas and quorum', () => {
     assert.equal((await pool.poll(third)).status, 404)
   })
 
-  test('pool 8.1: an owner never gets two replicas of one job, with any of its workers', async (t) => {
+  test('pool 8.2: an owner never gets two replicas of one job, with any of its workers', async (t) => {
     const { pool, workers } = await withOwners(t, 2)
     const [first, second] = workers
     assert(first !== undefined && second !== undefined)
@@ -84,7 +84,7 @@ describe('pool: replicas and quorum', () => {
     assert.equal(mine.status, 404)
   })
 
-  test('pool 8.2: when too few agree one more replica is made, up to a limit; then the job has failed', async (t) => {
+  test('pool 8.3: without agreement one more replica is issued, up to a limit; then the job has failed', async (t) => {
     const { pool, workers } = await withOwners(t, 6, { env: { POOL_EXTRA_REPLICAS: '1' } })
     const agreed = await pool.submitJob({ replicas: 3, quorum: 2 })
 
@@ -104,7 +104,7 @@ describe('pool: replicas and quorum', () => {
     assert.equal((await pool.poll(workers[4] ?? assert.fail())).status, 404)
   })
 
-  test('pool 8.3: failures agree with each other, and a hash that is not the output’s agrees with nothing', async (t) => {
+  test('pool 8.4: failures agree with each other, and a result with a wrong output_hash agrees with nothing', async (t) => {
     const { pool, workers } = await withOwners(t, 5)
     const [one, two, three, four] = workers
     assert(one !== undefined && two !== undefined && three !== undefined && four !== undefined)
@@ -127,7 +127,7 @@ describe('pool: replicas and quorum', () => {
     assert.deepEqual([done.status, done.result.worker_id], ['completed', three.id])
   })
 
-  test('pool 8.4: a replica whose worker vanishes goes to another owner, or to the same one again', async (t) => {
+  test('pool 8.5: a replica whose worker vanishes goes to another owner, or to the same one again', async (t) => {
     const { pool, workers } = await withOwners(t, 2)
     const database = await connect(t, pool.at)
     const [first, second] = workers
@@ -141,7 +141,7 @@ describe('pool: replicas and quorum', () => {
     assert.equal((await pool.job(jobId, 20)).status, 'completed')
   })
 
-  test('pool 8.4: cancelling the job cancels its replicas', async (t) => {
+  test('pool 8.6: cancelling the job cancels its replicas', async (t) => {
     const { pool, workers } = await withOwners(t, 2)
     const [first, second] = workers
     assert(first !== undefined && second !== undefined)
@@ -155,7 +155,7 @@ describe('pool: replicas and quorum', () => {
     assert.equal((await pool.job(jobId)).status, 'cancelled')
   })
 
-  test('pool 8.4: replaying a dead job creates its replicas again', async (t) => {
+  test('pool 8.7: the replay of a dead job issues new replicas', async (t) => {
     const { pool, workers } = await withOwners(t, 2)
     const plain = await pool.submitJob()
     const shared = await pool.submitJob({ replicas: 2, quorum: 2 })
@@ -179,10 +179,10 @@ describe('pool: replicas and quorum', () => {
   })
 })
 
-describe('pool: canaries and reputation', () => {
+describe('canaries and reputation', () => {
   const ENV = { POOL_PROBATION_CANARIES: '2' }
 
-  test('pool 9.1: canaries look like any job; wrong answers ban the worker, right ones make it trusted', async (t) => {
+  test('pool 11.1: a canary looks like any job; a wrong output bans the worker, right ones make it trusted', async (t) => {
     const { pool, workers } = await withOwners(t, 2, { env: ENV })
     const [honest, liar] = workers
     assert(honest !== undefined && liar !== undefined)
@@ -223,7 +223,7 @@ describe('pool: canaries and reputation', () => {
     assert.equal((await pool.ask('GET', `/workers/${honest.id}/reputation`, undefined, liar.by)).status, 404)
   })
 
-  test('pool 9.2: a worker gets each canary once, a trusted one only in place of a real job; retired canaries go to nobody', async (t) => {
+  test('pool 11.2: a worker gets each canary once; a trusted one only in place of a job; retired canaries go to nobody', async (t) => {
     const { pool, workers } = await withOwners(t, 1, { env: { ...ENV, POOL_CANARY_PERCENT: '100' } })
     const [worker] = workers
     assert(worker !== undefined)
@@ -263,7 +263,7 @@ describe('pool: canaries and reputation', () => {
     assert.equal((await standing(pool, fresh)).standing, 'trusted')
   })
 
-  test('pool 9.3: a job gets fewer workers on probation than could agree by themselves', async (t) => {
+  test('pool 11.4: workers on probation run fewer replicas of a job than its quorum', async (t) => {
     const { pool, workers } = await withOwners(t, 3, { env: ENV })
     await addCanaries(pool, 1)
     for (const worker of workers) {
@@ -285,7 +285,7 @@ describe('pool: canaries and reputation', () => {
     assert.deepEqual((await pool.poll(two)).body.job, { plain: true })
   })
 
-  test('pool 9.4: admins list and count all workers; others may not', async (t) => {
+  test('pool 11.7: admins see all workers and counts; others may not', async (t) => {
     const { pool, workers } = await withOwners(t, 2)
     const [first] = workers
     assert(first !== undefined)
@@ -321,11 +321,11 @@ describe('pool: canaries and reputation', () => {
   })
 })
 
-describe('pool: bans', () => {
+describe('bans', () => {
   const ban = (pool: Pool, worker: Worker, by: Credentials = pool.admin) =>
     pool.ask('POST', `/admin/pool/workers/${worker.id}/ban`, { reason: 'lies' }, by)
 
-  test('pool 9.5: a banned worker loses what it holds, gets nothing, and stays banned whatever it sends', async (t) => {
+  test('pool 11.5: a banned worker loses its assignment, gets nothing, and stays banned whatever it sends', async (t) => {
     const { pool, workers } = await withOwners(t, 2)
     const [bad, good] = workers
     assert(bad !== undefined && good !== undefined)
@@ -347,7 +347,7 @@ describe('pool: bans', () => {
     assert.equal(audit.length, 1)
   })
 
-  test('pool 9.5: a banned worker’s result counts in no undecided quorum', async (t) => {
+  test('pool 11.5: the result of a banned worker counts in no undecided quorum', async (t) => {
     const { pool, workers } = await withOwners(t, 4)
     const [liar, accomplice, one, two] = workers
     assert(liar !== undefined)
@@ -369,7 +369,7 @@ describe('pool: bans', () => {
     assert.deepEqual([job.status, job.result.output.answer], ['completed', 'truth'])
   })
 
-  test('pool 9.6: an unbanned worker starts again on probation; both are audited; 404 and 409 where nothing changes', async (t) => {
+  test('pool 11.6: an unbanned worker starts over; both are audited; 404 and 409 where there is nothing to do', async (t) => {
     const { pool, workers } = await withOwners(t, 1)
     const [worker] = workers
     assert(worker !== undefined)

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict'
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { Webhook } from 'standardwebhooks'
+import { temporaryFolder } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
 import { startReceiver } from '../challenge/setup.ts'
 import { connect, OUTPUT_HASH, setup, signedBytes, type Pool } from './setup.ts'
@@ -53,8 +56,8 @@ const reeve = (args: string[], input: string) =>
     encoding: 'utf8',
   })
 
-describe('pool: receipts', () => {
-  test('pool 10.1: receipts name job, attempt, worker, hash and time, are signed, and carry the previous receipt’s hash', async (t) => {
+describe('receipts', () => {
+  test('pool 10.1: a receipt names job, attempt, worker, hash and time, is signed, and carries the hash of the one before', async (t) => {
     const { pool, worker, jobIds, key, receipts } = await withReceipts(t, 3)
     const [first] = jobIds
 
@@ -81,7 +84,7 @@ describe('pool: receipts', () => {
     assert.equal((await pool.ask('GET', `/workers/${worker.id}/receipts`, undefined, other)).status, 404)
   })
 
-  test('pool 10.2: `reeve verify receipt` checks receipts without the server', async (t) => {
+  test('pool 10.4: `reeve verify receipt` verifies receipts without the server', async (t) => {
     const { key, receipts } = await withReceipts(t, 3)
     const [first] = receipts
     assert(first !== undefined)
@@ -97,7 +100,34 @@ describe('pool: receipts', () => {
     assert.deepEqual([bad.status, bad.stderr], [1, 'Receipt 1 has been changed: its hash is another one.\n'])
   })
 
-  test('pool 10.3: the private key appears in no answer', async (t) => {
+  test('pool 10.2: the head of the chain is public and signed', async (t) => {
+    const { pool, key, receipts } = await withReceipts(t, 2)
+
+    const { body: head } = await pool.ask('GET', '/v1/receipts/head')
+
+    assert.deepEqual([head.size, head.hash, head.key_id], [2, receipts[1]?.hash, key])
+    assert(isSigned(key, head.signature, `{"hash":"${head.hash}","size":2}`))
+  })
+
+  test('pool 10.5: --chain fails on a missing receipt, and on a head that the receipts do not lead to', async (t) => {
+    const { pool, key, receipts } = await withReceipts(t, 3)
+    const folder = await temporaryFolder(t)
+    const headFile = join(folder, 'head.json')
+    const { body: head } = await pool.ask('GET', '/v1/receipts/head')
+    await writeFile(headFile, JSON.stringify(head))
+    const verify = (some: Receipt[], ...more: string[]) =>
+      reeve(['--key', key, '--chain', ...more], JSON.stringify(some))
+
+    assert.equal(verify(receipts, '--head', headFile).status, 0)
+    const gap = verify(receipts.filter((_, index) => index !== 1))
+    assert.deepEqual([gap.status, /receipt 2 is missing/.test(gap.stderr)], [1, true])
+    const short = verify(receipts.slice(0, 2), '--head', headFile)
+    assert.deepEqual([short.status, /receipt 3 is missing/.test(short.stderr)], [1, true])
+    await writeFile(headFile, JSON.stringify({ ...head, size: 2 }))
+    assert.match(verify(receipts, '--head', headFile).stderr, /signature that does not verify/)
+  })
+
+  test('pool 10.3: the private key is in no answer', async (t) => {
     const { pool } = await withReceipts(t, 1)
     const database = await connect(t, pool.at)
     const { rows } = await database.query(`select secret from pool_server_keys`)
@@ -118,8 +148,8 @@ describe('pool: receipts', () => {
   })
 })
 
-describe('pool: callbacks', () => {
-  test('pool 11.1: a callback tells the client how its job ended, signed with the client’s own secret', async (t) => {
+describe('callbacks', () => {
+  test('pool 9.1: a callback tells how the job ended, signed with a secret of the client’s own', async (t) => {
     const pool = await setup(t)
     const receiver = await startReceiver(t, [500])
     const worker = await pool.worker('w')
@@ -160,7 +190,7 @@ describe('pool: callbacks', () => {
     assert.equal((await pool.ask('GET', '/v1/callbacks/secret', undefined, pool.owner)).status, 403)
   })
 
-  test('pool 11.2: the callback of a replicated job is sent once, when it is decided', async (t) => {
+  test('pool 9.2: the callback of a replicated job comes once, when it is decided', async (t) => {
     const pool = await setup(t)
     const receiver = await startReceiver(t)
     const other = await pool.account('other owner', 'WORKER_OWNER')

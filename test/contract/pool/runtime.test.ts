@@ -7,8 +7,8 @@ import { connect, expireLeases, send, setup, SIX_DIGITS, startServer } from './s
 const NOT_FOUND = { detail: 'Worker not found' }
 const NOTHING = { detail: 'No assignment available' }
 
-describe('pool: POST /workers/heartbeat', () => {
-  test('pool 2.1: a heartbeat marks the worker online and answers last_seen_at with six digits and a Z, and nothing else', async (t) => {
+describe('POST /workers/heartbeat', () => {
+  test('pool 3.1: a heartbeat marks the worker online and answers last_seen_at with six digits and a Z, and nothing else', async (t) => {
     const { ask, owner, worker, beat } = await setup(t)
     const mine = await worker('w')
 
@@ -22,7 +22,7 @@ describe('pool: POST /workers/heartbeat', () => {
     assert.deepEqual([seen.status, seen.last_seen_at], ['online', body.last_seen_at])
   })
 
-  test('pool 2.2: a worker that was silent for the lease is offline', async (t) => {
+  test('pool 3.2: a worker that was silent for its lease is offline', async (t) => {
     const { ask, owner, worker, beat, at } = await setup(t)
     const database = await connect(t, at)
     await beat(await worker('w'))
@@ -32,7 +32,7 @@ describe('pool: POST /workers/heartbeat', () => {
     assert.equal((await ask('GET', '/workers', undefined, owner)).body.workers[0].status, 'offline')
   })
 
-  test('pool 2.1: a heartbeat answers 401 and 403 before the body, 404 for a foreign or unknown worker, 422', async (t) => {
+  test('pool 3.3: 401, 403 before the body, 404 for an unknown or another owner’s worker, 422', async (t) => {
     const { ask, owner, client, admin, worker, account } = await setup(t)
     const mine = await worker('w')
     const other = await account('other', 'WORKER_OWNER')
@@ -55,7 +55,7 @@ describe('pool: POST /workers/heartbeat', () => {
     }
   })
 
-  test('pool 2.3: a heartbeat renews the lease of the worker’s assignment', async (t) => {
+  test('pool 3.4: a heartbeat renews the lease of the assignment', async (t) => {
     const { worker, submitJob, poll, beat, submit, at } = await setup(t)
     const database = await connect(t, at)
     const mine = await worker('w')
@@ -71,7 +71,7 @@ describe('pool: POST /workers/heartbeat', () => {
     assert.equal((await submit(mine, assigned)).status, 200)
   })
 
-  test('pool 2.4: a heartbeat names the cancelled assignment until the worker polls again', async (t) => {
+  test('pool 3.5: a heartbeat names the cancelled assignment until the worker polls again', async (t) => {
     const { ask, client, worker, submitJob, poll, beat, submit } = await setup(t)
     const mine = await worker('w')
     const jobId = await submitJob()
@@ -87,7 +87,7 @@ describe('pool: POST /workers/heartbeat', () => {
     assert.equal((await beat(mine)).body.cancelled, undefined)
   })
 
-  test('pool 2.3: heartbeats keep an assignment no longer than POOL_HOLD_SECONDS_MAX', async (t) => {
+  test('pool 3.6: heartbeats keep an assignment for at most POOL_HOLD_SECONDS_MAX', async (t) => {
     const { worker, submitJob, poll, beat, submit, at } = await setup(t, { env: { POOL_HOLD_SECONDS_MAX: '60' } })
     const database = await connect(t, at)
     const [slow, other] = [await worker('slow'), await worker('other')]
@@ -103,8 +103,8 @@ describe('pool: POST /workers/heartbeat', () => {
   })
 })
 
-describe('pool: POST /jobs/poll', () => {
-  test('pool 3.1: a poll answers the payload as `job`, with assignment_id, nonce, the priority as cost hint, and the lease', async (t) => {
+describe('POST /jobs/poll', () => {
+  test('pool 4.1: the payload comes back as `job`, with assignment_id, nonce, the priority as cost hint, and the lease', async (t) => {
     const { worker, poll, client, url } = await setup(t)
     const mine = await worker('w')
     const payload = '{"prompt":"hello","id":12345678901234567890,"x":1.0,"\u{e9}":[-0.0,1E5]}'
@@ -121,7 +121,7 @@ describe('pool: POST /jobs/poll', () => {
     assert(text.includes(`"job":${payload}`), text)
   })
 
-  test('pool 3.2: polling again returns the same assignment, also from another server, until it is submitted', async (t) => {
+  test('pool 4.2: polling again returns the same assignment, also from another server, until it is submitted', async (t) => {
     const pool = await setup(t)
     const { url: second } = await startServer(t, { on: pool.at, role: 'serve' })
     const mine = await pool.worker('w')
@@ -141,7 +141,7 @@ describe('pool: POST /jobs/poll', () => {
     assert.notEqual(next.nonce, first.nonce)
   })
 
-  test('pool 3.3: a poll answers 404 No assignment available or Worker not found, 401, 403, 422', async (t) => {
+  test('pool 4.3: 404 No assignment available, Worker not found, 401, 403, 422', async (t) => {
     const { ask, owner, client, worker, account, poll } = await setup(t)
     const mine = await worker('w')
     const other = await account('other', 'WORKER_OWNER')
@@ -159,7 +159,7 @@ describe('pool: POST /jobs/poll', () => {
     assert.deepEqual((await ask('POST', '/jobs/nothing', {}, owner)).body, { detail: 'Not Found' })
   })
 
-  test('pool 3.4: Prefer: wait=N waits for a job and is answered as soon as one arrives', async (t) => {
+  test('pool 4.4: Prefer: wait=N waits for a job, and is answered as soon as one comes', async (t) => {
     const { worker, poll, submitJob } = await setup(t)
     const mine = await worker('w')
 
@@ -177,7 +177,7 @@ describe('pool: POST /jobs/poll', () => {
     assert.equal(got.headers.get('preference-applied'), 'wait=50', 'at most')
   })
 
-  test('pool 3.4: a new job wakes one of many waiting workers; the others keep waiting', async (t) => {
+  test('pool 4.5: a new job wakes one of many waiting workers; the others wait on', async (t) => {
     const { worker, poll, submitJob } = await setup(t)
     const workers = await Promise.all(Array.from({ length: 20 }, (_, n) => worker(`w${n}`)))
     const answered: number[] = []
@@ -194,7 +194,7 @@ describe('pool: POST /jobs/poll', () => {
     assert.equal(answered.filter((status) => status === 200).length, 1)
   })
 
-  test('pool 3.4: a new poll of a worker ends its earlier one', async (t) => {
+  test('pool 4.6: a worker that polls again has given up its earlier poll', async (t) => {
     const { worker, poll, submitJob, ask, admin } = await setup(t)
     const mine = await worker('w')
 
@@ -209,7 +209,7 @@ describe('pool: POST /jobs/poll', () => {
     assert.equal((await poll(mine)).status, 200)
   })
 
-  test('pool 3.4: a job whose worker disconnects during the poll goes to the next one at once', async (t) => {
+  test('pool 4.7: a job whose worker disconnects during its poll goes to the next one at once', async (t) => {
     const { worker, poll, submitJob, url } = await setup(t)
     const [gone, here] = [await worker('gone'), await worker('here')]
     const leaving = new AbortController()
@@ -228,7 +228,7 @@ describe('pool: POST /jobs/poll', () => {
     assert.equal((await waiting).status, 200)
   })
 
-  test('pool 3.5: after a lease expires another worker gets a new assignment and nonce, and the late submit is refused', async (t) => {
+  test('pool 4.8: an expired lease means a new assignment and nonce for another worker, and a late submit is refused', async (t) => {
     const { worker, poll, beat, submit, submitJob, job, at } = await setup(t)
     const database = await connect(t, at)
     const [late, other] = [await worker('late'), await worker('other')]
@@ -250,7 +250,7 @@ describe('pool: POST /jobs/poll', () => {
     assert.equal((await submit(late, lost)).body.detail, 'Assignment is not in a submittable state')
   })
 
-  test('pool 3.5: a worker whose lease expired may get the job again as a new assignment', async (t) => {
+  test('pool 4.9: a worker whose lease expired and that polls again may get the job again, as a new assignment', async (t) => {
     const { worker, poll, submitJob, at } = await setup(t)
     const database = await connect(t, at)
     const mine = await worker('w')
@@ -265,7 +265,7 @@ describe('pool: POST /jobs/poll', () => {
     assert.notEqual(found.body.nonce, lost.nonce)
   })
 
-  test('pool 3.6: a job whose workers vanish JOB_MAX_ATTEMPTS times has failed', async (t) => {
+  test('pool 4.10: a job whose workers vanish JOB_MAX_ATTEMPTS times has failed', async (t) => {
     const { worker, poll, submitJob, job, at } = await setup(t, { env: { JOB_MAX_ATTEMPTS: '2' } })
     const database = await connect(t, at)
     const mine = await worker('w')

@@ -36,8 +36,8 @@ async function holding(t: Parameters<typeof setup>[0]) {
   return { pool, worker, assigned, submit, setKey, right, stillOpen }
 }
 
-describe('pool: the signature of a result', () => {
-  test('pool 5.1: the signed object under a fixed key has the fixed signature', () => {
+describe('the signature of a result', () => {
+  test('pool 5.2: the signed object under a fixed key has the fixed signature', () => {
     const key = keyFrom('A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg', 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8')
 
     assert.equal(
@@ -46,7 +46,7 @@ describe('pool: the signature of a result', () => {
     )
   })
 
-  test('pool 5.1: a signature of another key, assignment, nonce or hash, or with any bit flipped is refused', async (t) => {
+  test('pool 5.3: a signature of another key, assignment, nonce or hash, or with a flipped bit, is refused', async (t) => {
     const { worker, assigned, submit, right, stillOpen } = await holding(t)
     const { assignment_id: id, nonce } = assigned
     const others = [
@@ -69,7 +69,7 @@ describe('pool: the signature of a result', () => {
     assert.equal((await submit(right))[0], 200)
   })
 
-  test('pool 5.1: the signature of another worker’s assignment is refused', async (t) => {
+  test('pool 5.3: the signature of another worker’s assignment is refused', async (t) => {
     const { pool, worker, assigned } = await holding(t)
     const other = await pool.worker('other')
     await pool.submitJob()
@@ -94,7 +94,7 @@ describe('pool: the signature of a result', () => {
     assert.equal((await submit(worker, worker, assigned)).status, 200)
   })
 
-  test('pool 5.2: a signature is base64url with none, one or two =; other characters and lengths have their own messages', async (t) => {
+  test('pool 5.4: a signature is base64url with none, one or two =; other letters and lengths have their own messages', async (t) => {
     const { submit, right, stillOpen } = await holding(t)
     const standard = `+/${right.slice(2)}`
     const [ENCODING, LENGTH] = [
@@ -119,7 +119,7 @@ describe('pool: the signature of a result', () => {
     assert.equal((await submit(`${right}==`))[0], 200)
   })
 
-  test('pool 5.3: a signature whose second half is not below the group order is refused', async (t) => {
+  test('pool 5.5: a signature whose second half is not below the group’s order is refused', async (t) => {
     const { submit, right, stillOpen } = await holding(t)
     const bytes = Buffer.from(right, 'base64url')
     const larger = toBytes(numberOf(bytes.subarray(32)) + GROUP_ORDER)
@@ -129,7 +129,7 @@ describe('pool: the signature of a result', () => {
     assert.equal((await submit(right))[0], 200)
   })
 
-  test('pool 5.3: under a key of small order no signature verifies', async (t) => {
+  test('pool 5.5: a key of small order verifies nothing, not even what would verify for any message', async (t) => {
     const { submit, setKey, stillOpen } = await holding(t)
     const forged = Buffer.concat([toBytes(1n), toBytes(0n)]).toString('base64url')
 
@@ -142,7 +142,7 @@ describe('pool: the signature of a result', () => {
     await stillOpen()
   })
 
-  test('pool 5.2: a key with other characters or of another length has its own messages', async (t) => {
+  test('pool 5.4: a key with other letters or of another length has messages of its own', async (t) => {
     const { worker, submit, setKey, right, stillOpen } = await holding(t)
 
     for (const key of ['', 'AAAA', worker.publicKey.slice(0, -3), `${worker.publicKey}`.repeat(4)]) {
@@ -158,7 +158,7 @@ describe('pool: the signature of a result', () => {
     assert.equal((await submit(right))[0], 200)
   })
 
-  test('pool 5.4: a signature is not accepted a second time, also after a restart', async (t) => {
+  test('pool 5.6: a result is not accepted a second time, also after a restart', async (t) => {
     const { pool, worker, assigned, submit, right } = await holding(t)
     const { assignment_id, nonce } = assigned
     assert.equal((await submit(right))[0], 200)

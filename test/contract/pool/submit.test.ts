@@ -25,8 +25,8 @@ async function assignedTo(pool: Pool, worker: Worker, job: object = {}): Promise
   return { ...body, jobId }
 }
 
-describe('pool: POST /jobs/submit', () => {
-  test('pool 4.1: a signed result is completed, and the client sees it', async (t) => {
+describe('POST /jobs/submit', () => {
+  test('pool 5.1: a signed result completes the job, and the client sees it', async (t) => {
     const pool = await setup(t)
     const worker = await pool.worker('w')
     const assigned = await assignedTo(pool, worker)
@@ -56,7 +56,7 @@ describe('pool: POST /jobs/submit', () => {
     })
   })
 
-  test('pool 4.2: failed exactly when error_message is not null; that is final, and an empty message counts', async (t) => {
+  test('pool 5.7: failed exactly when error_message is not null; final; an empty message is a message', async (t) => {
     const pool = await setup(t)
     const worker = await pool.worker('w')
 
@@ -72,7 +72,7 @@ describe('pool: POST /jobs/submit', () => {
     assert.equal((await pool.submit(worker, assigned, { error_message: null })).body.status, 'completed')
   })
 
-  test('pool 4.3: the checks run in order, each with its message', async (t) => {
+  test('pool 5.8: the checks run in their order, each with its message', async (t) => {
     const pool = await setup(t)
     const worker = await pool.worker('w')
     const other = await pool.worker('other')
@@ -114,7 +114,7 @@ describe('pool: POST /jobs/submit', () => {
     assert.deepEqual(await ask({ output: null, error_message: 'other' }), [409, 'Assignment already submitted'])
   })
 
-  test('pool 4.3: a cancelled or timed-out assignment is 409 Assignment is not in a submittable state', async (t) => {
+  test('pool 5.9: 409 Assignment is not in a submittable state: cancelled, timed out', async (t) => {
     const pool = await setup(t)
     const database = await connect(t, pool.at)
     const worker = await pool.worker('w')
@@ -131,7 +131,7 @@ describe('pool: POST /jobs/submit', () => {
     }
   })
 
-  test('pool 4.3: 409 Concurrent submission conflict when the row stays locked', async (t) => {
+  test('pool 5.10: 409 Concurrent submission conflict when the database cannot lock the row in time', async (t) => {
     const at = await freshDatabase(migrationFolders())
     const database = await connect(t, at)
     await database.query(`alter database ${at.database} set lock_timeout = '100ms'`)
@@ -148,7 +148,7 @@ describe('pool: POST /jobs/submit', () => {
     assert.equal((await pool.submit(worker, assigned)).status, 200)
   })
 
-  test('pool 4.4: a field outside its type or limit is 422', async (t) => {
+  test('pool 5.11: fields have their types and limits, or 422', async (t) => {
     const pool = await setup(t)
     const worker = await pool.worker('w')
     const assigned = await assignedTo(pool, worker)
@@ -179,8 +179,8 @@ describe('pool: POST /jobs/submit', () => {
   })
 })
 
-describe('pool: output and output_hash', () => {
-  test('pool 4.5: the hash is recomputed over the bytes that were sent, and whether it matches is kept', async (t) => {
+describe('output and output_hash', () => {
+  test('pool 5.12: the hash is recomputed over the bytes that were sent, and the match is kept', async (t) => {
     const pool = await setup(t)
     const worker = await pool.worker('w')
     const output = '{"b": 1.0, "a": [12345678901234567890, 1E5, "\\u00e9"]}'
@@ -210,7 +210,7 @@ describe('pool: output and output_hash', () => {
     assert(none.includes(`"output":${output}`), 'the output comes back as it was sent')
   })
 
-  test('pool 4.5: a mismatch is refused when the job asks for it, and the assignment stays open', async (t) => {
+  test('pool 5.13: a mismatch is refused when the job asks for it, and the assignment stays open', async (t) => {
     const pool = await setup(t)
     const worker = await pool.worker('w')
     const assigned = await assignedTo(pool, worker, { require_output_hash: true })
@@ -223,7 +223,7 @@ describe('pool: output and output_hash', () => {
     assert.equal((await pool.submit(worker, assigned, { output_hash: 'hash-1' })).status, 409)
   })
 
-  test('pool 4.6: an output that canonical JSON cannot express is 422 and changes nothing', async (t) => {
+  test('pool 5.14: an output without a canonical form is refused with 422 and changes nothing', async (t) => {
     const pool = await setup(t)
     const worker = await pool.worker('w')
     const { jobId, ...assigned } = await assignedTo(pool, worker)
@@ -236,7 +236,7 @@ describe('pool: output and output_hash', () => {
     assert.equal((await pool.job(jobId)).status, 'running')
   })
 
-  test('pool 4.5: an output of megabytes is hashed like any other, and others are served meanwhile', async (t) => {
+  test('pool 5.15: an output of megabytes is hashed like any other, and others are served meanwhile', async (t) => {
     const pool = await setup(t)
     const worker = await pool.worker('w')
     const assigned = await assignedTo(pool, worker)

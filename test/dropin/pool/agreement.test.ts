@@ -25,7 +25,7 @@ const receiptsOf = async (pool: Pool, jobId: string) =>
   (await pool.ask('GET', `/v1/jobs/${jobId}/receipts`, undefined, pool.client)).body.receipts
 
 describe('quorum by similarity', () => {
-  test('cosine: embeddings that differ in their last digits agree, and the earliest is the result', async (t) => {
+  test('pool 8.8: cosine: embeddings that differ in their last digits agree, and the earliest is the result', async (t) => {
     const { pool, job } = await decidedBy(t, { type: 'cosine', min: 0.985, field: 'embedding' }, [
       '{"embedding":[0.1,0.9]}',
       '{"embedding":[0.9,0.1]}',
@@ -40,7 +40,7 @@ describe('quorum by similarity', () => {
     assert.deepEqual(first.receipt.agree, { type: 'cosine', min: 0.985, field: 'embedding' })
   })
 
-  test('cosine: the field may be a JSON pointer; a missing vector agrees with nothing', async (t) => {
+  test('pool 8.8: cosine: the field may be a JSON pointer; a missing vector agrees with nothing', async (t) => {
     const { job } = await decidedBy(t, { type: 'cosine', field: '/data/0/vector' }, [
       '{"data":[{"vector":[1,2]}]}',
       '{"data":[]}',
@@ -51,7 +51,7 @@ describe('quorum by similarity', () => {
     assert.deepEqual(verdicts(job), ['agreed', 'disagreed', 'agreed'])
   })
 
-  test('numeric: every number within the absolute tolerance, everything else equal; agreement is pairwise', async (t) => {
+  test('pool 8.8: numeric: every number within the absolute tolerance, everything else equal; agreement is pairwise', async (t) => {
     const { job } = await decidedBy(
       t,
       { type: 'numeric', tolerance: 0.1 },
@@ -63,7 +63,7 @@ describe('quorum by similarity', () => {
     assert.match(job.error_message, /at most 2 agree/)
   })
 
-  test('a rule that is not one is 422', async (t) => {
+  test('pool 8.8: a rule that is not one is 422', async (t) => {
     const pool = await setup(t)
     const rules = [
       { type: 'cosine', min: 2 },

@@ -46,7 +46,7 @@ describe('an existing worker’s results', () => {
     assert.equal((await pool.job(jobId)).status, 'running', 'nothing changed')
   })
 
-  test('output and error together, or neither output, error nor artifact, is 422 and changes nothing', async (t) => {
+  test('pool 5.16: output and error together, or neither output, error nor artifact, is 422 and changes nothing', async (t) => {
     const pool = await setup(t)
     const worker = await pool.worker('w')
     const jobId = await pool.submitJob()

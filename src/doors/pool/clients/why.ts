@@ -13,11 +13,11 @@ import { JobPath, ownJob, statusOf, type ClientJob } from './job-view.ts'
 // Workers that compare equal are counted together.
 const WORKERS = `
   select region, specs::text as specs, banned_at is not null as banned,
-         coalesce(last_seen_at > clock_timestamp() - $1 * interval '1 second', false) as online,
+         coalesce(last_seen_at > clock_timestamp() - coalesce(lease_seconds, $1) * interval '1 second', false) as online,
          exists (select from pool_tasks t where t.worker_id = w.worker_id) as busy,
          exists (select from pool_parts p where p.quorum_id = $2 and p.owner_id = w.owner_id) as took_part,
          count(*)::integer as count
-    from pool_workers w group by 1, 2, 3, 4, 5, 6 limit $3`
+    from pool_workers w where w.removed_at is null group by 1, 2, 3, 4, 5, 6 limit $3`
 
 const TASKS = `
   select count(*) filter (where t.worker_id is null)::integer as waiting,

@@ -12,7 +12,7 @@ const READ = `
          coalesce(t.retries_left, 0) as retries_left, l.client_id,
          c.expected_hash
     from json_to_recordset($1) as input (n integer, worker_id bigint, owner_id bigint, assignment_id bigint)
-    join pool_workers w on w.worker_id = input.worker_id and w.owner_id = input.owner_id
+    join pool_workers w on w.worker_id = input.worker_id and w.owner_id = input.owner_id and w.removed_at is null
     left join pool_assignments a on a.assignment_id = input.assignment_id and a.worker_id = input.worker_id
     left join pool_results r on r.assignment_id = a.assignment_id
     left join pool_tasks t on t.job_id = a.job_id

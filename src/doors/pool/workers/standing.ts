@@ -11,7 +11,7 @@ const COLUMNS = `
   ${timestampText('banned_at')} as banned_at, ${timestampText('registered_at')} as registered_at, ${timestampText('last_seen_at')} as last_seen_at,
   completed, failed, lost, canaries_passed, canaries_wrong, agreed, disagreed, proven`
 
-const SELECT = `select ${COLUMNS} from pool_workers where worker_id = $1 and ($2::bigint is null or owner_id = $2)`
+const SELECT = `select ${COLUMNS} from pool_workers where worker_id = $1 and ($2::bigint is null or owner_id = $2 and removed_at is null)`
 
 const LIST = `
   select ${COLUMNS} from pool_workers
