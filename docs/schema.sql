@@ -736,6 +736,7 @@ CREATE INDEX captcha_task_by_priority ON public.captcha_task USING btree (priori
 CREATE INDEX captcha_task_by_status ON public.captcha_task USING btree (status, priority DESC, id);
 CREATE INDEX captcha_task_by_unclaimed_since ON public.captcha_task USING btree (unclaimed_since) WHERE (unclaimed_since IS NOT NULL);
 CREATE UNIQUE INDEX captcha_task_one_open_duplicate ON public.captcha_task USING btree (account_id, dup_key) WHERE ((ended_at IS NULL) AND (dup_key IS NOT NULL));
+CREATE INDEX captcha_task_open_by_account ON public.captcha_task USING btree (account_id) WHERE (ended_at IS NULL);
 CREATE INDEX captcha_task_open_by_priority ON public.captcha_task USING btree (priority DESC, id) WHERE (ended_at IS NULL);
 CREATE INDEX captcha_task_with_kept_values ON public.captcha_task USING btree (ended_at) WHERE ((ended_at IS NOT NULL) AND ((solver_result IS NOT NULL) OR (preview_type IS NOT NULL) OR (images IS NOT NULL)));
 CREATE INDEX challenge_nonces_by_age ON public.challenge_nonces USING btree (seen_at);

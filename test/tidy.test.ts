@@ -245,7 +245,7 @@ describe('documents', () => {
 
 describe('clauses', () => {
   // Doors whose document numbers its clauses. A title of a test begins with the clause: "pool 4.3: a late submit gets 409".
-  const DOORS = ['judge', 'challenge', 'pool', 'arena']
+  const DOORS = ['judge', 'challenge', 'pool', 'arena', 'desk']
   const CLAUSE = /^(?:[-*] |\d+\. |\| )?\*\*(\d+\.\d+|[A-Z]+-?\d*)\*\*/gm
   const tests = filesIn('test').filter((file) => isCode(file))
 

@@ -46,6 +46,7 @@ export async function openField(mode: Mode, teardown: Teardown): Promise<Field> 
     DOORS: 'desk',
     CAPTCHA_OPERATOR_RATE_LIMIT: '1000000',
     CAPTCHA_DOMAIN_RATE_LIMIT: '1000000',
+    QUOTA_OPEN_TASKS: '1000000',
     ...(redis === null ? {} : { REDIS_URL: `redis://127.0.0.1:${redis.port}` }),
   }
   const env = Object.entries(settings).map(([name, value]) => `${name}=${value}`)

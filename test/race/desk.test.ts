@@ -6,7 +6,12 @@ import { answerOf, setup as besides, staffed, type Answer, type Asker } from '..
 const TASKS = '/api/v1/captcha/tasks'
 const RACES = 1000
 const AT_ONCE = 20
-const LIMITS = { CAPTCHA_OPERATOR_RATE_LIMIT: '1000000', CAPTCHA_DOMAIN_RATE_LIMIT: '1000000', LOG_LEVEL: 'silent' }
+const LIMITS = {
+  CAPTCHA_OPERATOR_RATE_LIMIT: '1000000',
+  CAPTCHA_DOMAIN_RATE_LIMIT: '1000000',
+  QUOTA_OPEN_TASKS: '1000000',
+  LOG_LEVEL: 'silent',
+}
 
 /** Ann speaks to one server and Bob to another: nothing but the database stands between them. */
 async function setup(t: TestContext) {
@@ -110,7 +115,7 @@ describe('desk races', () => {
     for (const { claimed, status } of races) assert.equal(status, claimed === 200 ? 'in_progress' : 'expired')
   })
 
-  test('of sweeps that find the same tasks expired at once, each ends a task once: one audit line, one event', async (t) => {
+  test('desk 13.2: sweeps that find the same task expired at once end it once: one audit line, one event', async (t) => {
     const env = { ...LIMITS, CAPTCHA_TASK_TIMEOUT: '3600' }
     const desk = await staffed(t, { env })
     const second = await besides(t, { on: desk.at, dataDir: desk.dataDir, env })

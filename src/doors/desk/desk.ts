@@ -6,6 +6,7 @@ import type { Events } from '../../core/events/events.ts'
 import type { FileStore } from '../../core/files/file-store.ts'
 import type { Identity } from '../../core/identity/identity.ts'
 import type { Ledger } from '../../core/ledger/ledger.ts'
+import type { Quota } from '../../core/quotas/quota.ts'
 import type { Changes } from './changes/change.ts'
 import type { Proxies } from './domains/proxies.ts'
 import type { DeskMetrics } from './metrics.ts'
@@ -32,5 +33,7 @@ export interface Desk {
   sessionWaits: SessionWaits
   changes: Changes
   callbacks: TaskCallbacks
+  /** How many open tasks an account may have. */
+  openTasks: Quota
   counts: DeskMetrics
 }

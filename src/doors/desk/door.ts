@@ -18,6 +18,7 @@ import { StartError } from '../../core/start-error.ts'
 import { ADAPTER_PATHS, adapterRoutes } from './adapter/adapter.ts'
 import { assignRoute } from './locks/assign.ts'
 import { CONSOLE_PATH, consoleRoutes } from './console/console-routes.ts'
+import { countOpenTasks } from './tasks/create-store.ts'
 import { createTaskRoute } from './tasks/create-task.ts'
 import type { Desk } from './desk.ts'
 import { domainsRoute } from './domains/domains.ts'
@@ -100,6 +101,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
       sessionWaits,
       changes: openChanges({ database, events, mirror, outbox, sessionWaits, callbacks, counts }),
       callbacks,
+      openTasks: deps.quotas.open('open_tasks', (accountIds) => countOpenTasks(database, accountIds)),
       counts,
     }
     const frame = openFrame({ ...desk, outbound: deps.outbound })

@@ -24,7 +24,7 @@ async function withKey(t: TestContext, mode: Mode = 'PostgreSQL') {
   return { ...desk, clientKey, call, uuidOf }
 }
 
-inBothModes('desk adapter: a picture is created, polled, solved and reported as a library does it', async (t, mode) => {
+inBothModes('desk 12.1: a picture is created, polled, solved and reported as a library does it', async (t, mode) => {
   const { call, uuidOf, operator, admin } = await withKey(t, mode)
 
   const created = await call('createTask', {
@@ -63,7 +63,7 @@ inBothModes('desk adapter: a picture is created, polled, solved and reported as 
   assert.equal(numbers.operators[0].reported_bad, 1)
 })
 
-test('desk adapter: what libraries send for what is not set is taken as not set', async (t) => {
+test('desk 12.2: null, empty and zero are taken as not set', async (t) => {
   const { call, uuidOf, operator } = await withKey(t)
   const unset = {
     phrase: 0,
@@ -85,7 +85,7 @@ test('desk adapter: what libraries send for what is not set is taken as not set'
   assert.equal(body.form.question, 'Write down what the picture says.')
 })
 
-test('desk adapter: tokens of a widget, each call new work, on the same list of domains', async (t) => {
+test('desk 12.3: a widget asks for a token, each call is new work, on the same list of domains', async (t) => {
   const { call, uuidOf, operator } = await withKey(t)
   const task = (type: string, websiteURL = 'https://shop.example/') => ({
     task: { type, websiteURL, websiteKey: '6LfI9', proxyPassword: 'hidden', cookies: 'a=b', action: '', data: null },
@@ -120,7 +120,7 @@ test('desk adapter: tokens of a widget, each call new work, on the same list of 
   )
 })
 
-test('desk adapter: whatever is wrong is told with an errorId and status 200', async (t) => {
+test('desk 12.4: errors have status 200 and an errorId', async (t) => {
   const { call, account, url, clientKey, operator, uuidOf } = await withKey(t)
   const rival = await account('sue', 'SCRAPER')
   const rivalKey = (await rival.post('/auth/api-keys', { name: 'p' })).body

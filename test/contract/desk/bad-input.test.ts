@@ -61,7 +61,7 @@ const value = fc.letrec((tie) => ({
   ),
 })).any
 
-test('desk: no request is a 5xx, and the desk still works afterwards', async (t) => {
+test('desk 1.7: no request is answered with 5xx, and the desk still works afterwards', async (t) => {
   const { url, scraper, operator, admin, create, assign, solve } = await staffed(t)
   const { uuid } = await create()
   const paths = [

@@ -13,7 +13,7 @@ async function setup(t: TestContext) {
   return { ...desk, site, callback: { callback_url: `http://127.0.0.1:${site.port}/ended` } }
 }
 
-test('desk callbacks: the creator is told how a task ended, signed with its own secret and without the solution', async (t) => {
+test('desk 3.13: the callback reports how a task ended, signed with the secret of its creator and without the solution', async (t) => {
   const { create, solve, operator, scraper, admin, site, callback } = await setup(t)
   const solved = await create(callback)
   const given = await create({ ...callback, url: 'https://two.example/' })
@@ -50,7 +50,7 @@ test('desk callbacks: the creator is told how a task ended, signed with its own 
   assert.equal((await operator.get(`${TASKS}/${solved.uuid}`)).body.callback_url, null)
 })
 
-test('desk callbacks: an address that may not be called is 422', async (t) => {
+test('desk 3.14: a callback_url that may not be called is 422', async (t) => {
   const { scraper } = await staffed(t)
 
   for (const url of ['http://example.org/', 'ftp://example.org/', 'https://user:secret@example.org/', 'nowhere']) {

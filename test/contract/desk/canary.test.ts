@@ -21,7 +21,7 @@ const CANARIES = Object.fromEntries(
 )
 const of = (name: string): string => CANARIES[name] ?? assert.fail(name)
 
-inBothModes('desk: secrets stay where they belong', async (t, mode) => {
+inBothModes('desk 5.12: secrets stay where they belong', async (t, mode) => {
   const world = await busyDesk(t, mode)
 
   const places = await everythingThatIsShown(world)

@@ -10,7 +10,7 @@ const TASKS = '/api/v1/captcha/tasks'
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 inBothModes(
-  'desk /ws/captcha: every event has the contract’s shape, in the order in which things happened',
+  'desk 9.1: events have type, timestamp and payload, and come in the order in which things happened',
   async (t, mode) => {
     const { listen, operator, create, assign, solve } = await staffed(t, { mode })
     const heard = await listen(operator)
@@ -41,31 +41,34 @@ inBothModes(
   },
 )
 
-inBothModes('desk /ws/captcha/{domain}: only that domain; a program hears of its own tasks only', async (t, mode) => {
-  const { listen, operator, scraper, account, create } = await staffed(t, { mode })
-  const rival = await account('sue', 'SCRAPER')
-  const [ofTwo, own, rivals] = [
-    await listen(operator, '/ws/captcha/TWO.example'),
-    await listen(scraper),
-    await listen(rival),
-  ]
+inBothModes(
+  'desk 9.2: a socket of a domain gets that domain only; a program gets its own tasks only',
+  async (t, mode) => {
+    const { listen, operator, scraper, account, create } = await staffed(t, { mode })
+    const rival = await account('sue', 'SCRAPER')
+    const [ofTwo, own, rivals] = [
+      await listen(operator, '/ws/captcha/TWO.example'),
+      await listen(scraper),
+      await listen(rival),
+    ]
 
-  await create({ url: 'https://one.example/' })
-  await create({ url: 'https://two.example/' })
-  await rival.post(TASKS, { url: 'https://two.example/' })
-  await Promise.all([
-    ofTwo.untilType('task_created', 2),
-    own.untilType('task_created', 2),
-    rivals.untilType('task_created'),
-  ])
+    await create({ url: 'https://one.example/' })
+    await create({ url: 'https://two.example/' })
+    await rival.post(TASKS, { url: 'https://two.example/' })
+    await Promise.all([
+      ofTwo.untilType('task_created', 2),
+      own.untilType('task_created', 2),
+      rivals.untilType('task_created'),
+    ])
 
-  const domains = (heard: { events: SeenEvent[] }) => heard.events.map(({ payload }) => payload['domain'])
-  assert.deepEqual(domains(ofTwo), ['two.example', 'two.example'])
-  assert.deepEqual(domains(own), ['one.example', 'two.example'])
-  assert.deepEqual(domains(rivals), ['two.example'])
-})
+    const domains = (heard: { events: SeenEvent[] }) => heard.events.map(({ payload }) => payload['domain'])
+    assert.deepEqual(domains(ofTwo), ['two.example', 'two.example'])
+    assert.deepEqual(domains(own), ['one.example', 'two.example'])
+    assert.deepEqual(domains(rivals), ['two.example'])
+  },
+)
 
-inBothModes('desk /ws/captcha?since=: what was missed is told again, by id or by time', async (t, mode) => {
+inBothModes('desk 9.3: since replays what was missed, by id or by time', async (t, mode) => {
   const { listen, operator, create } = await staffed(t, { mode })
   const first = await listen(operator)
   for (const n of [1, 2, 3]) await create({ url: `https://s${n}.example/` })
@@ -89,7 +92,7 @@ inBothModes('desk /ws/captcha?since=: what was missed is told again, by id or by
   assert.deepEqual(domains(byTime).slice(-2), ['s3.example', 's4.example'])
 })
 
-test('desk /ws/captcha: what happens once the socket is open is never missed', async (t) => {
+test('desk 9.4: what happens once the socket is open is never missed', async (t) => {
   const { listen, operator, create } = await staffed(t)
 
   for (let n = 0; n < 25; n += 1) {
@@ -101,7 +104,7 @@ test('desk /ws/captcha: what happens once the socket is open is never missed', a
   }
 })
 
-test('desk /ws/captcha: the token comes as a header or a subprotocol, never in the query; the origin is checked', async (t) => {
+test('desk 9.5: the token comes as a header or a subprotocol, never in the query; the origin is checked', async (t) => {
   const { url, operator, account } = await staffed(t)
   const player = await account('kim')
   const at = url.replace('http', 'ws')
@@ -128,7 +131,7 @@ test('desk /ws/captcha: the token comes as a header or a subprotocol, never in t
   assert.equal((await operator.get('/ws/captcha')).status, 426)
 })
 
-test('desk /ws/captcha: a client that stops reading is closed, and delays nobody', async (t) => {
+test('desk 9.6: a client that stops reading is closed, and delays nobody', async (t) => {
   const env = { WS_QUEUE_LIMIT_MESSAGES: '2', WS_QUEUE_LIMIT_BYTES: '1024' }
   const { listen, operator, create, database, url } = await staffed(t, { env })
   const metricsText = async () => {

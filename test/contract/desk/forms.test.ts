@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { inBothModes, PNG, staffed } from './setup.ts'
 
 const TASKS = '/api/v1/captcha/tasks'
-inBothModes('desk: any question with a small form, answered as the form asks', async (t, mode) => {
+inBothModes('desk 7.1: any question with a small form, answered as the form asks', async (t, mode) => {
   const { create, operator, scraper } = await staffed(t, { mode })
   const form = {
     question: 'What is on the picture?',
@@ -44,7 +44,7 @@ inBothModes('desk: any question with a small form, answered as the form asks', a
   assert.deepEqual(body.solver_result.payload, { animal: 'cat', colours: ['red', 'blue'], count: '12' })
 })
 
-test('desk: a question without fields is answered with a text, and each one is new work', async (t) => {
+test('desk 7.2: a question without fields is answered with a text, and each one is new work', async (t) => {
   const { create, operator, scraper } = await staffed(t)
   const form = { question: 'Which month?' }
   const [one, two] = [await create({ form }), await create({ form })]
@@ -57,7 +57,7 @@ test('desk: a question without fields is answered with a text, and each one is n
 })
 
 inBothModes(
-  'desk PUT and GET /preview: a picture of the program’s own open task, and nothing but a picture',
+  'desk 3.8: a preview is a picture of the open task of its creator, and nothing but a picture',
   async (t, mode) => {
     const { create, solve, scraper, operator, account, admin } = await staffed(t, { mode })
     const rival = await account('sue', 'SCRAPER')
@@ -91,14 +91,14 @@ inBothModes(
   },
 )
 
-test('desk: CAPTCHA_PREVIEW_ENABLED=false takes no pictures', async (t) => {
+test('desk 3.8: CAPTCHA_PREVIEW_ENABLED=false refuses previews', async (t) => {
   const { create, scraper } = await staffed(t, { env: { CAPTCHA_PREVIEW_ENABLED: 'false' } })
   const { uuid } = await create()
 
   assert.equal((await scraper.put(`${TASKS}/${uuid}/preview`, PNG, 'image/png')).status, 403)
 })
 
-inBothModes('desk /domains: who said so, why and when are kept, also of what was taken off', async (t, mode) => {
+inBothModes('desk 2.3: who allowed or removed a domain, why and when is kept', async (t, mode) => {
   const { admin, operator, scraper } = await staffed(t, { mode })
   const path = '/api/v1/captcha/domains'
 
@@ -135,7 +135,7 @@ inBothModes('desk /domains: who said so, why and when are kept, also of what was
 })
 
 inBothModes(
-  'desk GET /audit and /operators: who saw, claimed, released and solved what, and how long it took',
+  'desk 13.1: audit and operators show who saw, claimed, released and solved what, and how long it took',
   async (t, mode) => {
     const { create, assign, solve, operator, other, admin, database } = await staffed(t, { mode })
     const { uuid } = await create()

@@ -42,28 +42,33 @@ const page: http.RequestListener = (request, response) => {
   )
 }
 
-inBothModes('desk frame: the page is answered on the frame’s host only, and both paths lead there', async (t, mode) => {
-  const { url, operator, task, frameUrl, open } = await framed(t, page, { mode })
-  const { port } = new URL(url)
+inBothModes(
+  'desk 11.1: pages are answered on the host of the frame only, and both paths redirect there',
+  async (t, mode) => {
+    const { url, operator, task, frameUrl, open } = await framed(t, page, { mode })
+    const { port } = new URL(url)
 
-  const shown = await open(frameUrl)
-  const byToken = await operator.get(`/internal/solver-frame/${task.uuid}`)
-  const render = await operator.get(`/api/v1/captcha/proxy/render/${task.uuid}`)
-  const elsewhere = await ask(url, frameUrl.replace('frame.localhost', '127.0.0.1'))
-  const nobody = await ask(url, `${url}/internal/solver-frame/${task.uuid}`)
-  const rendered = await open(render.headers.get('location') ?? '')
+    const shown = await open(frameUrl)
+    const byToken = await operator.get(`/internal/solver-frame/${task.uuid}`)
+    const render = await operator.get(`/api/v1/captcha/proxy/render/${task.uuid}`)
+    const elsewhere = await ask(url, frameUrl.replace('frame.localhost', '127.0.0.1'))
+    const nobody = await ask(url, `${url}/internal/solver-frame/${task.uuid}`)
+    const rendered = await open(render.headers.get('location') ?? '')
 
-  assert.match(frameUrl, new RegExp(`^http://frame\\.localhost:${port}/internal/solver-frame/${task.uuid}\\?t=`))
-  assert.deepEqual([shown.status, rendered.status], [200, 200])
-  assert.deepEqual([byToken.status, render.status, elsewhere.status, nobody.status], [302, 302, 302, 401])
-  assert.equal(elsewhere.headers.location, frameUrl)
-  assert(
-    byToken.headers.get('location')?.startsWith(`http://frame.localhost:${port}/internal/solver-frame/${task.uuid}?t=`),
-  )
-  assert(shown.text.includes('<title>Shop</title>') && rendered.text.includes('<title>Shop</title>'))
-})
+    assert.match(frameUrl, new RegExp(`^http://frame\\.localhost:${port}/internal/solver-frame/${task.uuid}\\?t=`))
+    assert.deepEqual([shown.status, rendered.status], [200, 200])
+    assert.deepEqual([byToken.status, render.status, elsewhere.status, nobody.status], [302, 302, 302, 401])
+    assert.equal(elsewhere.headers.location, frameUrl)
+    assert(
+      byToken.headers
+        .get('location')
+        ?.startsWith(`http://frame.localhost:${port}/internal/solver-frame/${task.uuid}?t=`),
+    )
+    assert(shown.text.includes('<title>Shop</title>') && rendered.text.includes('<title>Shop</title>'))
+  },
+)
 
-test('desk frame: it is isolated, and what the site says about that does not count', async (t) => {
+test('desk 11.2: the frame is sandboxed, whatever the site says', async (t) => {
   const { url, frameUrl, open } = await framed(t, page)
   const { port } = new URL(url)
 
@@ -82,7 +87,7 @@ test('desk frame: it is isolated, and what the site says about that does not cou
   assert.deepEqual([headers['referrer-policy'], headers['cache-control']], ['no-referrer', 'no-store'])
 })
 
-test('desk frame: its host has the pages and nothing else, not even where nobody is asked who they are', async (t) => {
+test('desk 11.3: the host of the frame answers pages and nothing else, even with CAPTCHA_AUTH=off', async (t) => {
   const { url } = await setup(t, { env: { CAPTCHA_AUTH: 'off' } })
   const json = { 'content-type': 'application/json' }
   const created = await ask(url, `${url}${TASKS}`, {
@@ -111,7 +116,7 @@ test('desk frame: its host has the pages and nothing else, not even where nobody
   await assert.rejects(setup(t, { env: { PUBLIC_URL: 'https://frame.localhost' } }), /FRAME_HOST must be another/)
 })
 
-test('desk frame: what a page asks for is answered before it sends JSON, and nothing of its address is logged', async (t) => {
+test('desk 11.4: preflight requests of a page are answered, and no ticket is logged', async (t) => {
   const { task, frameUrl, open, lines } = await framed(t, page)
   const ticket = new URL(frameUrl).searchParams.get('t') ?? ''
   const inner = `/internal/solver-frame/${task.uuid}/${ticket}`
@@ -132,7 +137,7 @@ test('desk frame: what a page asks for is answered before it sends JSON, and not
   assert(!lines.some((line) => line.includes(ticket)))
 })
 
-test('desk frame: addresses lead through the frame, and only to domains on the list', async (t) => {
+test('desk 11.5: addresses are rewritten to the frame for listed domains only', async (t) => {
   const { site, task, frameUrl, open } = await framed(t, page)
   const ticket = new URL(frameUrl).searchParams.get('t')
   const inFrame = (path: string, scheme = 'http') =>
@@ -165,7 +170,7 @@ test('desk frame: addresses lead through the frame, and only to domains on the l
   )
 })
 
-test('desk frame: no cookie, token or address of the console goes out; the page’s cookies stay here and are proposed', async (t) => {
+test('desk 11.6: nothing of the console goes out; cookies of the page stay on the server and are proposed', async (t) => {
   const { site, task, operator, other, frameUrl, open, solve, admin } = await framed(t, page)
   const ticket = new URL(frameUrl).searchParams.get('t')
   const console = {
@@ -211,7 +216,7 @@ test('desk frame: no cookie, token or address of the console goes out; the page�
   assert.deepEqual([others.status, trail.body.entries.length], [409, 1])
 })
 
-test('desk frame: whatever a page wants to keep it is shown, and no more is kept than can be handed in', async (t) => {
+test('desk 11.7: at most 100 cookies are kept, and the page is shown whatever it sets', async (t) => {
   let next = 0
   const greedy: http.RequestListener = (_request, response) => {
     const many = Array.from({ length: 60 }, () => `many=1; Path=/${(next += 1)}`)
@@ -234,7 +239,7 @@ test('desk frame: whatever a page wants to keep it is shown, and no more is kept
   assert.equal(solved.status, 200)
 })
 
-test('desk frame: a ticket is good for one task, for who holds it, and not for long', async (t) => {
+test('desk 11.8: a ticket is valid for one task, for its holder, and for 15 minutes', async (t) => {
   const { task, operator, other, create, assign, database, frameUrl, open, site } = await framed(t, page)
   const mine = await create({ url: `http://${site.domain}/`, user_agent: 'Agent/8' })
   const swapped = frameUrl.replace(task.uuid, mine.uuid)
@@ -261,7 +266,7 @@ test('desk frame: a ticket is good for one task, for who holds it, and not for l
   assert.deepEqual([released.status, others.status], [403, 403])
 })
 
-test('desk frame: a domain that is not on the list, or reserved, is never fetched', async (t) => {
+test('desk 11.10: a domain that is not on the list, or reserved, is never fetched', async (t) => {
   const redirecting: http.RequestListener = (request, response) => {
     if (request.url === '/away') response.writeHead(302, { location: 'http://127.0.0.2:1/' }).end()
     else if (request.url === '/here') response.writeHead(302, { location: '/there' }).end()
@@ -291,7 +296,7 @@ test('desk frame: a domain that is not on the list, or reserved, is never fetche
   assert(shown.text.includes('&lt;script&gt;alert(1)&lt;/script&gt;') && !shown.text.includes('<script>alert'))
 })
 
-test('desk frame: the outgoing guard’s corpus does not pass through it, though it be on the list', async (t) => {
+test('desk 11.11: addresses that the outgoing guard refuses are refused, even if they are on the list', async (t) => {
   const { task, frameUrl, open, database, site } = await framed(t, page, { env: { OUTBOUND_ALLOW_CIDRS: '' } })
   const ticket = new URL(frameUrl).searchParams.get('t')
   const before = site.connections()
@@ -317,13 +322,13 @@ test('desk frame: the outgoing guard’s corpus does not pass through it, though
   assert.equal(site.connections(), before)
 })
 
-test('desk frame: a site that does not answer is given up in time', async (t) => {
+test('desk 11.12: a site that does not answer in time is a 504', async (t) => {
   const { frameUrl, open } = await framed(t, () => {}, { env: { CAPTCHA_PROXY_TIMEOUT: '1' } })
 
   assert.equal((await open(frameUrl)).status, 504)
 })
 
-test('desk frame: the size is capped, packed answers are unpacked, other things pass as they are', async (t) => {
+test('desk 11.12: the size is limited, compressed answers are unpacked, other files pass unchanged', async (t) => {
   const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024))
   const answers: http.RequestListener = (request, response) => {
     if (request.url === '/huge') return response.end(Buffer.alloc(11 * 1024 * 1024))
@@ -349,7 +354,7 @@ test('desk frame: the size is capped, packed answers are unpacked, other things 
   assert.equal((await get('/script')).text, 'var u = "/a"')
 })
 
-test('desk frame: a ticket ends with the session of the operator who asked for it', async (t) => {
+test('desk 11.8: a ticket ends with the session of the operator who asked for it', async (t) => {
   const { frameUrl, open, operator } = await framed(t, page)
   const before = await open(frameUrl)
 
@@ -359,7 +364,7 @@ test('desk frame: a ticket ends with the session of the operator who asked for i
   assert.deepEqual([before.status, out.status < 300, after.status], [200, true, 403])
 })
 
-test('desk frame: a ticket sends cookies and forms to the site of its own task only', async (t) => {
+test('desk 11.9: a ticket sends cookies and forms to the site of its own task only', async (t) => {
   const { task, frameUrl, open, operator, admin } = await framed(t, page)
   const other = await startSite(t, (_request, response) => response.setHeader('set-cookie', 'theirs=1').end('theirs'))
   await admin.post('/api/v1/captcha/domains', { domain: other.domain, reason: 'ours' })

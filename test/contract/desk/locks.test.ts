@@ -9,7 +9,7 @@ const secondsFromNow = (moment: string) => Math.round((Date.parse(moment) - Date
 const isAbout = (actual: number, expected: number) => assert(Math.abs(actual - expected) < 30, `${actual}, ${expected}`)
 
 inBothModes(
-  'desk POST /assign: the lock is the operator’s; another gets 409 with holder and expiry',
+  'desk 4.1: the operator who assigns a task holds it; another gets 409 with holder and expiry',
   async (t, mode) => {
     const { create, assign, operator, other } = await staffed(t, { mode })
     const { uuid } = await create()
@@ -41,7 +41,7 @@ inBothModes(
   },
 )
 
-test('desk POST /assign: the same operator renews with 200, for as long as is asked for', async (t) => {
+test('desk 4.2: the same operator renews with 200, for the time that is asked for', async (t) => {
   const { create, assign, solve } = await staffed(t)
   const { uuid } = await create()
   await assign(uuid)
@@ -54,7 +54,7 @@ test('desk POST /assign: the same operator renews with 200, for as long as is as
   assert.equal((await solve(uuid)).status, 200)
 })
 
-test('desk POST /assign: another name is 403, another time 422, another task 404, an ended one 409', async (t) => {
+test('desk 4.3: another name is 403, a wrong time 422, an unknown task 404, an ended one 409', async (t) => {
   const { create, assign, solve, operator } = await staffed(t)
   const { uuid } = await create()
   const send = (body: object, task = uuid) => operator.post(`${TASKS}/${task}/assign`, body)
@@ -69,26 +69,29 @@ test('desk POST /assign: another name is 403, another time 422, another task 404
   assert.deepEqual([ended.status, ended.body.detail.message], [409, 'Task is solved'])
 })
 
-inBothModes('desk: a lapsed lock goes back to pending with an event, and anyone may have it', async (t, mode) => {
-  const { create, assign, expireLock, listen, operator, other } = await staffed(t, { mode })
-  const { uuid } = await create()
-  const heard = await listen(operator)
-  await assign(uuid)
+inBothModes(
+  'desk 4.4: when a lock lapses the task is pending again with an event, and anyone may claim it',
+  async (t, mode) => {
+    const { create, assign, expireLock, listen, operator, other } = await staffed(t, { mode })
+    const { uuid } = await create()
+    const heard = await listen(operator)
+    await assign(uuid)
 
-  await expireLock(uuid)
-  const event = await heard.untilType('task_released')
-  const { body } = await other.get(`${TASKS}/${uuid}`)
-  const taken = await assign(uuid, other)
+    await expireLock(uuid)
+    const event = await heard.untilType('task_released')
+    const { body } = await other.get(`${TASKS}/${uuid}`)
+    const taken = await assign(uuid, other)
 
-  assert.deepEqual(
-    [event?.payload['uuid'], event?.payload['operator_id'], event?.payload['reason']],
-    [uuid, 'ann', 'lapsed'],
-  )
-  assert.deepEqual([body.status, body.assigned_to, body.locked_until], ['pending', null, null])
-  assert.deepEqual([taken.status, taken.body.task.assigned_to], [200, 'bob'])
-})
+    assert.deepEqual(
+      [event?.payload['uuid'], event?.payload['operator_id'], event?.payload['reason']],
+      [uuid, 'ann', 'lapsed'],
+    )
+    assert.deepEqual([body.status, body.assigned_to, body.locked_until], ['pending', null, null])
+    assert.deepEqual([taken.status, taken.body.task.assigned_to], [200, 'bob'])
+  },
+)
 
-test('desk: a lock that lapsed counts as none before any loop has seen it, and its event is told all the same', async (t) => {
+test('desk 4.5: a lapsed lock counts as none before any sweep has seen it, and its event is still sent', async (t) => {
   const { create, assign, expireLock, listen, operator, other } = await staffed(t, { role: 'serve' })
   const heard = await listen(operator)
   const { uuid } = await create()
@@ -107,7 +110,7 @@ test('desk: a lock that lapsed counts as none before any loop has seen it, and i
   assert.deepEqual(heard.types(), ['task_created', 'task_assigned', 'task_released', 'task_assigned'])
 })
 
-inBothModes('desk: a solve after the lock was lost is refused, whoever has the task now', async (t, mode) => {
+inBothModes('desk 4.6: a solve after the lock was lost is refused, whoever holds the task now', async (t, mode) => {
   const { create, assign, solve, expireLock, other, admin } = await staffed(t, { mode })
   const [lapsed, taken] = [await create(), await create({ url: 'https://two.example/' })]
   for (const { uuid } of [lapsed, taken]) {
@@ -135,7 +138,7 @@ inBothModes('desk: a solve after the lock was lost is refused, whoever has the t
   assert.deepEqual([released409.status, byOther.status], [409, 200])
 })
 
-test('desk: an admin steals a lock; the one who had it is fenced out and the trail names both', async (t) => {
+test('desk 4.7: an admin takes a lock away; the former holder is fenced out and the audit trail names both', async (t) => {
   const { create, assign, solve, admin, operator, account, listen } = await staffed(t)
   const both = await account('max', 'ADMIN', 'OPERATOR')
   const heard = await listen(operator)
@@ -171,7 +174,7 @@ test('desk: an admin steals a lock; the one who had it is fenced out and the tra
   )
 })
 
-inBothModes('desk POST /release: the task waits again; who does not hold it cannot give it back', async (t, mode) => {
+inBothModes('desk 4.8: a released task is pending again; only its holder may release it', async (t, mode) => {
   const { create, assign, operator, other, admin, listen } = await staffed(t, { mode })
   const { uuid } = await create()
   const heard = await listen(operator)
@@ -193,7 +196,7 @@ inBothModes('desk POST /release: the task waits again; who does not hold it cann
 })
 
 inBothModes(
-  'desk PATCH /status: only to solving, pending and failed, and failed can be claimed again',
+  'desk 4.9: PATCH sets solving, pending and failed only, and a failed task can be claimed again',
   async (t, mode) => {
     const { create, assign, solve, operator, other, listen } = await staffed(t, { mode })
     const { uuid } = await create()
@@ -229,7 +232,7 @@ inBothModes(
   },
 )
 
-test('desk PATCH /status: a failed task is opened again by pending', async (t) => {
+test('desk 4.10: PATCH pending opens a failed task again', async (t) => {
   const { create, assign, operator, other } = await staffed(t)
   const { uuid } = await create()
   await assign(uuid)
@@ -241,7 +244,7 @@ test('desk PATCH /status: a failed task is opened again by pending', async (t) =
   assert.deepEqual([opened.body.status, same.status], ['pending', 200])
 })
 
-inBothModes('desk: a task that nobody claims expires; a live lock suspends that', async (t, mode) => {
+inBothModes('desk 3.9: a task that nobody claims expires; a live lock suspends that', async (t, mode) => {
   const { create, assign, database, listen, operator, scraper, solve } = await staffed(t, { mode })
   const heard = await listen(operator)
   const [waiting, held] = [await create(), await create({ url: 'https://two.example/' })]
@@ -258,7 +261,7 @@ inBothModes('desk: a task that nobody claims expires; a live lock suspends that'
   assert.deepEqual([(await assign(waiting.uuid)).status, (await solve(waiting.uuid)).status], [409, 409])
 })
 
-inBothModes('desk DELETE /expired: expires what is overdue and counts each expired task once', async (t, mode) => {
+inBothModes('desk 3.10: DELETE /expired expires what is due and counts each expired task once', async (t, mode) => {
   const { create, database, admin, operator } = await staffed(t, { mode })
   const [late] = [await create(), await create({ url: 'https://two.example/' })]
   await database.query(
@@ -274,7 +277,7 @@ inBothModes('desk DELETE /expired: expires what is overdue and counts each expir
   assert.equal((await operator.get(`${TASKS}/${late.uuid}`)).body.status, 'expired')
 })
 
-inBothModes('desk: a task that waits or is held for too long is told once each time', async (t, mode) => {
+inBothModes('desk 3.11: a task that waits or is held for too long is reported once each time', async (t, mode) => {
   const { create, assign, database, listen, operator } = await staffed(t, { mode })
   const heard = await listen(operator)
   const { uuid } = await create()
@@ -288,7 +291,7 @@ inBothModes('desk: a task that waits or is held for too long is told once each t
   assert.deepEqual([waited?.payload['uuid'], held?.payload['uuid']], [uuid, uuid])
 })
 
-test('desk: an admin who cancels the job ends the task, and a replay opens it again', async (t) => {
+test('desk 3.12: cancelling the job ends the task, and a replay opens it again', async (t) => {
   const { create, admin, operator, assign, solve, scraper, listen } = await staffed(t)
   const heard = await listen(scraper)
   const { uuid, id } = await create()

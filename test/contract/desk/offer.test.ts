@@ -39,7 +39,7 @@ async function both(t: TestContext, mode: Mode) {
 }
 
 inBothModes(
-  'desk offer: a captcha problem becomes a question, and the operator’s answer goes into the callback',
+  'desk 7.3: a captcha problem becomes a question, and the answer goes into the callback',
   async (t, mode) => {
     const { send, pending, callback, operator, scraper } = await both(t, mode)
 
@@ -61,7 +61,7 @@ inBothModes(
   },
 )
 
-test('desk offer: given up, not allowed, and not a problem are failures with their reason', async (t) => {
+test('desk 7.4: an unsolvable, not allowed or invalid problem fails with its reason', async (t) => {
   const { send, pending, callback, operator } = await both(t, 'PostgreSQL')
 
   await send('c1', { question: 'Unreadable?' })
@@ -83,7 +83,7 @@ test('desk offer: given up, not allowed, and not a problem are failures with the
   assert.equal(outcomes[2]?.[1], 'INVALID_PROBLEM')
 })
 
-test('desk offer: a challenge whose time is up takes its question away', async (t) => {
+test('desk 7.5: a challenge whose time is up withdraws its question', async (t) => {
   const { send, pending, callback, operator } = await both(t, 'PostgreSQL')
 
   await send('c1', { question: 'Too late?' }, { constraints: { timeout_ms: 3000 } })

@@ -24,7 +24,7 @@ async function withRedis(t: TestContext) {
   return { ...desk, redis, server }
 }
 
-test('desk Redis: session, lock, queue and events have the contract’s names and times to live', async (t) => {
+test('desk 10.1: session, lock, queue and events have their names and times to live in Redis', async (t) => {
   const { redis, server, create, assign, solve, operator } = await withRedis(t)
   const subscriber = new Redis(server.at)
   atEnd(t, () => subscriber.disconnect())
@@ -72,7 +72,7 @@ test('desk Redis: session, lock, queue and events have the contract’s names an
   assert.match(heard[3]?.timestamp ?? '', /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
 })
 
-test('desk Redis: deleted and released, the keys go too', async (t) => {
+test('desk 10.2: a deleted session and a released lock leave Redis', async (t) => {
   const { redis, create, assign, solve, operator, scraper } = await withRedis(t)
   const [task, other] = [await create(), await create({ url: 'https://two.example/' })]
   await assign(task.uuid)
@@ -86,7 +86,7 @@ test('desk Redis: deleted and released, the keys go too', async (t) => {
   await until('the session is gone', async () => (await redis.exists('captcha:session:two.example')) === 0)
 })
 
-test('desk Redis: an admin’s cancel and replay are told and painted too, through the API and a command', async (t) => {
+test('desk 10.3: a cancel and a replay reach Redis, through the API and a command', async (t) => {
   const { redis, server, create, assign, admin, operator, listen, at, dataDir } = await withRedis(t)
   const subscriber = new Redis(server.at)
   atEnd(t, () => subscriber.disconnect())
@@ -131,7 +131,7 @@ test('desk Redis: an admin’s cancel and replay are told and painted too, throu
   )
 })
 
-test('desk Redis: killed and emptied in the middle of it, nothing is lost and the picture comes back', async (t) => {
+test('desk 10.4: when Redis is killed and emptied nothing is lost, and it is repainted', async (t) => {
   const dir = await temporaryFolder(t)
   const server = await startRedis({ dir })
   const port = Number(new URL(server.at).port)

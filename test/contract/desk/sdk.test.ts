@@ -1,6 +1,9 @@
-// The program's side, with the SDK: the helper functions of the contract, and the waiting race.
+// The program's side, with the SDK: the helper functions, and the waiting race.
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { test, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
 import {
   CaptchaSession,
   checkCachedSession,
@@ -15,6 +18,7 @@ import {
 } from '@reeve/sdk/desk'
 import { ReeveClient } from '@reeve/sdk'
 import { atEnd } from '../../support/cleanup.ts'
+import { nodeArgs } from '../../support/program.ts'
 import { startRedis } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
 import { inBothModes, setup, staffed, type Mode } from './setup.ts'
@@ -47,7 +51,7 @@ const session = (more: object = {}) =>
     ...more,
   })
 
-test('sdk injectSessionCookies: cookies and user agent go in, and what was there stays', () => {
+test('desk 8.1: injectSessionCookies adds cookies and user agent, and keeps what was there', () => {
   const headers = { Accept: '*/*', cookie: 'b=2; a=0' }
 
   assert.deepEqual(injectSessionCookies(headers, session()), {
@@ -58,7 +62,7 @@ test('sdk injectSessionCookies: cookies and user agent go in, and what was there
   assert.deepEqual(headers, { Accept: '*/*', cookie: 'b=2; a=0' })
 })
 
-test('sdk: a session refuses another proxy and another user agent than it was made with', () => {
+test('desk 8.2: a session refuses another proxy and another user agent than it was made with', () => {
   const plain = session()
   const proxied = session({ proxy_url: `${PROXY}/` })
 
@@ -74,24 +78,27 @@ test('sdk: a session refuses another proxy and another user agent than it was ma
   )
 })
 
-inBothModes('sdk: a program that meets a captcha waits for a person and goes on with the session', async (t, mode) => {
-  const { reeve, solveNext } = await program(t, mode)
+inBothModes(
+  'desk 8.3: a program that meets a captcha waits for a person and goes on with the session',
+  async (t, mode) => {
+    const { reeve, solveNext } = await program(t, mode)
 
-  const none = await checkCachedSession(URL_, reeve)
-  const waiting = createTaskAndWait(URL_, reeve, { challengeType: 'cloudflare', userAgent: 'Agent/1', priority: 7 })
-  await solveNext({ payload: [{ name: 'cf_clearance', value: 'abc' }] })
-  const solved = await waiting
-  const cached = await checkCachedSession('shop.example', reeve)
-  const otherProxy = await checkCachedSession(URL_, reeve, { proxyUrl: PROXY })
-  const otherAgent = await checkCachedSession(URL_, reeve, { userAgent: 'Agent/2' })
+    const none = await checkCachedSession(URL_, reeve)
+    const waiting = createTaskAndWait(URL_, reeve, { challengeType: 'cloudflare', userAgent: 'Agent/1', priority: 7 })
+    await solveNext({ payload: [{ name: 'cf_clearance', value: 'abc' }] })
+    const solved = await waiting
+    const cached = await checkCachedSession('shop.example', reeve)
+    const otherProxy = await checkCachedSession(URL_, reeve, { proxyUrl: PROXY })
+    const otherAgent = await checkCachedSession(URL_, reeve, { userAgent: 'Agent/2' })
 
-  assert.equal(none, null)
-  assert.deepEqual([solved?.getCfClearance(), solved?.userAgent, solved?.domain], ['abc', 'Agent/1', 'shop.example'])
-  assert.deepEqual([cached?.getCfClearance(), cached?.taskUuid], ['abc', solved?.taskUuid])
-  assert.deepEqual([otherProxy, otherAgent], [null, null])
-})
+    assert.equal(none, null)
+    assert.deepEqual([solved?.getCfClearance(), solved?.userAgent, solved?.domain], ['abc', 'Agent/1', 'shop.example'])
+    assert.deepEqual([cached?.getCfClearance(), cached?.taskUuid], ['abc', solved?.taskUuid])
+    assert.deepEqual([otherProxy, otherAgent], [null, null])
+  },
+)
 
-test('sdk: any final state ends the wait, and so does the time', async (t) => {
+test('desk 8.4: any final state ends the wait, and so does the time-out', async (t) => {
   const { reeve, operator } = await program(t)
   const task = await createCaptchaTask(URL_, reeve)
 
@@ -105,7 +112,7 @@ test('sdk: any final state ends the wait, and so does the time', async (t) => {
   assert.deepEqual([await waiting, await byDomain, timedOut], [null, null, null])
 })
 
-test('sdk: a token and an answer come with the session that is waited for', async (t) => {
+test('desk 8.3: a token and an answer come with the session that is waited for', async (t) => {
   const { reeve, solveNext } = await program(t)
 
   const token = createTaskAndWait(URL_, reeve)
@@ -117,7 +124,7 @@ test('sdk: a token and an answer come with the session that is waited for', asyn
   assert.deepEqual((await answer)?.solution?.payload, { answer: 'three' })
 })
 
-test('sdk executeWithCaptchaHandling: the cache first, then a person; a session that does not work is reported', async (t) => {
+test('desk 8.5: executeWithCaptchaHandling uses the cache, then asks a person, and reports a session that does not work', async (t) => {
   const { reeve, solveNext, admin } = await program(t)
   const seen: (string | undefined)[] = []
   const orchestrator = {
@@ -141,7 +148,7 @@ test('sdk executeWithCaptchaHandling: the cache first, then a person; a session 
   assert.equal(body.entries.length, 1)
 })
 
-test('sdk executeWithCaptchaHandling: a session of another user agent is left alone, and one of its own is asked for', async (t) => {
+test('desk 8.5: executeWithCaptchaHandling leaves a session of another user agent alone and asks for its own', async (t) => {
   const { reeve, create, solve, solveNext } = await program(t)
   await solve((await create({ user_agent: 'Agent/1' })).uuid)
   const orchestrator = {
@@ -155,63 +162,57 @@ test('sdk executeWithCaptchaHandling: a session of another user agent is left al
   assert.deepEqual(await running, { headers: { 'user-agent': 'Agent/2', Cookie: 'b=2' } })
 })
 
-inBothModes(
-  'sdk, the waiting race: a solution before, between and after create, look and wait is never missed',
-  async (t, mode) => {
-    const { url, scraper, operator, solve } = await program(t, mode)
-    const tasks = '/api/v1/captcha/tasks'
-    /** What the operator does, and at which step of the program's. */
-    const moments = [
-      'as create is answered',
-      'before the wait is sent',
-      'while it waits',
-      'after the wait was given up once',
-    ] as const
+inBothModes('desk 8.6: a solution before, between and after create, read and wait is never missed', async (t, mode) => {
+  const { url, scraper, operator, solve } = await program(t, mode)
+  const tasks = '/api/v1/captcha/tasks'
+  /** What the operator does, and at which step of the program's. */
+  const moments = [
+    'as create is answered',
+    'before the wait is sent',
+    'while it waits',
+    'after the wait was given up once',
+  ] as const
 
-    for (const [index, moment] of moments.entries()) {
-      let solving: Promise<unknown> | null = null
-      const solveIt = (uuid: string) => (solving ??= solve(uuid, operator, { type: 'token', payload: moment }))
-      let waits = 0
-      const racing: typeof fetch = async (input, init) => {
-        const target = new URL(String(input))
-        const isWait = init?.method === 'GET' && target.pathname.startsWith(`${tasks}/`)
-        const uuid = target.pathname.split('/').at(-1) ?? ''
-        if (isWait) waits += 1
-        if (isWait && moment === 'before the wait is sent') await solveIt(uuid)
-        if (isWait && moment === 'after the wait was given up once' && waits === 1) throw new TypeError('fetch failed')
-        const answering = fetch(input, init)
-        if (isWait && moment === 'while it waits') void solveIt(uuid)
-        if (isWait && moment === 'after the wait was given up once' && waits === 2) await solveIt(uuid)
-        const answer = await answering
-        if (init?.method === 'POST' && moment === 'as create is answered') {
-          const { uuid: made } = JSON.parse(await answer.clone().text())
-          await solveIt(made)
-        }
-        return answer
+  for (const [index, moment] of moments.entries()) {
+    let solving: Promise<unknown> | null = null
+    const solveIt = (uuid: string) => (solving ??= solve(uuid, operator, { type: 'token', payload: moment }))
+    let waits = 0
+    const racing: typeof fetch = async (input, init) => {
+      const target = new URL(String(input))
+      const isWait = init?.method === 'GET' && target.pathname.startsWith(`${tasks}/`)
+      const uuid = target.pathname.split('/').at(-1) ?? ''
+      if (isWait) waits += 1
+      if (isWait && moment === 'before the wait is sent') await solveIt(uuid)
+      if (isWait && moment === 'after the wait was given up once' && waits === 1) throw new TypeError('fetch failed')
+      const answering = fetch(input, init)
+      if (isWait && moment === 'while it waits') void solveIt(uuid)
+      if (isWait && moment === 'after the wait was given up once' && waits === 2) await solveIt(uuid)
+      const answer = await answering
+      if (init?.method === 'POST' && moment === 'as create is answered') {
+        const { uuid: made } = JSON.parse(await answer.clone().text())
+        await solveIt(made)
       }
-      const reeve = new ReeveClient({ url, token: scraper.token, fetch: racing })
-
-      const got = await createTaskAndWait(`https://s${index}.example/`, reeve, { timeoutMs: 30_000 })
-
-      assert.equal(got?.solution?.payload, moment)
+      return answer
     }
-  },
-)
+    const reeve = new ReeveClient({ url, token: scraper.token, fetch: racing })
 
-inBothModes(
-  'sdk, the waiting race: who waits for a domain before anyone has asked for it is woken',
-  async (t, mode) => {
-    const { reeve, solve, create } = await program(t, mode)
+    const got = await createTaskAndWait(`https://s${index}.example/`, reeve, { timeoutMs: 30_000 })
 
-    const waiting = Array.from({ length: 20 }, () => waitForSolution('shop.example', reeve, { timeoutMs: 30_000 }))
-    const { uuid } = await create()
-    await solve(uuid)
+    assert.equal(got?.solution?.payload, moment)
+  }
+})
 
-    for (const got of await Promise.all(waiting)) assert.equal(got?.taskUuid, uuid)
-  },
-)
+inBothModes('desk 8.6: who waits for a domain before anyone has asked for it is woken', async (t, mode) => {
+  const { reeve, solve, create } = await program(t, mode)
 
-test('sdk, the waiting race: solved at another server, with Redis killed meanwhile, everyone is woken', async (t) => {
+  const waiting = Array.from({ length: 20 }, () => waitForSolution('shop.example', reeve, { timeoutMs: 30_000 }))
+  const { uuid } = await create()
+  await solve(uuid)
+
+  for (const got of await Promise.all(waiting)) assert.equal(got?.taskUuid, uuid)
+})
+
+test('desk 8.6: solved at another server, with Redis killed meanwhile, everyone is woken', async (t) => {
   const redis = await startRedis()
   atEnd(t, () => redis.stop())
   const env = { REDIS_URL: redis.at }
@@ -237,4 +238,39 @@ test('sdk, the waiting race: solved at another server, with Redis killed meanwhi
 
   assert.notEqual(second.url, url)
   assert.deepEqual([...new Set(ended.map(({ status }) => status))], ['solved'])
+})
+
+test('desk 8.7: a wait without a time takes the server’s, and does not spin on a session of another variant', async (t) => {
+  const { reeve, create, solve, operator, lines } = await program(t, 'PostgreSQL', { CAPTCHA_WORKER_WAIT_TIMEOUT: '2' })
+  const { uuid } = await create({ user_agent: 'Agent/1' })
+  await solve(uuid, operator, { user_agent: 'Agent/1' })
+  const reads = () => lines.filter((line) => line.includes('/sessions/') && line.includes('request completed')).length
+  const before = reads()
+
+  const began = performance.now()
+  const waited = await waitForSolution(URL_, reeve, { userAgent: 'Agent/2' })
+  const polled = await pollForSession(URL_, reeve, { userAgent: 'Agent/2' })
+  const open = await create({ url: 'https://two.example/' })
+  const task = await waitForTask(open.uuid, reeve)
+  const tookMs = performance.now() - began
+
+  assert.deepEqual([waited, polled, task.status], [null, null, 'pending'])
+  assert(tookMs > 5900, `${tookMs} ms for three waits of two seconds`)
+  assert(reads() - before <= 6, `${reads() - before} reads`)
+})
+
+test('desk 8.9: the sample of the document type-checks and runs', async (t) => {
+  const { url, solveNext, scraper } = await program(t)
+  const { body: key } = await scraper.post('/auth/api-keys', { name: 'sample' })
+  const document = await readFile('docs/desk.md', 'utf8')
+  const env = { ...process.env, REEVE_URL: url, REEVE_API_KEY: key.api_key }
+
+  const script = nodeArgs(new URL('./sample.ts', import.meta.url))
+  const running = promisify(execFile)(process.execPath, script, { env })
+  await solveNext({ payload: [{ name: 'cf_clearance', value: 'good' }] })
+  const { stdout } = await running
+
+  assert.match(stdout, /cf_clearance=good/)
+  const sample = await readFile('test/contract/desk/sample.ts', 'utf8')
+  assert(document.includes(`\`\`\`ts\n${sample}\`\`\``), 'the document shows the file that was run')
 })

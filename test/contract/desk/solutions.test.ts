@@ -8,7 +8,7 @@ const SESSIONS = '/api/v1/captcha/sessions'
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
 const unixIn = (seconds: number) => Math.floor(Date.now() / 1000) + seconds
 
-inBothModes('desk POST /solve: cookies become the session of the domain, for their creator only', async (t, mode) => {
+inBothModes('desk 5.1: cookies become the session of the domain, for the creator only', async (t, mode) => {
   const { create, assign, solve, scraper, operator, account } = await staffed(t, { mode })
   const rival = await account('sue', 'SCRAPER')
   const { uuid } = await create({ user_agent: 'Mozilla/5.0' })
@@ -76,7 +76,7 @@ inBothModes('desk POST /solve: cookies become the session of the domain, for the
   assert.deepEqual((await rival.get(`${SESSIONS}/shop.example`)).body.has_session, false)
 })
 
-test('desk POST /solve: a session lives as long as its shortest word says, and never over the maximum', async (t) => {
+test('desk 5.2: a session lives until the earliest expiry, and at most the maximum', async (t) => {
   const { create, solve, operator, scraper } = await staffed(t)
   const cookie = (expires?: number | string | null) => [
     { name: 'a', value: '1', ...(expires === undefined ? {} : { expires }) },
@@ -114,7 +114,7 @@ test('desk POST /solve: a session lives as long as its shortest word says, and n
   }
 })
 
-test('desk POST /solve: what is wrong, and the past, is 422 and changes nothing', async (t) => {
+test('desk 5.3: a wrong, empty or expired solution is 422 and changes nothing', async (t) => {
   const { create, assign, solve, operator } = await staffed(t)
   const { uuid } = await create()
   await assign(uuid)
@@ -157,7 +157,7 @@ test('desk POST /solve: what is wrong, and the past, is 422 and changes nothing'
   assert.equal((await solve(uuid)).status, 200)
 })
 
-inBothModes('desk POST /solve: a token is on the task only; an object is cached as it is', async (t, mode) => {
+inBothModes('desk 5.4: a token is on the task only; an object is cached as it is', async (t, mode) => {
   const { create, solve, operator, scraper } = await staffed(t, { mode })
   const [token, session] = [await create(), await create({ url: 'https://two.example/' })]
 
@@ -176,7 +176,7 @@ inBothModes('desk POST /solve: a token is on the task only; an object is cached 
   )
 })
 
-inBothModes('desk POST /solve: the first solution stays, and a second is told so', async (t, mode) => {
+inBothModes('desk 5.5: the first solution stays, and a second gets Task already solved', async (t, mode) => {
   const { create, solve, operator, other, scraper } = await staffed(t, { mode })
   const { uuid } = await create()
 
@@ -193,7 +193,7 @@ inBothModes('desk POST /solve: the first solution stays, and a second is told so
   assert.deepEqual([body.solver_result.payload, body.assigned_to], ['first', 'ann'])
 })
 
-inBothModes('desk POST /mark-unsolvable: ends an unclaimed or own task for good, with its reason', async (t, mode) => {
+inBothModes('desk 5.6: mark-unsolvable ends an unclaimed or own task for good, with its reason', async (t, mode) => {
   const { create, assign, solve, operator, other, scraper, listen } = await staffed(t, { mode })
   const heard = await listen(operator)
   const [free, held] = [await create(), await create({ url: 'https://two.example/' })]
@@ -220,7 +220,7 @@ inBothModes('desk POST /mark-unsolvable: ends an unclaimed or own task for good,
 })
 
 inBothModes(
-  'desk GET /sessions/{domain}: one for each proxy and user agent, the newest first; Prefer: wait waits for one',
+  'desk 6.2: one session for each proxy and user agent, the last solved first; Prefer: wait waits for one',
   async (t, mode) => {
     const proxy = 'http://user:secret@10.0.0.1:3128'
     const { create, solve, scraper, operator } = await staffed(t, { mode, env: { CAPTCHA_PROXIES: proxy } })
@@ -251,44 +251,41 @@ inBothModes(
   },
 )
 
-inBothModes(
-  'desk DELETE /sessions/{domain} and POST /report-bad: the session is gone, and that is told',
-  async (t, mode) => {
-    const { create, solve, scraper, account, listen, operator, admin } = await staffed(t, { mode })
-    const rival = await account('sue', 'SCRAPER')
-    const heard = await listen(operator)
-    const [deleted, bad, open] = [
-      await create(),
-      await create({ url: 'https://two.example/' }),
-      await create({ url: 'https://three.example/' }),
-    ]
-    await solve(deleted.uuid)
-    await solve(bad.uuid)
+inBothModes('desk 5.9, 6.4: report-bad and DELETE /sessions delete the session and send an event', async (t, mode) => {
+  const { create, solve, scraper, account, listen, operator, admin } = await staffed(t, { mode })
+  const rival = await account('sue', 'SCRAPER')
+  const heard = await listen(operator)
+  const [deleted, bad, open] = [
+    await create(),
+    await create({ url: 'https://two.example/' }),
+    await create({ url: 'https://three.example/' }),
+  ]
+  await solve(deleted.uuid)
+  await solve(bad.uuid)
 
-    const byRival = await rival.delete(`${SESSIONS}/shop.example`)
-    const byOwner = await scraper.delete(`${SESSIONS}/shop.example`)
-    const again = await scraper.delete(`${SESSIONS}/shop.example`)
-    const foreign = await rival.post(`${TASKS}/${bad.uuid}/report-bad`)
-    const tooEarly = await scraper.post(`${TASKS}/${open.uuid}/report-bad`)
-    const reported = await scraper.post(`${TASKS}/${bad.uuid}/report-bad`, { reason: 'still a 403' })
-    const twice = await scraper.post(`${TASKS}/${bad.uuid}/report-bad`)
-    await heard.untilType('session_expired', 2)
-    const numbers = await admin.get('/api/v1/captcha/operators')
+  const byRival = await rival.delete(`${SESSIONS}/shop.example`)
+  const byOwner = await scraper.delete(`${SESSIONS}/shop.example`)
+  const again = await scraper.delete(`${SESSIONS}/shop.example`)
+  const foreign = await rival.post(`${TASKS}/${bad.uuid}/report-bad`)
+  const tooEarly = await scraper.post(`${TASKS}/${open.uuid}/report-bad`)
+  const reported = await scraper.post(`${TASKS}/${bad.uuid}/report-bad`, { reason: 'still a 403' })
+  const twice = await scraper.post(`${TASKS}/${bad.uuid}/report-bad`)
+  await heard.untilType('session_expired', 2)
+  const numbers = await admin.get('/api/v1/captcha/operators')
 
-    assert.deepEqual([byRival.body.deleted, byOwner.body.deleted, again.body.deleted], [0, 1, 0])
-    assert.deepEqual([foreign.status, tooEarly.status], [404, 409])
-    assert.deepEqual(
-      [reported.body, twice.body.message],
-      [{ message: 'Solution reported as bad', session_invalidated: true }, 'Solution already reported as bad'],
-    )
-    for (const domain of ['shop.example', 'two.example'])
-      assert.equal((await scraper.get(`${SESSIONS}/${domain}`)).body.has_session, false)
-    assert.equal(numbers.body.operators.find((one: { operator: string }) => one.operator === 'ann').reported_bad, 1)
-  },
-)
+  assert.deepEqual([byRival.body.deleted, byOwner.body.deleted, again.body.deleted], [0, 1, 0])
+  assert.deepEqual([foreign.status, tooEarly.status], [404, 409])
+  assert.deepEqual(
+    [reported.body, twice.body.message],
+    [{ message: 'Solution reported as bad', session_invalidated: true }, 'Solution already reported as bad'],
+  )
+  for (const domain of ['shop.example', 'two.example'])
+    assert.equal((await scraper.get(`${SESSIONS}/${domain}`)).body.has_session, false)
+  assert.equal(numbers.body.operators.find((one: { operator: string }) => one.operator === 'ann').reported_bad, 1)
+})
 
 inBothModes(
-  'desk POST /reveal: an admin sees any solution, an operator their own, and both leave a line',
+  'desk 5.10: an admin reveals any solution, an operator their own, and both are audited',
   async (t, mode) => {
     const { create, solve, operator, other, admin, scraper } = await staffed(t, { mode })
     const { uuid } = await create()
@@ -321,7 +318,7 @@ inBothModes(
   },
 )
 
-inBothModes('desk: a session that expires is gone, and that is told', async (t, mode) => {
+inBothModes('desk 6.3: an expired session is gone, and an event is sent', async (t, mode) => {
   const { create, solve, scraper, database, listen, operator } = await staffed(t, { mode })
   const heard = await listen(operator)
   const { uuid } = await create()
@@ -335,7 +332,7 @@ inBothModes('desk: a session that expires is gone, and that is told', async (t, 
   assert.deepEqual(event?.payload, { domain: 'shop.example', reason: 'expired' })
 })
 
-test('desk: solutions, previews and pictures of old tasks are thrown away, the task stays', async (t) => {
+test('desk 5.11: solutions, previews and pictures of old tasks are deleted, the task stays', async (t) => {
   const { create, solve, scraper, database } = await staffed(t)
   const { uuid } = await create()
   await solve(uuid)

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { until } from '../../support/until.ts'
 import { answerOf, inBothModes, setup, staffed } from './setup.ts'
 
 const TASKS = '/api/v1/captcha/tasks'
 
-inBothModes('desk POST /tasks: a task has the model’s fields and no solution', async (t, mode) => {
+inBothModes('desk 3.1: a new task has all fields and no solution', async (t, mode) => {
   const { scraper } = await staffed(t, { mode })
 
   const { status, body } = await scraper.post(TASKS, {
@@ -53,7 +54,7 @@ inBothModes('desk POST /tasks: a task has the model’s fields and no solution',
   })
 })
 
-inBothModes('desk POST /tasks: the same open work of the same creator is the same task', async (t, mode) => {
+inBothModes('desk 3.2: the same open work of the same creator is the same task', async (t, mode) => {
   const { scraper, account, create, solve } = await staffed(t, { mode })
   const rival = await account('sue', 'SCRAPER')
   const first = await create({ priority: 3 })
@@ -70,7 +71,7 @@ inBothModes('desk POST /tasks: the same open work of the same creator is the sam
   assert.equal(new Set([first.uuid, otherAgent.uuid, byRival.body.uuid, afterwards.uuid]).size, 4)
 })
 
-test('desk POST /tasks: a hundred at the same moment are one task', async (t) => {
+test('desk 3.2: a hundred creates at the same moment are one task', async (t) => {
   const { scraper } = await staffed(t)
 
   const answers = await Promise.all(
@@ -82,7 +83,7 @@ test('desk POST /tasks: a hundred at the same moment are one task', async (t) =>
   assert.equal(Math.max(...answers.map(({ body }) => body.attempts)), 99)
 })
 
-test('desk POST /tasks: an Idempotency-Key gives the first answer, and 422 for another body', async (t) => {
+test('desk 3.3: an Idempotency-Key gives the first answer, and 422 for another body', async (t) => {
   const { scraper } = await staffed(t)
   const send = (body: object, key: string) => scraper.post(TASKS, body, { 'idempotency-key': key })
   const body = { url: 'https://shop.example/', form: { question: 'How many?' } }
@@ -100,7 +101,7 @@ test('desk POST /tasks: an Idempotency-Key gives the first answer, and 422 for a
   assert.deepEqual([sharedAgain.body.uuid, sharedAgain.body.attempts], [shared.body.uuid, 0])
 })
 
-test('desk POST /tasks: a domain that is not on the list is refused, a listed one and reserved names are not', async (t) => {
+test('desk 2.1: a domain that is not on the list is refused; listed and reserved ones are accepted', async (t) => {
   const { scraper, admin } = await staffed(t)
   const send = async (url: string) => {
     const { status, body } = await scraper.post(TASKS, { url })
@@ -123,7 +124,7 @@ test('desk POST /tasks: a domain that is not on the list is refused, a listed on
     assert.deepEqual(await send(`https://${name}/`), refused, name)
 })
 
-test('desk POST /tasks: the domain is the host in lower case and punycode, with no default port and no trailing dot', async (t) => {
+test('desk 2.2: the domain is the host in lower case and punycode, without default port and trailing dot', async (t) => {
   const { create } = await staffed(t)
   const domains = async (...urls: string[]) => {
     const tasks = []
@@ -144,7 +145,7 @@ test('desk POST /tasks: the domain is the host in lower case and punycode, with 
   )
 })
 
-test('desk POST /tasks: what is wrong is a 422 that names it, and changes nothing', async (t) => {
+test('desk 3.4: a wrong field is a 422 that names it, and changes nothing', async (t) => {
   const { scraper, database } = await staffed(t)
   const url = 'https://shop.example/'
   const wrong: [object, string][] = [
@@ -178,7 +179,7 @@ test('desk POST /tasks: what is wrong is a 422 that names it, and changes nothin
   assert.deepEqual(await database.query('select from jobs'), [])
 })
 
-test('desk: who may do what, and that before the body is looked at', async (t) => {
+test('desk 1.1: the role is checked before the body', async (t) => {
   const { url, scraper, operator, admin, account, create } = await staffed(t)
   const player = await account('kim')
   const { uuid } = await create()
@@ -222,7 +223,7 @@ test('desk: who may do what, and that before the body is looked at', async (t) =
   }
 })
 
-inBothModes('desk GET /tasks: pages, filters and counts; a program sees its own', async (t, mode) => {
+inBothModes('desk 3.5: lists have pages, filters and counts; a program sees its own tasks', async (t, mode) => {
   const { scraper, operator, account, create, assign } = await staffed(t, { mode })
   const rival = await account('sue', 'SCRAPER')
   const tasks = []
@@ -254,7 +255,7 @@ inBothModes('desk GET /tasks: pages, filters and counts; a program sees its own'
   assert.equal((await operator.get(`${TASKS}?status=nothing`)).status, 422)
 })
 
-test('desk GET /tasks/{uuid}: another program’s task, and what is no task, are 404', async (t) => {
+test('desk 3.6: a task of another program, and what is no task, are 404', async (t) => {
   const { operator, account, create } = await staffed(t)
   const rival = await account('sue', 'SCRAPER')
   const { uuid } = await create()
@@ -265,7 +266,7 @@ test('desk GET /tasks/{uuid}: another program’s task, and what is no task, are
   assert.equal((await operator.get(`${TASKS}/${uuid}`)).status, 200)
 })
 
-inBothModes('desk GET /tasks/{uuid}: Prefer: wait answers at the end, whenever that comes', async (t, mode) => {
+inBothModes('desk 3.7: Prefer: wait answers at the end of the task', async (t, mode) => {
   const { scraper, create, solve, operator } = await staffed(t, { mode })
   const { uuid } = await create()
   const other = await create({ url: 'https://other.example/' })
@@ -284,7 +285,7 @@ inBothModes('desk GET /tasks/{uuid}: Prefer: wait answers at the end, whenever t
   assert.deepEqual([third?.body.status, third?.body.last_error], ['unsolvable', 'a blank page'])
 })
 
-test('desk: with CAPTCHA_AUTH=off everyone may do everything, the name given is believed, and the start warns', async (t) => {
+test('desk 1.2: with CAPTCHA_AUTH=off everyone may do everything, operator_id is believed, and the start warns', async (t) => {
   const { url, lines } = await setup(t, { env: { CAPTCHA_AUTH: 'off' } })
   const ask = async (method: string, path: string, body?: object) =>
     answerOf(
@@ -305,7 +306,7 @@ test('desk: with CAPTCHA_AUTH=off everyone may do everything, the name given is 
   assert(lines.some((line) => line.includes('CAPTCHA_AUTH is off')))
 })
 
-test('desk: with CAPTCHA_AUTH=off a token sees no less than no token, and the rate is that of the address', async (t) => {
+test('desk 1.3: with CAPTCHA_AUTH=off a token sees no less than no token, and rates are per address', async (t) => {
   const { url, account } = await setup(t, { env: { CAPTCHA_AUTH: 'off', CAPTCHA_OPERATOR_RATE_LIMIT: '3' } })
   const player = await account('kim')
   const anonymous = async (path: string, body?: object) => {
@@ -327,7 +328,26 @@ test('desk: with CAPTCHA_AUTH=off a token sees no less than no token, and the ra
   assert.deepEqual([assigned.status, byToken.status, tooMany.status], [409, 409, 429])
 })
 
-test('desk: tasks and sessions are kept in no cache', async (t) => {
+test('desk 1.5: an account has a quota of open tasks; the same open work again is not refused', async (t) => {
+  const { scraper, create, solve, account } = await staffed(t, { env: { QUOTA_OPEN_TASKS: '2' } })
+  const rival = await account('sue', 'SCRAPER')
+  const first = await create({ url: 'https://one.example/' })
+  await create({ url: 'https://two.example/' })
+
+  const refused = await scraper.post(TASKS, { url: 'https://three.example/' })
+  const again = await create({ url: 'https://one.example/' })
+  const theirs = await rival.post(TASKS, { url: 'https://three.example/' })
+  await solve(first.uuid)
+  await until('there is room again', async () => {
+    return (await scraper.post(TASKS, { url: 'https://three.example/' })).status === 201
+  })
+
+  assert.deepEqual([refused.status, theirs.status], [429, 201])
+  assert.match(refused.body.detail, /at most 2 open tasks/)
+  assert.equal(again.uuid, first.uuid)
+})
+
+test('desk 1.6: tasks and sessions are not to be cached', async (t) => {
   const { scraper, create } = await staffed(t)
   const { uuid } = await create()
 
@@ -340,7 +360,7 @@ test('desk: tasks and sessions are kept in no cache', async (t) => {
     assert.equal((await scraper.get(path)).headers.get('cache-control'), 'no-store', path)
 })
 
-test('desk: an operator and a domain have a limit of their own', async (t) => {
+test('desk 1.4: an operator and a domain have a rate limit each', async (t) => {
   const env = { CAPTCHA_OPERATOR_RATE_LIMIT: '2', CAPTCHA_DOMAIN_RATE_LIMIT: '3' }
   const { scraper, operator, other, create, assign } = await staffed(t, { env })
   const { uuid } = await create()

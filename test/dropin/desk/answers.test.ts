@@ -6,7 +6,7 @@ import { staffed } from '../../contract/desk/setup.ts'
 const API = '/api/v1/captcha'
 const TASKS = `${API}/tasks`
 
-test('a program reads cf_clearance, has_session and the list of cookies from the session', async (t) => {
+test('desk 6.1: a program reads cf_clearance, has_session and the list of cookies from the session', async (t) => {
   const { create, solve, operator, scraper } = await staffed(t)
   const { uuid } = await create()
   const none = await scraper.get(`${API}/sessions/shop.example`)
@@ -29,7 +29,7 @@ test('a program reads cf_clearance, has_session and the list of cookies from the
   )
 })
 
-test('every field of a task is present, and the solution’s own only for its creator', async (t) => {
+test('desk 3.1: every field of a task is present, and the solution only for its creator', async (t) => {
   const { create, solve, operator, scraper } = await staffed(t)
   const created = await create({ scrape_options_json: { render: true }, request_id: 'r-1' })
   await solve(created.uuid, operator, { payload: [{ name: 'cf_clearance', value: 'abc' }], notes: 'done' })
@@ -66,7 +66,7 @@ test('every field of a task is present, and the solution’s own only for its cr
   )
 })
 
-test('assign, solve, mark-unsolvable and clean-up answer with success and the original’s messages', async (t) => {
+test('desk 5.8: assign, solve, mark-unsolvable and clean-up answer with success and a message', async (t) => {
   const { create, assign, solve, operator, admin } = await staffed(t)
   const [one, two] = [await create(), await create({ url: 'https://two.example/' })]
 
@@ -90,7 +90,7 @@ test('assign, solve, mark-unsolvable and clean-up answer with success and the or
   assert.equal(cleaned.message, 'Cleanup completed')
 })
 
-test('solutions are taken as older clients send them', async (t) => {
+test('desk 5.7: solutions are taken as older clients send them', async (t) => {
   const { create, operator, scraper } = await staffed(t)
   const solveAs = async (name: string, body: object) => {
     const { uuid } = await create({ url: `https://${name}.example/` })
@@ -110,7 +110,7 @@ test('solutions are taken as older clients send them', async (t) => {
   assert.deepEqual([legacy.cf_clearance, legacy.cookies_json.length, legacy.user_agent], ['xyz', 2, 'Agent/1'])
 })
 
-test('tasks are listed by priority, then age, and filtered; a bad value is 422, an unknown parameter is ignored', async (t) => {
+test('desk 3.5: tasks are listed by priority, then age; a bad value is 422, an unknown parameter is ignored', async (t) => {
   const { create, operator } = await staffed(t)
   for (const [name, priority] of [
     ['low', 1],
@@ -136,7 +136,7 @@ test('tasks are listed by priority, then age, and filtered; a bad value is 422, 
     assert.equal((await operator.get(`${TASKS}?${query}`)).status, 422, query)
 })
 
-test('a repeated create keeps the error message and sets the last error', async (t) => {
+test('desk 3.2: a repeated create keeps the error message and sets the last error', async (t) => {
   const { create } = await staffed(t)
   await create({ error_message: 'first' })
 

@@ -9,7 +9,7 @@ import { atEnd } from '../../support/cleanup.ts'
 import { sharedRedis } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
 
-test('a socket greets with connected and answers ping', async (t) => {
+test('desk 9.7: a socket greets with connected and answers ping', async (t) => {
   const { url, operator } = await staffed(t)
   const socket = new WebSocket(`${url.replace('http', 'ws')}/ws/captcha/Shop.Example`, {
     headers: { authorization: `Bearer ${operator.token}` },
@@ -32,7 +32,7 @@ test('a socket greets with connected and answers ping', async (t) => {
   assert.equal(JSON.parse(heard[2] ?? '').type, 'pong')
 })
 
-test('CAPTCHA_REDIS_SESSIONS=plain: workers read sessions, locks and the queue in Redis', async (t) => {
+test('desk 10.5: with CAPTCHA_REDIS_SESSIONS=plain workers read sessions, locks and the queue in Redis', async (t) => {
   const redis = new Redis(await sharedRedis())
   atEnd(t, () => redis.quit())
   const prefix = `plain${process.pid}`
@@ -60,7 +60,7 @@ test('CAPTCHA_REDIS_SESSIONS=plain: workers read sessions, locks and the queue i
   assert(lines.some((line) => line.includes('CAPTCHA_REDIS_SESSIONS is plain')))
 })
 
-test('an event has one timestamp on the socket and in Redis', async (t) => {
+test('desk 9.8: an event has one timestamp on the socket and in Redis', async (t) => {
   const prefix = `stamp${process.pid}`
   const heard: { type: string; timestamp: string }[] = []
   const redis = new Redis(await sharedRedis())

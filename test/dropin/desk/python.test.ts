@@ -37,7 +37,7 @@ const setup = async (t: Parameters<typeof staffed>[0]) => {
   return { ...desk, python, pending }
 }
 
-test('python: a program checks the cache, creates a task and waits for the session of its domain', async (t) => {
+test('desk 8.8: a Python program checks the cache, creates a task and waits for the session of its domain', async (t) => {
   const { python, pending, solve, operator } = await setup(t)
 
   assert.equal(await python('check'), null)
@@ -52,7 +52,7 @@ test('python: a program checks the cache, creates a task and waits for the sessi
   assert.equal(await python('refused'), null)
 })
 
-test('python: create_task_and_wait gets the session, and its cookies go into the headers', async (t) => {
+test('desk 8.8: create_task_and_wait gets the session, and its cookies go into the headers', async (t) => {
   const { python, pending, solve, operator } = await setup(t)
 
   const waiting = python('create_and_wait')
@@ -69,7 +69,7 @@ test('python: create_task_and_wait gets the session, and its cookies go into the
   assert.equal(solution.type, 'cookie')
 })
 
-test('python: execute_with_captcha_handling asks again when the first session does not work', async (t) => {
+test('desk 8.8: execute_with_captcha_handling asks again when the first session does not work', async (t) => {
   const { python, pending, solve, operator, admin } = await setup(t)
 
   const running = python('execute')

@@ -3,14 +3,12 @@ import type { Begun, Capability, WorkOutcome, WorkRequest } from '../../../core/
 import { hashBody } from '../../../core/http/request/idempotency.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { cancelled } from '../changes/end-changes.ts'
-import { createTask, type CreateParts } from '../tasks/create-store.ts'
+import { createTask, NO_ACCOUNT, type CreateParts } from '../tasks/create-store.ts'
 import { parseTask } from '../tasks/create-task.ts'
 import type { Desk } from '../desk.ts'
 import { mayBeTask } from '../domains/domain-store.ts'
 import { openSolution } from '../solutions/open-solution.ts'
 
-/** The creator of another door's tasks. No account has this number, so that no program reads them as its own. */
-const NOBODY = -1
 const CREATOR = 'another door'
 const QUESTION = 'Solve the CAPTCHA and write down what it asks for.'
 const URL_CHARS_MAX = 2048
@@ -57,7 +55,7 @@ async function begin(parts: CapabilityParts, { key, body, traceId, wantedUntil }
     return wrong(`domain_not_authorised: ${parsed.page.domain} is not on the desk's list.`)
 
   const idempotency = { scope: 'desk offer', key, bodyHash: hashBody(body) }
-  const created = await createTask(parts, { ...parsed, accountId: NOBODY, creator: CREATOR, traceId, idempotency })
+  const created = await createTask(parts, { ...parsed, accountId: NO_ACCOUNT, creator: CREATOR, traceId, idempotency })
   return created.ok ? { ok: true, jobId: created.task.job_id } : wrong('Another problem was sent under the same name.')
 }
 

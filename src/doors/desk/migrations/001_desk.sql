@@ -61,6 +61,7 @@ create unique index captcha_task_one_open_duplicate on captcha_task (account_id,
 create index captcha_task_open_by_priority on captcha_task (priority desc, id) where ended_at is null;
 create index captcha_task_by_lock_expiry on captcha_task (locked_until) where locked_until is not null;
 create index captcha_task_by_unclaimed_since on captcha_task (unclaimed_since) where unclaimed_since is not null;
+create index captcha_task_open_by_account on captcha_task (account_id) where ended_at is null;
 create index captcha_task_by_account on captcha_task (account_id, id);
 create index captcha_task_by_priority on captcha_task (priority desc, id);
 create index captcha_task_by_status on captcha_task (status, priority desc, id);

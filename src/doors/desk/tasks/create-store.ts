@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto'
 import type { Tx } from '../../../core/db/database.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import type { Idempotency } from '../../../core/ledger/submit/submit.ts'
+import type { Database } from '../../../core/db/database.ts'
+import { assertQuota } from '../../../core/quotas/quotas.ts'
 import { newJobId } from '../../../core/random.ts'
 import { refused, type Refused } from '../../../core/outcome.ts'
 import { created, repeated } from '../changes/task-changes.ts'
@@ -25,6 +27,16 @@ const INSERT = `
      set attempts = t.attempts + 1, priority = greatest(t.priority, excluded.priority),
          last_error = coalesce(excluded.error_message, t.last_error), updated_at = clock_timestamp()
   returning ${COLUMNS}, t.solver_result, t.images`
+
+const COUNT_OPEN = `
+  select account_id, count(*)::integer as count from captcha_task
+   where account_id = any($1::bigint[]) and ended_at is null group by account_id`
+
+/** For the quota of open tasks. */
+export async function countOpenTasks(database: Database, accountIds: readonly number[]): Promise<Map<number, number>> {
+  const rows = await database.query<{ account_id: string; count: number }>(COUNT_OPEN, [accountIds])
+  return new Map(rows.map((row) => [Number(row.account_id), row.count]))
+}
 
 export interface NewTask {
   accountId: number
@@ -59,17 +71,22 @@ class NamedBefore extends Error {
   }
 }
 
-export type CreateParts = Pick<Desk, 'ledger' | 'tasks' | 'changes'>
+/** The creator of another door's tasks. No account has this number, so that no program reads them as its own. */
+export const NO_ACCOUNT = -1
+
+export type CreateParts = Pick<Desk, 'ledger' | 'tasks' | 'changes' | 'openTasks'>
 
 export async function createTask(parts: CreateParts, asked: NewTask): Promise<CreateAnswer> {
   const { changes, ledger, tasks } = parts
   const uuid = newJobId()
+  const quota = asked.accountId === NO_ACCOUNT ? null : await parts.openTasks.take(asked.accountId)
   let task: WholeTaskRow | null = null
   try {
     await changes.transact(async (tx) => {
       task = await insertTask(tx, uuid, asked)
       await nameTask(tx, ledger, asked, task.uuid)
       if (task.uuid !== uuid) return [repeated(task)]
+      if (quota !== null) assertQuota(quota) // work that is open already is not refused
       await submitJob(tx, ledger, asked, task)
       return [created(task, asked.creator)]
     })
