@@ -1,4 +1,4 @@
-// The process's clock. It times waits and stamps log lines; it never judges a lease or a window: PostgreSQL does.
+// The clock of the process, for waits and log lines. Leases and time windows are judged by PostgreSQL's clock.
 
 export interface Clock {
   /** Milliseconds since 1970. */
@@ -7,5 +7,5 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
-/** The wire's form of a moment: ISO-8601, UTC. */
+/** As on the wire: ISO-8601, UTC. */
 export const isoNow = (clock: Clock = systemClock): string => new Date(clock.now()).toISOString()

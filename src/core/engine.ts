@@ -35,14 +35,14 @@ export interface Engine {
   /** For people: what carries hints and events. */
   about: string
   executorMetrics: ExecutorMetrics
-  /** What the outbox delivers by itself, before any door adds to it. */
+  /** The core's own topics of the outbox. Doors add theirs. */
   topics: readonly Delivery[]
   quotas: Quotas
   outbox: Outbox
   outbound: Outbound
   /** Signed requests. */
   deliveries: Deliveries
-  /** Says what `outbox.wake` wakes. */
+  /** Sets what `outbox.wake` wakes. */
   onOutbox(wake: () => void): void
   close(): Promise<void>
 }

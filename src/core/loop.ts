@@ -8,7 +8,7 @@ export interface Loop {
   everyMs: number
   /** One bounded pass; resolves to whether more is waiting. Exported so that tests need no timer. */
   runOnce(signal: AbortSignal): Promise<boolean>
-  /** Ends the wait before the next pass early, where something can say that there is work. */
+  /** Starts the next pass early when there is work. */
   wake?: Wake
 }
 

@@ -1,4 +1,4 @@
-// What may be refused returns a union, so that the compiler makes the caller look. What cannot happen throws.
+// Expected refusals are returned as a union, so that the compiler makes the caller handle them. Broken invariants throw.
 
 export interface Ok {
   ok: true

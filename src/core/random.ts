@@ -18,7 +18,7 @@ function drawn16(): Uint8Array {
 /** Ordered by time: inserts stay at the right edge of every index (random ids cost a quarter of the throughput). */
 export const newJobId = (): string => v7({ rng: drawn16 })
 
-/** For keys and the like: from the system, every time. */
+/** Read from the system on every call: for keys and other secrets. */
 export const newBytes = (count: number): Buffer => randomBytes(count)
 
 /** A bearer secret: 256 bits, hexadecimal. */
@@ -39,5 +39,5 @@ export function newPassword(): string {
 export const jitter = (ms: number, spread: number, random: () => number = Math.random): number =>
   Math.round(ms * (1 - spread + 2 * spread * random()))
 
-/** From 0 up to, not including, 1; not to be guessed from those before it. */
+/** At least 0 and less than 1. Cannot be predicted from earlier values. */
 export const unitRandom = (): number => Buffer.from(drawn16()).readUInt32LE() / 2 ** 32

@@ -1,5 +1,5 @@
-// Group commit. Calls that arrive while a statement runs wait, and go into the next one together: the busier the server,
-// the larger the statements and the fewer the commits. Nobody waits for a timer; an idle server runs a batch of one.
+// Group commit. Calls that arrive while a statement runs wait and share the next one: the busier the server, the larger the
+// statements and the fewer the commits. No call waits for a timer; an idle server runs batches of one.
 import { Overloaded } from '../outcome.ts'
 import { isConflict, isDataError } from './database.ts'
 
@@ -8,7 +8,7 @@ interface BatchOptions<Request, Answer> {
   run(requests: Request[]): Promise<Answer[]>
   /** Two requests with the same key never share a statement: the second waits, and is judged after the first. */
   keyOf?: (request: Request) => string
-  /** In bytes, roughly. Making a statement of megabytes holds the event loop: a large request has one of its own. */
+  /** Approximate bytes. Serializing megabytes blocks the event loop, so a large request gets a statement of its own. */
   sizeOf?: (request: Request) => number
   concurrency?: number
   rowsMax?: number
@@ -46,7 +46,7 @@ export function batched<Request, Answer>(
   const flush = () => {
     scheduled = false
     const batch = takeBatch()
-    if (batch.length === 0) return // all that waits has its key in flight: the statement that ends will schedule again
+    if (batch.length === 0) return // every waiting key is in flight: the end of that statement schedules again
     running += 1
     runHalving(options.run, batch)
       .catch((error: unknown) => batch.forEach((call) => call.reject(error)))
@@ -92,8 +92,8 @@ export function batched<Request, Answer>(
 }
 
 /**
- * A data error says that some row is bad, not which: halves are tried until the bad row fails alone. A deadlock or a lock
- * timeout is nobody's fault, and the statement changed nothing: it is tried again.
+ * A data error means that some row is bad, but not which one: the batch is halved until the bad row fails alone. After a
+ * deadlock or a lock timeout the statement has changed nothing and is run again.
  */
 async function runHalving<Request, Answer>(
   run: (requests: Request[]) => Promise<Answer[]>,

@@ -38,14 +38,14 @@ export interface Queryable {
 /** A queryable inside `begin … commit`. */
 export interface Tx extends Queryable {
   readonly inTransaction: true
-  /** Runs in its turn, and nobody waits for its answer: if it fails, the transaction does. */
+  /** Pipelines a statement without waiting for its answer. If it fails, the transaction fails. */
   send(sql: string, params?: readonly unknown[]): void
   /** Several statements at once, with no parameters: a migration. */
   script(sql: string): Promise<void>
 }
 
 export interface Pool extends Queryable {
-  /** One connection for several statements, each of which commits by itself: they are done in the order they are sent. */
+  /** One connection for several statements that run in order. Each commits by itself. */
   inTurn<T>(work: (on: Queryable) => Promise<T>): Promise<T>
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
 }
@@ -75,7 +75,7 @@ export function openDatabase(connection: DatabaseAddress, onError: (error: Error
   const hot = new PgPool({
     ...pooled,
     application_name: 'reeve hot',
-    min: 1, // after a quiet time nobody has to wait for a connection
+    min: 1, // the first call after a quiet time needs no new connection
     max: HOT_CONNECTIONS_MAX,
     options: optionsOf([...SERVER_SIDE, ...HOT_PLANS]),
   })
@@ -89,7 +89,7 @@ export function openDatabase(connection: DatabaseAddress, onError: (error: Error
   const pools = [cold, hot, asyncCommit]
   let closing = false
   const onBroken = (error: Error) => {
-    Reflect.deleteProperty(error, 'client') // which the pool hangs on it: kilobytes of internals in a line of the log
+    Reflect.deleteProperty(error, 'client') // attached by the pool: kilobytes of internals in a log line
     if (!closing) onError(error)
   }
   for (const pool of pools) {
@@ -134,7 +134,7 @@ function poolOf(pool: PgPool, watchdog: Watchdog): Pool {
       const client = await pool.connect()
       const sent: Promise<unknown>[] = []
       const send = (answer: Promise<unknown>) => {
-        answer.catch(ignore) // it is looked at in the end
+        answer.catch(ignore) // checked at the end
         sent.push(answer)
       }
       const say = (sql: string) => watchdog.watch(client, client.query(sql))
@@ -166,8 +166,8 @@ function dialing(socket: Socket): Socket {
 }
 
 /**
- * A connection that breaks rejects its statement, or the next one. As an event that nobody hears it would end the process; and
- * it may come with the same bytes as the connection itself, before whoever asked for it could listen.
+ * A connection that breaks rejects its statement, or the next one. Without a listener the error event would also end the
+ * process, and it may be emitted before the caller has the connection.
  */
 const ignore = () => {}
 
@@ -204,10 +204,10 @@ export const sqlState = (error: unknown): string | null =>
 /** PostgreSQL refused a value (out of range, a broken constraint). */
 export const isRefusedValue = (error: unknown): error is DatabaseError => /^(22|23)/.test(sqlState(error) ?? '')
 
-/** The statement's own data is at fault: the same data will fail again. */
+/** The statement's own data is at fault: a repeat would fail again. */
 export const isDataError = (error: unknown): boolean => isRefusedValue(error) || error instanceof Unstorable
 
-/** Another transaction was in the way: the same statement may work the next time. */
+/** Another transaction was in the way: a repeat may succeed. */
 export const isConflict = (error: unknown): boolean => /^(40001|40P01|55P03)$/.test(sqlState(error) ?? '')
 
 const LOST_STATES = /^(08|57P0|53300)/
@@ -215,12 +215,12 @@ const LOST_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'])
 const LOST_WORDS =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|connect ENOENT)/
 
-/** The database, or another server that we stand on, is away: whether the statement was done is not known. */
+/** The database, or another server, is away: it is unknown whether the statement was executed. */
 export const isLostConnection = (error: unknown): boolean =>
   LOST_STATES.test(sqlState(error) ?? '') ||
   (error instanceof Error && 'code' in error && typeof error.code === 'string' && LOST_CODES.has(error.code)) ||
   (error instanceof Error && LOST_WORDS.test(error.message)) // `pg` has no codes for these
 
-/** A text for people, cut and cleaned so that a column can hold it: no NUL, no half of a character. */
+/** Text for people, cut and cleaned so that a column can hold it: no NUL, no lone surrogate. */
 export const storableText = (text: string, charsMax: number): string =>
   text.slice(0, charsMax).toWellFormed().replaceAll('\0', '')

@@ -11,7 +11,7 @@ const TOPIC = 'event'
 const HINTS = 'reeve:events'
 const HINT_BYTES_MAX = 7000 // NOTIFY takes 8,000
 
-// Parsed as the log will parse it: what the log cannot hold fails here, alone, and not for ever in the dispatcher.
+// Parsed as the log parses it: a payload that the log cannot hold fails here, once, and not in every retry of the dispatcher.
 const INSERT_OUTBOX = `
   insert into outbox_events (topic, payload)
   select '${TOPIC}', json_build_object('channel', channel, 'type', type, 'payload', payload)
@@ -48,11 +48,11 @@ export interface Event extends NewEvent {
 }
 
 export interface Events {
-  /** Makes the event part of a transition: it happens if the transition does. */
+  /** Makes the event part of a transition: they commit together. */
   effect(event: NewEvent): Effect
   since(channel: string, id: number, limit: number): Promise<Event[]>
   lastId(channel: string): Promise<number>
-  /** The last one that was there at this moment: for a client that knows a time and no id. */
+  /** Id of the last event at this moment: for a client that knows a time and no id. */
   lastIdAt(channel: string, at: Date): Promise<number>
   /** Everything after `since` (default: from now on), in order, none missing. */
   subscribe(channel: string, options: { since?: number }, listener: EventListener): Promise<Subscription>
@@ -95,7 +95,7 @@ export function openEvents(database: Database, bus: Bus, log: (error: unknown) =
       deliver: async (rows) => {
         const news = rows.map((row) => ({ ...parseEvent(row.payload), outbox_id: row.outboxId }))
         await database.transaction((tx) => copyToLog(tx, news))
-        // Also for what was in the log before: whoever copied it may have died before it told anyone.
+        // Also for events that were in the log before: the process that copied them may have died before it told anyone.
         for (const message of hints(new Set(news.map((event) => event.channel)))) bus.publish(HINTS, message)
         return rows.map(() => ({ ok: true }))
       },
@@ -111,7 +111,7 @@ async function copyToLog(tx: Queryable, rows: readonly object[]): Promise<void> 
   await tx.query(COPY_TO_LOG, [JSON.stringify(rows)])
 }
 
-/** Channels, one a line, in as few messages as a bus can carry. */
+/** Channels, one per line, in as few messages as the bus can carry. */
 function hints(channels: Iterable<string>): string[] {
   const messages: string[] = []
   let bytes = HINT_BYTES_MAX

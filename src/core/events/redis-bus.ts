@@ -14,7 +14,7 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
   const origin = newJobId()
   const common = { lazyConnect: true, connectTimeout: CONNECT_TIMEOUT_MS, socketTimeout: SOCKET_TIMEOUT_MS }
   const speaker = new Redis(url, { ...common, enableOfflineQueue: false, maxRetriesPerRequest: 0 })
-  // It subscribes again below: by itself it would do so with a promise that nobody holds, and a rejection ends the process.
+  // It subscribes again below. The client's own resubscription leaves a rejection unhandled, which would end the process.
   const listener = new Redis(url, { ...common, maxRetriesPerRequest: null, autoResubscribe: false })
   let wasReady = false
   let closing = false
@@ -22,13 +22,13 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
     if (!closing) log(error)
   }
 
-  /** The server listens once it has answered: what was said before that is a gap. */
+  /** Messages from before the server's answer are a gap. */
   const listen = (channels: string[]) => {
     if (channels.length === 0) return
     listener.subscribe(...channels).then(() => local.gap(channels), logUnlessClosing)
   }
 
-  // Until the first connection stands, an error is the caller's to tell; afterwards it is an outage to log.
+  // Before the first connection is ready, an error is reported to the caller; afterwards it is logged.
   let firstError: unknown = null
   const onError = (error: unknown) => {
     if (wasReady) log(error)
@@ -37,7 +37,7 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
   speaker.on('error', onError)
   listener.on('error', onError)
   listener.on('ready', () => {
-    if (wasReady) listen(local.channels()) // what was said meanwhile is gone
+    if (wasReady) listen(local.channels()) // messages in between are lost
     wasReady = true
   })
   listener.on('message', (channel, payload) => {
@@ -58,7 +58,7 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
   return {
     publish(channel, message) {
       local.deliver(channel, message)
-      speaker.publish(channel, `${origin}\n${message}`).catch(() => {}) // lost: the connection's own error was logged
+      speaker.publish(channel, `${origin}\n${message}`).catch(() => {}) // the connection's error was logged
     },
     subscribe(channel, onMessage, onGap = () => {}) {
       const subscription = { listener: onMessage, onGap }

@@ -5,7 +5,7 @@ export type EventListener = (event: Event) => void | Promise<void>
 
 const PAGE = 200
 
-/** Reads the log from where it left off whenever it is told to look. One read at a time; a hint meanwhile means another. */
+/** Reads the log from its position whenever it is hinted. One read at a time; a hint during a read causes another. */
 export class Subscription {
   readonly #channel: string
   readonly #read: (channel: string, since: number, limit: number) => Promise<Event[]>

@@ -41,7 +41,7 @@ export async function runAttempt(
   } catch (error) {
     if (error instanceof JobFailed) return { ok: false, message: error.message, final: error.final }
     log.error({ err: error, ...attemptFields(job) }, 'attempt failed')
-    const isOutage = isLostConnection(error) // not the job's fault: no longer wait with each attempt
+    const isOutage = isLostConnection(error) // not the job's fault: the wait does not grow
     return { ok: false, message: 'Internal error while working on the job.', final: false, isOutage }
   }
 }

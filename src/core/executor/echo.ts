@@ -1,5 +1,5 @@
-// The built-in kind of job: it returns its payload. Tests, benchmarks and a first look at a new deployment use it. The
-// payload may ask for trouble: { "sleep_ms": 500, "fail": "why", "fail_until_attempt": 3, "final": true, "crash": true }.
+// The built-in kind: it returns its payload. For tests, benchmarks and a first try of a new deployment. Fields of the payload
+// cause failures: { "sleep_ms": 500, "fail": "why", "fail_until_attempt": 3, "final": true, "crash": true }.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { JobFailed, type Kind } from './kind.ts'
 

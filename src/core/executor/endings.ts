@@ -1,4 +1,4 @@
-// Ending and replaying a job from outside an attempt, with what its door commits with that.
+// Ending and replaying a job from outside an attempt, with the effects of its door.
 import type { EndAnswer } from '../ledger/end.ts'
 import type { Job } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -32,7 +32,7 @@ export const buryJob = (ledger: Ledger, kinds: Kinds, jobId: string, reason: str
 export const replayJob = (ledger: Ledger, kinds: Kinds, jobId: string): Promise<ReplayAnswer> =>
   ledger.replay(jobId, (old, newJobId) => kinds.get(old.kind)?.effectsOfReplay?.(old, newJobId) ?? [])
 
-/** Kind, payload and account never change, so that reading them before the transition is as good as within it. */
+/** Kind, payload and account never change, so they may be read before the transition. */
 async function end(ledger: Ledger, kinds: Kinds, jobId: string, reason: string, transition: Ledger['cancel']) {
   const job: Job | null = await ledger.get(jobId)
   if (job === null) return refused('unknown_job')

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { RunContext } from './kind.ts'
 
-/** What an attempt's work is given. The signal is made when somebody asks for it: most work never does, and it costs. */
+/** The context of one attempt's work. The signal is created on first use: it is costly, and most work never needs it. */
 export class Interruption implements RunContext {
   readonly log: Logger
   aborted = false

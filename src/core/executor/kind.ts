@@ -31,9 +31,9 @@ export interface Done {
 }
 
 /**
- * Nothing can be done before another job has ended, which may take a person's time. The job is given back: it holds no
- * slot and no lease, survives a restart, and the attempt does not count. `run` is called again when that job has ended, and
- * after `lookAgainMs` at the latest, since nobody may be there to hear of the end.
+ * The work needs another job to end first, which may take a person's time. The job is released: it holds no slot and no lease,
+ * survives a restart, and the attempt does not count. `run` is called again when that job has ended, and after `lookAgainMs`
+ * at the latest, in case no process notices the end.
  */
 export interface WaitsForJob {
   waitsFor: string

@@ -1,5 +1,5 @@
 // acquire: pending, or processing whose lease has expired → processing, with the next attempt_id. One transition for fresh
-// and for abandoned work: whoever holds a stale copy of the job is fenced out by the number.
+// and for abandoned jobs: the new number fences out the earlier holder.
 import { numbersParam, textsParam } from '../db/params.ts'
 import { refused, type Refused } from '../outcome.ts'
 import type { Pool, Queryable } from '../db/database.ts'
@@ -11,8 +11,8 @@ import { sorted } from './refusal.ts'
 const RETURNED = `jobs.job_id, jobs.payload, jobs.priority, jobs.attempt_id, jobs.account_id, jobs.trace_id,
   jobs.max_attempts`
 
-// In the order of rank, abandoned jobs stand where they stood when they were fresh: at the front. The update goes by row
-// address, because the rows were found and locked a moment ago in this same statement.
+// Abandoned jobs keep their rank, so they come before younger ones. The update finds the rows by their address, because the
+// same statement has just locked them.
 const ACQUIRE_NEXT = `
   with picked as materialized (
     select ctid as address, rank, job_id, state, attempt_id, lease_owner, started_at, clock_timestamp() as at
@@ -51,7 +51,7 @@ const ACQUIRE_NEXT_FROM = `
 
 const ASKED = `unnest($1::uuid[], $2::text[], $3::integer[]) as asked (job_id, owner, lease_ms)`
 
-// What the feed names is nearly always fresh: one update. The rest is judged below.
+// Jobs that the feed names are nearly always fresh: one update takes them. The next statement judges the others.
 const ACQUIRE_FRESH = `
   update jobs
      set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = clock_timestamp(), due_at = null,
@@ -88,7 +88,7 @@ const ACQUIRE_JUDGED = `
          max_attempts, state, ready, abandoned, exhausted
     from judged`
 
-/** In order of precedence. `exhausted`: abandoned, and out of attempts; `bury` is what can still be done. */
+/** In order of precedence. `exhausted`: abandoned and out of attempts; it can only be buried. */
 export type AcquireRefusal = 'unknown_job' | 'already_finished' | 'not_due' | 'lease_still_valid' | 'exhausted'
 
 export type AcquireAnswer = { ok: true; job: Acquired } | Refused<AcquireRefusal>
@@ -97,7 +97,7 @@ export interface AcquireRequest {
   jobId: string
   owner: string
   leaseMs: number
-  /** Committed with it if it is acquired: what a door notes of the holder. */
+  /** Committed with the acquire: what the door records about the holder. */
   effects?: (job: Acquired) => readonly Effect[]
 }
 
@@ -110,7 +110,7 @@ export interface AcquireNextRequest {
 
 export interface AcquiredNext {
   jobs: Acquired[]
-  /** The highest among them. Null: nothing was acquired. */
+  /** The highest rank among them. Null: nothing was acquired. */
   lastRank: number | null
 }
 
@@ -128,7 +128,7 @@ export async function acquireNextFrom(
   return { jobs: rows.map((row) => acquiredFrom(row, kind, owner)), lastRank: rows.length === 0 ? null : lastRank }
 }
 
-/** Each named job for its owner, or why not. Never the same job twice in one call. */
+/** Acquires each named job, or says why not. No job may be named twice in one call. */
 export async function acquire(pool: Pool, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
   if (requests.every(({ effects }) => effects === undefined)) return acquireOn(pool, requests)
   return pool.transaction(async (tx) => {

@@ -1,5 +1,5 @@
-// What a door must change together with a transition (its own side table, an outbox row) travels as an effect: a
-// statement over `$1::json`, an array of rows, and this call's row. Calls that share a batch share the statement too.
+// An effect is a change that a door commits together with a transition: a row of its own table, a row of the outbox. It
+// consists of a statement over `$1::json`, an array of rows, and the row of this call. Calls in one batch share the statement.
 import type { Pool, Queryable, Tx } from '../db/database.ts'
 import { groupBy } from '../group-by.ts'
 
@@ -13,7 +13,7 @@ export interface WithEffects {
   effects?: readonly Effect[]
 }
 
-/** They travel with the commit, or with the next statement. */
+/** Sends them without waiting: they are pipelined with the commit or the next statement. */
 export function sendEffects(tx: Tx, effects: readonly Effect[]): void {
   for (const [sql, same] of groupBy(effects, (effect) => effect.sql)) {
     tx.send(sql, [JSON.stringify(same.map(({ row }) => row))])
@@ -21,8 +21,8 @@ export function sendEffects(tx: Tx, effects: readonly Effect[]): void {
 }
 
 /**
- * Runs a transition for many calls. With no effects it is one statement and commits itself; with effects, those of the
- * calls that were applied follow in the same transaction.
+ * Runs a transition for many calls. Without effects it is one statement that commits by itself. With effects it is a
+ * transaction: the statement, then the effects of the calls that were applied.
  */
 export async function transit<Request extends WithEffects, Answer>(
   pool: Pool,
@@ -44,11 +44,11 @@ export async function transit<Request extends WithEffects, Answer>(
   })
 }
 
-/** The usual case: a call's effects happen when the call was applied. */
+/** The usual rule: a call has its effects if it was applied. */
 export const effectsIfOk = (request: WithEffects, answer: { ok: boolean }): readonly Effect[] =>
   answer.ok ? (request.effects ?? []) : []
 
-/** Answers come back in any order and only for rows that exist: this puts them in the order of the requests. */
+/** Rows come in any order, and only for jobs that exist: explains them in the order of the requests. */
 export function inOrder<Request extends { jobId: string }, Seen extends { job_id: string }, Answer>(
   requests: readonly Request[],
   seen: readonly Seen[],

@@ -1,7 +1,7 @@
 // Two ways to end a job from outside an attempt.
-//   cancel: pending or processing → dead. Somebody with the right to do so no longer wants it.
-//   bury:   pending, or processing whose lease has expired → dead. It cannot be done: out of attempts, or unreadable. A live
-//           lease stands in the way: its holder may yet finish.
+//   cancel: pending or processing → dead. The client or an operator no longer wants it.
+//   bury:   pending, or processing whose lease has expired → dead. It cannot be done: out of attempts, or unreadable. Refused
+//           while a lease is valid, because its holder may still finish.
 import { storableText, type Pool, type Queryable } from '../db/database.ts'
 import { ok, refused, type Ok, type Refused } from '../outcome.ts'
 import { effectsIfOk, inOrder, transit, type WithEffects } from './effects.ts'

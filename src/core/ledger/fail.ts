@@ -1,5 +1,5 @@
-// fail: processing → pending after a wait, or → dead when the attempts are used up or the failure is final. The attempt
-// and its error are kept.
+// fail: processing → pending after a delay, or → dead if no attempts are left or the failure is final. The attempt and its
+// error are kept.
 import { storableText, type Pool, type Queryable } from '../db/database.ts'
 import type { Refused } from '../outcome.ts'
 import { transit, type WithEffects } from './effects.ts'
@@ -29,9 +29,9 @@ const FAIL = `
   select job_id, state = 'dead' as dead from moved`
 
 export interface FailRequest extends Held, WithEffects {
-  /** Shown to people: no secret, no stack. The effects happen only if the job dies of it. */
+  /** Shown to people: no secret, no stack trace. The effects are committed only if the job dies. */
   error: string
-  /** Null: final, whatever attempts are left. */
+  /** Null: the failure is final. */
   retryMs: number | null
 }
 

@@ -1,5 +1,5 @@
-// finalize: processing → done, once. Fenced by job, attempt, owner and unexpired lease. What must happen once because the
-// job finished is an effect of this call and commits with it.
+// finalize: processing → done, once. Fenced by job, attempt, owner and unexpired lease. Changes that must happen once because
+// the job finished are effects of this call and commit with it.
 import type { Pool, Queryable } from '../db/database.ts'
 import { storableJson } from '../db/params.ts'
 import type { Ok, Refused } from '../outcome.ts'

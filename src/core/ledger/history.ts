@@ -1,5 +1,5 @@
-// The history of a job: every state change, oldest first. The job's row knows when it was submitted, when its last attempt
-// began and how it ended; the attempts before that have rows of their own. Nothing is written twice.
+// The history of a job: every state change, oldest first. The job's row has when it was submitted, when its last attempt
+// started and how it ended; earlier attempts have rows of their own. Nothing is stored twice.
 import type { Queryable } from '../db/database.ts'
 import type { Job } from './job.ts'
 

@@ -45,7 +45,7 @@ export interface Job {
 
 export const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** As the database writes it, in lower case. Null: what cannot be an id is the id of no job. */
+/** In lower case, as the database writes it. Null: not a valid id. */
 export function parseJobId(text: string): string | null {
   const jobId = text.toLowerCase()
   return JOB_ID.test(jobId) ? jobId : null

@@ -1,4 +1,4 @@
-// Reading changes nothing and locks nothing.
+// Queries. They change nothing and lock nothing.
 import type { Queryable } from '../db/database.ts'
 import type { Job, JobState } from './job.ts'
 
@@ -44,12 +44,12 @@ export async function getJobs(on: Queryable, jobIds: readonly string[]): Promise
   return jobIds.map((jobId) => jobOf.get(jobId) ?? null)
 }
 
-/** Those that are done or dead, or gone. */
+/** Those that are done, dead or deleted. */
 export async function endedOf(on: Queryable, jobIds: readonly string[]): Promise<string[]> {
   return (await on.query<{ job_id: string }>(SELECT_ENDED, [jobIds])).map((row) => row.job_id)
 }
 
-/** What it takes to announce a job, and no more: reading the times of a thousand jobs costs more than all the rest. */
+/** Only what an announcement needs: parsing the timestamps of a thousand jobs costs more than all the rest. */
 export type JobBrief = Pick<Job, 'jobId' | 'kind' | 'state' | 'priority' | 'payload' | 'accountId' | 'traceId'>
 
 /** Of those that exist, in any order. */
@@ -79,7 +79,7 @@ export interface JobCount {
   count: number
 }
 
-/** How many jobs there are in each state but `done`: those are not counted, for there may be millions. */
+/** Number of jobs by kind and state. `done` jobs are not counted: there may be millions. */
 export const countJobs = (on: Queryable): Promise<JobCount[]> => on.query<JobCount>(COUNT_JOBS)
 
 export interface JobRow {

@@ -2,8 +2,8 @@
 //
 // A transition of a held job is one fenced update. The rows it did not touch are then read again, under a lock, and the
 // condition that refused each is named. The two steps cannot disagree: attempts only rise, a finished job stays finished
-// and a lease that has expired cannot be renewed, so that what refused the update still refuses afterwards. (Explaining
-// from the update's own snapshot does not work: a row that another transaction was changing is judged as it was before.)
+// and a lease that has expired cannot be renewed, so the reason still holds afterwards. (Explaining from
+// the update's own snapshot does not work: it shows a row that another transaction was changing as it was before.)
 import { numbersParam, textsParam } from '../db/params.ts'
 import type { Queryable } from '../db/database.ts'
 import { hideFromPlanner } from '../db/sql.ts'
@@ -18,7 +18,7 @@ export type HeldRefusal =
   | 'not_in_expected_state'
   | 'lease_lost_or_owner_mismatch'
 
-/** The fence: of `jobs`, for a row `asked`. */
+/** The fence, as a condition on `jobs` for a row of `asked`. */
 export const FENCE = `jobs.job_id = asked.job_id and ${hideFromPlanner(`jobs.state = 'processing'
        and jobs.attempt_id = asked.held_attempt and jobs.lease_owner = asked.owner
        and jobs.lease_until > clock_timestamp()`)}`
@@ -41,7 +41,7 @@ interface SeenRow {
   attempt_id: number
 }
 
-/** Answers for all, in the order of the requests, where `applied` are the ids that the update returned. */
+/** Answers all requests in their order. `applied` are the rows that the update returned, by job id. */
 export async function explainHeld<Request extends Held, Applied>(
   on: Queryable,
   requests: readonly Request[],
@@ -57,7 +57,7 @@ export async function explainHeld<Request extends Held, Applied>(
   })
 }
 
-/** Which condition refused. */
+/** The first condition that refused. */
 function heldRefusal(held: Held, row: SeenRow | undefined): Refused<HeldRefusal> {
   if (row === undefined) return refused('unknown_job')
   if (row.attempt_id > held.attemptId) return refused('stale_attempt')
@@ -66,7 +66,7 @@ function heldRefusal(held: Held, row: SeenRow | undefined): Refused<HeldRefusal>
   return refused('lease_lost_or_owner_mismatch')
 }
 
-/** The same for transitions whose only news is that they were applied. */
+/** The same for transitions that return nothing but whether they were applied. */
 export async function okOrRefused<Request extends Held>(
   on: Queryable,
   requests: readonly Request[],
@@ -76,6 +76,6 @@ export async function okOrRefused<Request extends Held>(
   return answers.map((answer) => ('applied' in answer ? ok : answer))
 }
 
-/** In the order of their ids: two statements that lock the same rows lock them in the same order. */
+/** Ordered by id: two statements that lock the same rows lock them in the same order. */
 export const sorted = <Request extends { jobId: string }>(requests: readonly Request[]): readonly Request[] =>
   requests.length === 1 ? requests : requests.toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1))

@@ -24,9 +24,9 @@ const RELEASE = `
 const NOTE_CHARS_MAX = 1000
 
 export interface ReleaseRequest extends Held, WithEffects {
-  /** Nobody may acquire it sooner, unless `promote` lets it in. Default: at once. */
+  /** Time until the job is ready again, unless `promote` makes it ready earlier. Default: none. */
   delayMs?: number
-  /** For the history: why it was given back. */
+  /** Why it was released, for the history. */
   note?: string
 }
 

@@ -3,8 +3,8 @@
 import type { Queryable } from '../db/database.ts'
 import { hideFromPlanner } from '../db/sql.ts'
 
-// statement_timestamp(), where an index is to be read up to now: a clock that changes within the statement cannot say
-// where to stop, and the whole index would be walked.
+// statement_timestamp() limits an index scan. clock_timestamp() changes within the statement, so the scan could not use it as
+// a bound and would walk the whole index.
 const PROMOTE_DUE = `
   with due as materialized (
     select job_id from jobs
@@ -23,7 +23,7 @@ const NEXT_DUE = `
   select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8 as in_ms
     from jobs where due_at is not null`
 
-// A page of the live jobs in their order, so that a pass over a long queue is bounded; the next one goes on from there.
+// One page of the live jobs in their order: a pass over a long queue is bounded, and the next pass continues from there.
 const FIND_ABANDONED = `
   with page as materialized (
     select job_id, kind, priority, rank, lease_until, attempt_id, releases, max_attempts from jobs
@@ -47,7 +47,7 @@ const DELETE_OLD_KEYS = `
   delete from idempotency_keys where ctid = any(array(
     select ctid from idempotency_keys where created_at < statement_timestamp() - interval '48 hours' limit $1))`
 
-/** Enough of a job to announce it. */
+/** What it takes to announce a job. */
 export interface ReadyJob {
   jobId: string
   kind: string
@@ -56,7 +56,7 @@ export interface ReadyJob {
 
 export interface AbandonedFilter {
   kinds: readonly string[]
-  /** True: those out of attempts, to be buried. False: those to be acquired by somebody else. */
+  /** True: those out of attempts, to be buried. False: those that can be acquired again. */
   exhausted: boolean
 }
 
@@ -64,11 +64,11 @@ type FoundRow = { job_id: string; kind: string; priority: number }
 
 const announced = (row: FoundRow): ReadyJob => ({ jobId: row.job_id, kind: row.kind, priority: row.priority })
 
-/** Delayed jobs whose time has come become ready. */
+/** Makes delayed jobs ready that are due. */
 export const promoteDue = async (on: Queryable, limit: number): Promise<ReadyJob[]> =>
   (await on.query<FoundRow>(PROMOTE_DUE, [limit])).map(announced)
 
-/** These become ready now, if they are delayed: what they waited for has come. */
+/** Makes these jobs ready now if they are delayed. */
 export const promote = async (on: Queryable, jobIds: readonly string[]): Promise<ReadyJob[]> =>
   (await on.query<FoundRow>(PROMOTE, [jobIds])).map(announced)
 
@@ -78,7 +78,7 @@ export async function nextDueMs(on: Queryable): Promise<number | null> {
   return row === undefined || row.in_ms === null ? null : Math.max(0, row.in_ms)
 }
 
-/** A pass over the next page of live jobs of each kind; every job is looked at in turn. */
+/** Each call checks the next page of live jobs of each kind, and starts over at the end. */
 export function openAbandonedFinder(on: Queryable): (filter: AbandonedFilter) => Promise<ReadyJob[]> {
   const places = new Map<string, RankPosition>()
 
@@ -97,7 +97,7 @@ export function openAbandonedFinder(on: Queryable): (filter: AbandonedFilter) =>
 
 const PAGE = 10_000
 
-/** A place in the order of live jobs. */
+/** A position in the order of live jobs. */
 export interface RankPosition {
   rank: string
   jobId: string
@@ -124,7 +124,7 @@ export interface WaitingFilter {
   limit: number
 }
 
-/** Ready jobs that have waited for a while, in their order: the feed may have lost them. `next` is null at the end. */
+/** Ready jobs of a minimum age, in their order: the feed may have lost them. `next` is null on the last page. */
 export async function findWaiting(
   on: Queryable,
   { kind, olderThanMs, after, limit }: WaitingFilter,
