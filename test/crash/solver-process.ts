@@ -1,5 +1,6 @@
-// A server that plays the Solver and dies, by SIGKILL, the first time it comes to a step of a challenge's way. Where the server
-// has no hook for a step, the connections that the step goes through are watched: to PostgreSQL, and to the Challenger.
+// A server that plays the Solver and dies by SIGKILL the first time it reaches a given step. Where the server has no hook for a
+// step, its connections to PostgreSQL and to the Challenger are watched.
+import assert from 'node:assert/strict'
 import http from 'node:http'
 import { Client } from 'pg'
 import { parseConfig } from '../../src/core/config.ts'
@@ -16,7 +17,7 @@ export type SolverStep =
   | Step
   /** The row of the outbox is claimed, nothing is dialled. */
   | 'dialling'
-  /** The Challenger's 200 was read, and nothing was written down. */
+  /** The Challenger's 200 was read, and nothing was stored. */
   | 'answered'
   /** The attempt is in the log, the row is still pending. */
   | 'settling'
@@ -53,30 +54,21 @@ function watchDatabase(): void {
     reach('answering')
     isAccepted()
   }
-  // Hands look for jobs before there is one, and a look that is slow finds the job before the answer to its insert is read.
+  // Executors look for jobs before there is one, and a slow look finds the job before the answer to its insert is read.
   const holdsAcquires = options.dieAt === 'answering' || options.dieAt === 'acquiring'
   const watched = function (this: Client, ...args: unknown[]) {
     const text = textOf(args[0])
     if (holdsAcquires && text.includes('with picked as materialized') && valuesOf(args[0]).includes('solve')) {
       void acceptance.then(() => reach('acquiring'))
-      return undefined
+      return new Promise(() => {})
     }
     if (text.includes('update outbox_events') && text.includes('r.status')) reach('settling')
-    const isAccepting = text.includes('insert into solve_requests')
-    return Reflect.apply(query, this, isAccepting ? afterwards(args, accepted) : args)
+    const answer: unknown = Reflect.apply(query, this, args)
+    if (!text.includes('insert into solve_requests')) return answer
+    assert(answer instanceof Promise)
+    return answer.finally(accepted)
   }
   Reflect.set(Client.prototype, 'query', watched)
-}
-
-/** The pool passes a callback as the last argument. */
-function afterwards(args: readonly unknown[], then: () => void): readonly unknown[] {
-  const callback = args.at(-1)
-  if (typeof callback !== 'function') return args
-  const both = (...answer: unknown[]) => {
-    then()
-    Reflect.apply(callback, undefined, answer)
-  }
-  return [...args.slice(0, -1), both]
 }
 
 function watchCallbacks(): void {
