@@ -2,16 +2,23 @@
 
 /** By how long they took when they were last measured. The rest follows in the order of their names. */
 const LONG = [
-  'test/crash/',
+  'test/crash/judge',
+  'test/crash/challenge',
+  'test/crash/steps',
   'test/race/desk',
-  'test/race/',
   'test/contract/judge/invariants',
+  'test/crash/pool.',
+  'test/crash/arena-storm',
+  'test/crash/',
+  'test/race/',
+  'src/core/files/',
+  'src/core/embedded/',
   'test/browser/',
   'test/judge/',
   'test/contract/judge/',
-  'src/core/embedded/',
-  'test/contract/pool/',
   'test/contract/desk/',
+  'test/contract/pool/',
+  'test/contract/',
 ]
 
 export function inOrder(files: readonly string[]): string[] {
