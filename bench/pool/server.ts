@@ -35,6 +35,7 @@ export async function startReeve(postgres: PostgresServer, database: string, tea
       REEVE_ADMIN_USERNAME: 'admin',
       REEVE_ADMIN_PASSWORD: PASSWORD,
       LOGIN_RATE_LIMIT_MAX: '100000',
+      QUOTA_WORKERS: '100000',
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   })

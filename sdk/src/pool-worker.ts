@@ -62,7 +62,7 @@ export interface WorkerOptions {
   onEvent?: (event: WorkerEvent) => void
 }
 
-interface Assignment {
+interface WorkersAssignment {
   assignmentId: number
   text: string
   nonce: string
@@ -93,7 +93,7 @@ class WorkerLoop {
   }
 
   /** Null: nothing this time. */
-  async poll(): Promise<Assignment | null> {
+  async poll(): Promise<WorkersAssignment | null> {
     const { workerId, signal, waitSec = WAIT_SEC } = this.#options
     this.#tell({ type: 'polling' })
     const started = performance.now()
@@ -118,7 +118,7 @@ class WorkerLoop {
     }
   }
 
-  async work(assignment: Assignment): Promise<void> {
+  async work(assignment: WorkersAssignment): Promise<void> {
     const { abandon } = this.#options
     const { assignmentId } = assignment
     this.#tell({ type: 'assigned', assignmentId })
@@ -140,7 +140,7 @@ class WorkerLoop {
     }
   }
 
-  async #handle(assignment: Assignment, signal: AbortSignal): Promise<HandlerResult> {
+  async #handle(assignment: WorkersAssignment, signal: AbortSignal): Promise<HandlerResult> {
     const { assignmentId, text, costHint } = assignment
     try {
       const result = await this.#options.handler(JSON.parse(text), { assignmentId, text, costHint, signal })
@@ -154,7 +154,7 @@ class WorkerLoop {
 
   /** Heartbeats until it is done. A lease that could not be renewed in time is lost. */
   async #keep(
-    { assignmentId, leaseMs: guess, leaseUntil }: Assignment,
+    { assignmentId, leaseMs: guess, leaseUntil }: WorkersAssignment,
     done: AbortSignal,
     drop: () => void,
   ): Promise<void> {
@@ -187,7 +187,7 @@ class WorkerLoop {
   }
 
   /** Null: refused, or no longer wanted. */
-  async #submit(assignment: Assignment, result: HandlerResult, signal: AbortSignal): Promise<string | null> {
+  async #submit(assignment: WorkersAssignment, result: HandlerResult, signal: AbortSignal): Promise<string | null> {
     const { assignmentId } = assignment
     let text = submissionText(this.#options, assignment, result)
     let isReplaced = false
@@ -243,7 +243,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => {})
 }
 
-function assignmentFrom({ text, date }: { text: string; date: Date }): Assignment {
+function assignmentFrom({ text, date }: { text: string; date: Date }): WorkersAssignment {
   const fields: { assignment_id: number; nonce: string; cost_hint_tokens: number; lease_expires_at?: string } =
     JSON.parse(text)
   // The server's Date has no fractions: up to a second of what seems to be left is not.
@@ -284,7 +284,11 @@ function checkText(json: string): void {
 const storable = (text: string | undefined): string | null => text?.toWellFormed().replaceAll('\0', '\uFFFD') ?? null
 
 /** Written by hand, so that the output is sent as the text that was hashed. */
-function submissionText({ workerId, key }: WorkerOptions, assignment: Assignment, result: HandlerResult): string {
+function submissionText(
+  { workerId, key }: WorkerOptions,
+  assignment: WorkersAssignment,
+  result: HandlerResult,
+): string {
   const { assignmentId: assignment_id, nonce } = assignment
   const output = outputOf(result)
   const output_hash = output === 'null' ? null : outputHash(output)
