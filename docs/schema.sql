@@ -804,6 +804,35 @@ create view ledger_jobs as
     submitted_at AS created_at,
     COALESCE(finished_at, started_at, submitted_at) AS updated_at
    FROM jobs;
+create view outbox_tasks as
+ SELECT o.outbox_id,
+    j.job_id,
+    o.status,
+    o.attempts,
+    o.next_attempt_at,
+    o.last_error,
+    o.dispatched_at,
+    NULLIF(
+        CASE
+            WHEN (o.topic = 'feed'::text) THEN o.stream_entry_id
+            ELSE split_part(o.stream_entry_id, ','::text, (announced."position")::integer)
+        END, ''::text) AS stream_entry_id,
+    o.created_at,
+    json_build_object('job_id', j.job_id, 'kind', j.kind, 'priority', j.priority, 'account_id', j.account_id, 'trace_id', j.trace_id, 'payload', j.payload) AS payload
+   FROM ((outbox_events o
+     CROSS JOIN LATERAL ( SELECT o.job_id,
+            1 AS "position"
+          WHERE (o.topic = 'feed'::text)
+        UNION ALL
+         SELECT (batch.id)::uuid AS id,
+            batch."position"
+           FROM json_array_elements_text(
+                CASE
+                    WHEN (o.topic = 'feed_batch'::text) THEN o.payload
+                    ELSE '[]'::json
+                END) WITH ORDINALITY batch(id, "position")) announced)
+     JOIN jobs j ON ((j.job_id = announced.job_id)))
+  WHERE (o.topic = ANY (ARRAY['feed'::text, 'feed_batch'::text]));
 create view submissions as
  SELECT job_id,
         CASE state

@@ -7,19 +7,20 @@ import { systemClock } from './core/clock.ts'
 import type { AllSettings, Config } from './core/config.ts'
 import { CloseStack } from './core/close-stack.ts'
 import type { Deps, OpenDoor } from './core/door.ts'
-import { openEngine } from './core/engine.ts'
+import type { Database } from './core/db/database.ts'
+import { openEngine, type Engine } from './core/engine.ts'
 import { openFiles } from './core/files/open-files.ts'
 import { echo } from './core/executor/echo.ts'
 import type { ExecutorOptions } from './core/executor/executor.ts'
 import { openBackground } from './core/executor/background.ts'
 import { openHttp, type Http } from './core/http/server.ts'
-import { startLoops } from './core/loop.ts'
+import { startLoops, type Loop } from './core/loop.ts'
 import { openIdentity } from './core/identity/identity.ts'
 import { openMetrics } from './core/metrics.ts'
 import { migrate } from './core/db/migrate.ts'
 import { Capabilities } from './core/capabilities.ts'
 import { pruneAttempts } from './core/deliveries/attempt-log.ts'
-import { outboxCleaning } from './core/outbox/cleaning.ts'
+import { pruneOutbox } from './core/outbox/prune.ts'
 import { openDispatcher } from './core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from './core/outbox/metrics.ts'
 import { StartError } from './core/start-error.ts'
@@ -95,28 +96,10 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   engine.onOutbox(outbox.wake)
 
   const works = role !== 'serve'
-  const upkeep = upkeepLoops({ ...engine, buryEveryMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000 })
-  const pruning = [outboxCleaning(database, config.OUTBOX_KEPT_DAYS), pruneAttempts(database, config.OUTBOX_KEPT_DAYS)]
-  const workLoops = [
-    ...upkeep,
-    ...pruning,
-    ...identity.loops,
-    ...doors.flatMap(({ opened }) => opened.loops?.working ?? []),
-  ]
-  const background = openBackground({
-    config,
-    engine,
-    kinds: works ? kinds : [],
-    loops: [
-      ...storage.loops,
-      ...engine.ledger.loops,
-      ...engine.quotas.loops,
-      ...outbox.loops,
-      ...(works ? workLoops : []),
-    ],
-    log,
-    onStep,
-  })
+  const everywhere = [...storage.loops, ...engine.ledger.loops, ...engine.quotas.loops, ...outbox.loops]
+  const working = works ? [...workingLoops(engine, database, config), ...identity.loops, ...workingLoopsOf(doors)] : []
+  const loops = [...everywhere, ...working]
+  const background = openBackground({ config, engine, kinds: works ? kinds : [], loops, log, onStep })
   opened.push('background', background.stop)
   const about = { database: storage.about, feed: engine.about, files: aboutFiles }
   const http =
@@ -131,6 +114,15 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
 
   return { url, firstAdmin, lost: storage.lost, stop: () => opened.close() }
 }
+
+const workingLoops = (engine: Engine, database: Database, config: Config): Loop[] => [
+  ...upkeepLoops({ ...engine, buryEveryMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000 }),
+  pruneOutbox(database, { feed: config.OUTBOX_KEPT_DAYS, deliveries: config.DELIVERIES_KEPT_DAYS }),
+  pruneAttempts(database, config.DELIVERIES_KEPT_DAYS),
+]
+
+const workingLoopsOf = (doors: readonly OpenDoor[]): Loop[] =>
+  doors.flatMap(({ opened }) => opened.loops?.working ?? [])
 
 /** The loops of a process that serves. They stop when it begins to drain, so that another process takes over at once. */
 function openServing(http: Http, doors: readonly OpenDoor[], log: Logger) {

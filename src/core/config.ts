@@ -129,10 +129,16 @@ export const CORE_SETTINGS = {
     about: 'Idle time beyond the lease before a stream entry is claimed.',
   }),
   OUTBOX_KEPT_DAYS: integer({
+    min: 0,
+    max: 3650,
+    or: 1,
+    about: 'How long outbox rows of the Redis feed stay once delivered. 0: deleted at once.',
+  }),
+  DELIVERIES_KEPT_DAYS: integer({
     min: 1,
     max: 3650,
     or: 30,
-    about: 'How long the log of deliveries is kept. Dead letters stay until they are replayed.',
+    about: 'How long delivered callbacks and the log of attempts are kept. Dead letters stay until they are replayed.',
   }),
   OUTBOX_ENABLED: flag({
     or: true,

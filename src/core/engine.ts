@@ -17,7 +17,7 @@ import { openLedger, type Ledger } from './ledger/ledger.ts'
 import { ownerName } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Delivery } from './outbox/delivery.ts'
-import { deleteAnnounced } from './outbox/dispatcher.ts'
+import { settleDelivered } from './outbox/dispatcher.ts'
 import { openOutbox, type Outbox } from './outbox/outbox.ts'
 import { openOutbound, type Outbound } from './outbound/outbound.ts'
 import { openDeliveries, type Deliveries } from './deliveries/deliveries.ts'
@@ -93,7 +93,8 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
           metrics: executorMetrics,
           log,
           wakeDispatcher: () => wakeDispatcher(),
-          onAnnounced: (rows) => deleteAnnounced(database.hot, rows),
+          keepsOutboxRows: config.OUTBOX_KEPT_DAYS > 0,
+          onAnnounced: (rows) => settleDelivered(database.hot, rows, config.OUTBOX_KEPT_DAYS > 0),
           announces: (kind) => kinds.get(kind)?.run !== undefined || kinds.get(kind) === undefined,
           bury: (jobId, reason) => buryJob(ledger, kinds, jobId, reason),
         })

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { FreshJobs } from '../../src/core/ledger/ledger.ts'
 import { prepare } from '../../src/core/ledger/submit/submit.ts'
-import type { RowKey } from '../../src/core/outbox/delivery.ts'
+import type { DeliveredRow } from '../../src/core/outbox/delivery.ts'
 import { redisRig } from './rig.ts'
 import { jobIdsOf, takeSome, until } from './taking.ts'
 
 const PRIORITY_HIGH = 9
 
 async function setup(t: TestContext) {
-  const served: RowKey[] = []
+  const served: DeliveredRow[] = []
   const rig = await redisRig(t, { feed: { onAnnounced: async (rows) => void served.push(...rows) } })
   const fresh = (inOneOutboxRow: boolean, priorities: readonly number[]): FreshJobs => ({
     inOneOutboxRow,
@@ -37,10 +37,17 @@ test('a row that stands for several jobs goes when all of them are in a stream, 
   rig.feed.hint([rig.kind], alone)
   await until(async () => served.length === 2)
 
-  assert.deepEqual(served, [
-    { topic: 'feed_batch', jobId: idsOf(three)[0] },
-    { topic: 'feed', jobId: idsOf(alone)[0] },
-  ])
+  assert.deepEqual(
+    served.map(({ topic, jobId }) => ({ topic, jobId })),
+    [
+      { topic: 'feed_batch', jobId: idsOf(three)[0] },
+      { topic: 'feed', jobId: idsOf(alone)[0] },
+    ],
+  )
+  assert.deepEqual(
+    served.map(({ entryId }) => entryId.split(',').every((id) => /^\d+-\d+$/.test(id)) && entryId.split(',').length),
+    [3, 1],
+  )
   assert.equal(await rig.redis.xlen(rig.keys[1]), 2)
 })
 
@@ -54,7 +61,10 @@ test('as long as one of its jobs is in no stream it stays, and a row of a job’
   await until(async () => served.length > 0)
   await rig.feed.close()
 
-  assert.deepEqual(served, [{ topic: 'feed', jobId: idsOf(apart)[0] }])
+  assert.deepEqual(
+    served.map(({ topic, jobId }) => ({ topic, jobId })),
+    [{ topic: 'feed', jobId: idsOf(apart)[0] }],
+  )
 })
 
 test('the outbox delivers a row of several jobs: all of them, and none twice', async (t) => {

@@ -6,7 +6,7 @@ import { Registry } from 'prom-client'
 import { analyzeGrown } from '../../src/core/db/analyze-grown.ts'
 import type { Database } from '../../src/core/db/database.ts'
 import type { Ledger } from '../../src/core/ledger/ledger.ts'
-import { dispatchOnce, deleteAnnounced } from '../../src/core/outbox/dispatcher.ts'
+import { dispatchOnce, settleDelivered } from '../../src/core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from '../../src/core/outbox/metrics.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { deafBus, openTestLedger, setupLedger } from '../support/ledger.ts'
@@ -96,7 +96,8 @@ async function hotStatements(t: TestContext, database: Database): Promise<Statem
     metrics,
     new AbortController().signal,
   )
-  await deleteAnnounced(recording(database, seen).hot, [{ topic: 'feed', jobId: UNKNOWN_JOB }])
+  const row = { topic: 'feed', jobId: UNKNOWN_JOB, entryId: '1-0' }
+  for (const keeps of [true, false]) await settleDelivered(recording(database, seen).hot, [row], keeps)
   return [...seen.values()]
 }
 

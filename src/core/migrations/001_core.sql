@@ -118,6 +118,25 @@ create table outbox_events (
 create index outbox_events_due_by_topic on outbox_events (topic, next_attempt_at) where status = 'pending';
 create index outbox_events_dead_by_topic on outbox_events (topic, outbox_id) where status = 'dead';
 
+-- One row per job that was announced to the Redis feed, with a payload from which its task can be rebuilt. The payload is
+-- stored once, with the job; a row of the outbox that announces many jobs is shown as many.
+create view outbox_tasks as
+select o.outbox_id, j.job_id, o.status, o.attempts, o.next_attempt_at, o.last_error, o.dispatched_at,
+       nullif(case when o.topic = 'feed' then o.stream_entry_id
+                   else split_part(o.stream_entry_id, ',', announced.position::integer) end, '') as stream_entry_id,
+       o.created_at,
+       json_build_object('job_id', j.job_id, 'kind', j.kind, 'priority', j.priority, 'account_id', j.account_id,
+                         'trace_id', j.trace_id, 'payload', j.payload) as payload
+  from outbox_events o
+ cross join lateral (
+       select o.job_id as job_id, 1 as position where o.topic = 'feed'
+        union all
+       select id::uuid, position from json_array_elements_text(case when o.topic = 'feed_batch' then o.payload else '[]' end)
+                                      with ordinality as batch (id, position)
+      ) as announced
+  join jobs j on j.job_id = announced.job_id
+ where o.topic in ('feed', 'feed_batch');
+
 -- Every attempt to send a signed request. The request is a row of the outbox, which may have been pruned.
 create table delivery_attempts (
   delivery_attempt_id bigint generated always as identity primary key,

@@ -26,10 +26,12 @@ export interface OutboxRow {
   attempts: number
 }
 
-/** A row, by what its writer knows of it. */
-export interface RowKey {
+/** A row that its writer has delivered itself, by what the writer knows of it. */
+export interface DeliveredRow {
   topic: string
   jobId: string
+  /** Where it is now: an entry of a stream, or several with commas between. */
+  entryId: string
 }
 
 export type Delivered =

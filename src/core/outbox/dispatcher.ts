@@ -12,7 +12,7 @@ import { groupBy } from '../group-by.ts'
 import { retryWaitMs } from '../retry.ts'
 import { hideFromPlanner } from '../db/sql.ts'
 import { Wake, type Loop } from '../loop.ts'
-import type { Delivered, Delivery, OutboxRow, RowKey } from './delivery.ts'
+import type { Delivered, DeliveredRow, Delivery, OutboxRow } from './delivery.ts'
 import type { OutboxMetrics } from './metrics.ts'
 
 // Up to statement_timestamp(): an index cannot be read up to a clock that changes within the statement.
@@ -36,6 +36,13 @@ const DELETE_DELIVERED = `
      and ${hideFromPlanner(`outbox_events.status = 'pending'`)} and outbox_events.attempts = r.fence`
 
 const DELETE_OF_JOBS = `delete from outbox_events where job_id = any($2::uuid[]) and topic = $1`
+
+const MARK_OF_JOBS = `
+  update outbox_events
+     set status = 'delivered', attempts = attempts + 1, dispatched_at = clock_timestamp(), last_error = null,
+         stream_entry_id = r.entry_id
+    from json_to_recordset($2) as r (job_id uuid, entry_id text)
+   where outbox_events.job_id = r.job_id and topic = $1 and ${hideFromPlanner(`outbox_events.status = 'pending'`)}`
 
 const SETTLE = `
   update outbox_events
@@ -101,10 +108,12 @@ export async function dispatchOnce(
   return claimed.length === delivery.rowsMax
 }
 
-/** Whoever wrote these rows has delivered them by itself. */
-export async function deleteAnnounced(on: Queryable, rows: readonly RowKey[]): Promise<void> {
+/** Whoever wrote these rows has delivered them by itself: they are marked, or deleted where they are not kept. */
+export async function settleDelivered(on: Queryable, rows: readonly DeliveredRow[], keeps: boolean): Promise<void> {
   for (const [topic, same] of groupBy(rows, (row) => row.topic)) {
-    await on.query(DELETE_OF_JOBS, [topic, same.map(({ jobId }) => jobId)])
+    const marked = same.map(({ jobId, entryId }) => ({ job_id: jobId, entry_id: entryId }))
+    if (keeps) await on.query(MARK_OF_JOBS, [topic, JSON.stringify(marked)])
+    else await on.query(DELETE_OF_JOBS, [topic, same.map(({ jobId }) => jobId)])
   }
 }
 

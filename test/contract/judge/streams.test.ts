@@ -264,8 +264,39 @@ describe('judge D1: the outbox', { skip: cannotTest }, () => {
       ['pending'],
     )
     assert.equal(result.verdict, 'AC')
-    await until('the outbox is empty', async () => (await client.query('select from outbox_events')).rowCount === 0)
+    await until('nothing waits', async () => (await metric(url, 'api_outbox_pending')) === 0)
+  })
+
+  test('judge D1: a delivered row stays, with its time, its entry and what rebuilds the task', async (t) => {
+    const { url: redisUrl, entries } = await redisFor(t)
+    const { url, ann, at } = await setup(t, { role: 'serve', env: { REDIS_URL: redisUrl } })
+    const client = await openClient(t, at)
+
+    const { body } = await submit(url, ann, { code: TWICE.accepted })
+    const task = async () => (await client.query(`select * from outbox_tasks where job_id = $1`, [body.job_id])).rows
+    await until('its row is marked', async () => (await task())[0]?.status === 'delivered')
+
+    const [entry] = await entries()
+    const [row, ...others] = await task()
+    assert.deepEqual(others, [])
+    assert.deepEqual(
+      [row?.stream_entry_id, row?.dispatched_at instanceof Date, row?.last_error],
+      [entry?.id, true, null],
+    )
+    const { job_id: jobId, kind, priority, payload } = row?.payload ?? {}
+    assert.deepEqual([jobId, kind, priority, payload.code], [body.job_id, 'judge', 5, TWICE.accepted])
     assert.equal(await metric(url, 'api_outbox_pending'), 0)
+  })
+
+  test('judge D1: with OUTBOX_KEPT_DAYS=0 a delivered row is deleted at once', async (t) => {
+    const redis = await redisFor(t)
+    const { url, ann, at } = await setup(t, { env: { REDIS_URL: redis.url, OUTBOX_KEPT_DAYS: '0' } })
+    const client = await openClient(t, at)
+
+    const accepted = await submit(url, ann, { code: TWICE.accepted })
+    await judged(url, ann, accepted.body.job_id)
+
+    await until('the outbox is empty', async () => (await client.query('select from outbox_events')).rowCount === 0)
   })
 
   test('judge INV-8: a submission, its row in the list and its announcement are there together', async (t) => {

@@ -20,8 +20,8 @@ const READY_WAIT_MS = 1000
 export interface Announcer {
   /** Throws unless every job that has not ended was announced. */
   announce(jobs: readonly (ReadyJob & { level?: Level })[]): Promise<void>
-  /** Announces jobs that their submitter still has in memory. Resolves to the ids of those that are in a stream now. */
-  announceNew(jobs: readonly JobBrief[]): Promise<ReadonlySet<string>>
+  /** Announces jobs that their submitter still has in memory. Resolves to the entries of those that are in a stream now. */
+  announceNew(jobs: readonly JobBrief[]): Promise<ReadonlyMap<string, string>>
   /** Whether the streams of a kind can take more without trimming entries that nobody has read. */
   hasRoom(kind: string): Promise<boolean>
   /** For the outbox: the outcome for each job that is still pending. */
@@ -68,11 +68,14 @@ export function openAnnouncer(
     },
     async announceNew(jobs) {
       const wanted = jobs.filter((job) => announces(job.kind)).map((job): Announcement => ({ job }))
-      const announced = new Set<string>()
+      const announced = new Map<string, string>()
       for (const [kind, announcements] of groupBy(wanted, ({ job }) => job.kind)) {
         if (!(await capacity.hasRoom(kind))) continue
         const answers = await announceKind(kind, announcements, true)
-        announcements.forEach(({ job }, index) => answers[index]?.ok === true && announced.add(job.jobId))
+        announcements.forEach(({ job }, index) => {
+          const answer = answers[index]
+          if (answer?.ok === true) announced.set(job.jobId, answer.entryId ?? '')
+        })
       }
       return announced
     },

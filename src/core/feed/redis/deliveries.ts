@@ -6,14 +6,15 @@ import type { Delivered, Delivery, OutboxRow } from '../../outbox/delivery.ts'
 import type { Announcer } from './announcer.ts'
 
 const ROWS_MAX = 1000
-const DELIVERY = { keeps: false, claimMs: 5000, retry: { baseMs: 250, maxMs: 5000 }, attemptsMax: null }
+const DELIVERY = { claimMs: 5000, retry: { baseMs: 250, maxMs: 5000 }, attemptsMax: null }
 const JobIds = Type.Array(Type.String())
 
 /** The job has ended or has an executor: its entry, or repair, takes care of the rest. */
 const NOTHING_TO_ANNOUNCE: Delivered = { ok: true }
 const NO_JOB: Delivered = { ok: false, error: 'The row names no job.', final: true }
 
-export function feedDeliveries(announcer: Announcer): Delivery[] {
+/** `keeps`: delivered rows stay, marked, for OUTBOX_KEPT_DAYS. */
+export function feedDeliveries(announcer: Announcer, keeps: boolean): Delivery[] {
   const deliverOwn = async (rows: readonly OutboxRow[], signal: AbortSignal): Promise<Delivered[]> => {
     const jobIds = rows.flatMap(({ jobId }) => jobId ?? [])
     const answerOf = await announcer.deliver(jobIds, signal)
@@ -24,16 +25,22 @@ export function feedDeliveries(announcer: Announcer): Delivery[] {
   const deliverBatch = async ({ payload }: OutboxRow, signal: AbortSignal): Promise<Delivered> => {
     if (!Check(JobIds, payload)) return NO_JOB
     const answers = await announcer.deliver(payload, signal)
-    return [...answers.values()].find((answer) => !answer.ok) ?? NOTHING_TO_ANNOUNCE
+    const refused = [...answers.values()].find((answer) => !answer.ok)
+    if (refused !== undefined) return refused
+    const entryIds = payload.map((jobId) => entryOf(answers.get(jobId)))
+    return { ok: true, entryId: entryIds.join() } // in the order of the row's jobs; empty: not announced by this row
   }
 
   return [
-    { ...DELIVERY, topic: FEED_TOPIC, rowsMax: ROWS_MAX, deliver: deliverOwn },
+    { ...DELIVERY, keeps, topic: FEED_TOPIC, rowsMax: ROWS_MAX, deliver: deliverOwn },
     {
       ...DELIVERY,
+      keeps,
       topic: BATCH_TOPIC,
       rowsMax: 1, // a row is a batch already
       deliver: async (rows, signal) => Promise.all(rows.map((row) => deliverBatch(row, signal))),
     },
   ]
 }
+
+const entryOf = (answer: Delivered | undefined): string => (answer?.ok === true ? (answer.entryId ?? '') : '')

@@ -1,17 +1,17 @@
-// The short way: the submitter announces its jobs at once, from memory, and then deletes their outbox rows. If that fails, or
+// The short way: the submitter announces its jobs at once, from memory, and then settles their outbox rows. If that fails, or
 // the process dies in between, the outbox delivers the rows a few seconds later.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BATCH_TOPIC, FEED_TOPIC } from '../../ledger/submit/insert-jobs.ts'
 import type { FreshJobs } from '../../ledger/ledger.ts'
 import type { JobBrief } from '../../ledger/read.ts'
 import type { PreparedJob } from '../../ledger/submit/submit.ts'
-import type { RowKey } from '../../outbox/delivery.ts'
+import type { DeliveredRow } from '../../outbox/delivery.ts'
 import type { Announcer } from './announcer.ts'
 import type { RedisFeedOptions } from './options.ts'
 
 const JOBS_PER_ROUND = 1000
 const CONCURRENCY = 2 // while Redis works on one round, the next is on its way
-const DELETE_EVERY_MS = 50
+const SETTLE_EVERY_MS = 50
 const WAITING_MAX = 20_000 // beyond that, the outbox is the better queue
 
 interface Direct {
@@ -26,8 +26,8 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
   let waiting: FreshJobs[] = []
   let jobsWaiting = 0
   const running = new Set<Promise<void>>()
-  const announcedRows: RowKey[] = []
-  let deleting: Promise<void> | null = null
+  const announcedRows: DeliveredRow[] = []
+  let settling: Promise<void> | null = null
   const closing = new AbortController()
 
   const nextRound = (): FreshJobs[] => {
@@ -44,7 +44,7 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
       try {
         const announced = await announcer.announceNew(round.flatMap(({ jobs }) => jobs.map(briefOf)))
         announcedRows.push(...round.flatMap((fresh) => rowsOf(fresh, announced)))
-        if (announcedRows.length > 0) deleting ??= deleteRows()
+        if (announcedRows.length > 0) settling ??= settleRows()
       } catch (error) {
         log.debug({ err: error, calls: round.length }, 'the outbox announces these jobs')
         waiting = [] // they would fail as well
@@ -53,15 +53,15 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
     }
   }
 
-  /** Within the grace period there is time to gather hundreds of rows and delete them in one commit. */
-  const deleteRows = async () => {
+  /** Within the grace period there is time to gather hundreds of rows and settle them in one commit. */
+  const settleRows = async () => {
     while (announcedRows.length > 0) {
-      await sleep(DELETE_EVERY_MS, undefined, { signal: closing.signal }).catch(() => {}) // only rejects on abort
+      await sleep(SETTLE_EVERY_MS, undefined, { signal: closing.signal }).catch(() => {}) // only rejects on abort
       await onAnnounced?.(announcedRows.splice(0)).catch((error: unknown) =>
-        log.debug({ err: error }, 'the outbox deletes these rows'),
+        log.debug({ err: error }, 'the outbox delivers these rows again'),
       )
     }
-    deleting = null
+    settling = null
   }
 
   return {
@@ -76,17 +76,21 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
     async close() {
       await Promise.all(running)
       closing.abort()
-      await deleting
+      await settling
     },
   }
 }
 
-/** The outbox rows that are no longer needed. A row for several jobs is needed until all of them are in a stream. */
-function rowsOf({ jobs, inOneOutboxRow }: FreshJobs, announced: ReadonlySet<string>): RowKey[] {
-  if (!inOneOutboxRow) return jobs.flatMap(({ jobId }) => (announced.has(jobId) ? [{ topic: FEED_TOPIC, jobId }] : []))
+/** The outbox rows that are delivered. A row for several jobs is needed until all of them are in a stream. */
+function rowsOf({ jobs, inOneOutboxRow }: FreshJobs, announced: ReadonlyMap<string, string>): DeliveredRow[] {
+  const rows = jobs.flatMap(({ jobId }) => {
+    const entryId = announced.get(jobId)
+    return entryId === undefined ? [] : [{ topic: FEED_TOPIC, jobId, entryId }]
+  })
+  if (!inOneOutboxRow) return rows
   const [first] = jobs
-  if (first === undefined || !jobs.every(({ jobId }) => announced.has(jobId))) return []
-  return [{ topic: BATCH_TOPIC, jobId: first.jobId }]
+  if (first === undefined || rows.length < jobs.length) return []
+  return [{ topic: BATCH_TOPIC, jobId: first.jobId, entryId: rows.map(({ entryId }) => entryId).join() }]
 }
 
 const briefOf = ({ jobId, kind, priority, payload, accountId, traceId }: PreparedJob): JobBrief => ({

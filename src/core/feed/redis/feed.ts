@@ -101,7 +101,7 @@ export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
     announce: announcer.announce,
     take: (request) => takerOf(request.kind).take(request),
     loops: (kinds) => (kinds.length === 0 ? [] : [reclaim(kinds), repair.loop(kinds)]),
-    deliveries: feedDeliveries(announcer),
+    deliveries: feedDeliveries(announcer, options.keepsOutboxRows ?? false),
 
     check: () => checkWritable(commands),
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts'
 import type { ExecutorMetrics } from '../../executor/metrics.ts'
 import type { EndAnswer } from '../../ledger/end.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import type { RowKey } from '../../outbox/delivery.ts'
+import type { DeliveredRow } from '../../outbox/delivery.ts'
 
 export interface RedisFeedOptions {
   url: string
@@ -42,7 +42,9 @@ export interface RedisFeedOptions {
   /** Makes the outbox look at once: it announces the jobs. */
   wakeDispatcher(): void
   /** The jobs of these outbox rows are in a stream now. */
-  onAnnounced?: (rows: readonly RowKey[]) => Promise<void>
+  /** Delivered rows of the outbox stay, marked. Default: they are deleted. */
+  keepsOutboxRows?: boolean
+  onAnnounced?: (rows: readonly DeliveredRow[]) => Promise<void>
   /** False for kinds whose executors never read a stream: nothing is announced for them. */
   announces?: (kind: string) => boolean
   /** Ends a job that an unreadable entry names, with the effects that its door declares for a dead job. */

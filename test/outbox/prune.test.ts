@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { outboxCleaning } from '../../src/core/outbox/cleaning.ts'
+import { pruneOutbox } from '../../src/core/outbox/prune.ts'
 import { pruneAttempts } from '../../src/core/deliveries/attempt-log.ts'
 import { testDatabase } from '../support/database.ts'
 
 const { signal } = new AbortController()
 
 /** Passes until it says that there is no more. */
-async function clean(loop: ReturnType<typeof outboxCleaning>): Promise<number> {
+async function clean(loop: ReturnType<typeof pruneOutbox>): Promise<number> {
   for (let passes = 1; passes < 100; passes += 1) if (!(await loop.runOnce(signal))) return passes
   return assert.fail('it never ends')
 }
@@ -21,7 +21,7 @@ test('delivered rows of the outbox are thrown away when they are old; pending an
   await database.query(`
     insert into outbox_events (topic, payload, status, created_at)
     select 'letters', '{}', 'delivered', now() - interval '29 days' from generate_series(0, 8) as n`)
-  const loop = outboxCleaning(database, 30, 4)
+  const loop = pruneOutbox(database, { feed: 30, deliveries: 30 }, 4)
 
   const passes = await clean(loop)
   const again = await clean(loop)
@@ -52,5 +52,24 @@ test('the log of delivery attempts is pruned when it is old', async (t) => {
   assert.deepEqual(
     left.map((row) => row['subject']),
     ['c6', 'c7', 'c8', 'c9'],
+  )
+})
+
+test('rows of the feed and of signed requests are kept for as long as each is set to', async (t) => {
+  const { database } = await testDatabase(t)
+  await database.query(`
+    insert into outbox_events (topic, payload, status, created_at)
+    select (array['feed', 'feed_batch', 'letters'])[1 + n % 3], '{}', 'delivered', now() - (n / 3 + 0.5) * interval '1 day'
+      from generate_series(29, 0, -1) as n`)
+
+  await clean(pruneOutbox(database, { feed: 2, deliveries: 5 }, 4))
+
+  assert.deepEqual(
+    await database.query('select topic, count(*)::integer from outbox_events group by topic order by topic'),
+    [
+      { topic: 'feed', count: 2 },
+      { topic: 'feed_batch', count: 2 },
+      { topic: 'letters', count: 5 },
+    ],
   )
 })
