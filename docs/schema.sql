@@ -16,6 +16,7 @@ create table accounts (
   password_hash text not null,
   roles text[] not null,
   is_active boolean not null default true,
+  is_guest boolean not null default false,
   created_at timestamp with time zone not null default clock_timestamp(),
   constraint accounts_pkey PRIMARY KEY (account_id),
   constraint accounts_username_taken_once UNIQUE (username_key),
@@ -378,8 +379,8 @@ create table match_results (
   constraint match_results_pkey PRIMARY KEY (match_id),
   constraint match_results_both_positions CHECK (((position_a IS NULL) = (position_b IS NULL))),
   constraint match_results_positions_unless_void CHECK (((reason = 'void'::text) = (position_a IS NULL))),
-  constraint match_results_reason_known CHECK ((reason = ANY (ARRAY['completed'::text, 'void'::text]))),
-  constraint match_results_void_has_no_winner CHECK (((reason = 'completed'::text) OR (winner_user_id IS NULL))),
+  constraint match_results_reason_known CHECK ((reason = ANY (ARRAY['completed'::text, 'resigned'::text, 'void'::text]))),
+  constraint match_results_void_has_no_winner CHECK (((reason <> 'void'::text) OR (winner_user_id IS NULL))),
   constraint match_results_winner_played CHECK (((winner_user_id IS NULL) OR ((winner_user_id = user_a) OR (winner_user_id = user_b))))
 );
 
@@ -417,7 +418,11 @@ create table players (
   games integer not null default 0,
   wins integer not null default 0,
   losses integer not null default 0,
-  place integer not null generated always as (- (round(rating))::integer) stored,
+  place integer generated always as 
+CASE
+    WHEN (games > 0) THEN (- (round(rating))::integer)
+    ELSE NULL::integer
+END stored,
   constraint players_pkey PRIMARY KEY (user_id),
   constraint players_user_id_fkey FOREIGN KEY (user_id) REFERENCES accounts(account_id) ON DELETE CASCADE,
   constraint players_wins_and_losses_within_games CHECK (((wins + losses) <= games))
@@ -682,12 +687,13 @@ create table seats (
   user_id bigint not null,
   number bigint not null generated always as identity,
   mode text not null,
+  code text,
   joined_at timestamp with time zone not null default clock_timestamp(),
   expires_at timestamp with time zone not null,
   match_id uuid,
   constraint seats_pkey PRIMARY KEY (user_id),
   constraint seats_user_id_fkey FOREIGN KEY (user_id) REFERENCES accounts(account_id) ON DELETE CASCADE,
-  constraint seats_mode_known CHECK ((mode = ANY (ARRAY['normal'::text, 'rated'::text])))
+  constraint seats_mode_known CHECK ((mode = ANY (ARRAY['normal'::text, 'rated'::text, 'private'::text])))
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=200);
 
 create table solve_requests (
@@ -867,11 +873,13 @@ AS $function$
   insert into rank_blocks as known (place, block, players)
   select place, user_id >> 11, sum(change)
     from unnest(changed_places, changed_users, changes) as c (place, user_id, change)
+   where place is not null
    group by 1, 2 having sum(change) <> 0 order by 1, 2
       on conflict (place, block) do update set players = known.players + excluded.players;
   insert into rank_places as known (place, players)
   select place, sum(change)
     from unnest(changed_places, changed_users, changes) as c (place, user_id, change)
+   where place is not null
    group by 1 having sum(change) <> 0 order by 1
       on conflict (place) do update set players = known.players + excluded.players
 $function$;

@@ -1,6 +1,6 @@
 // What the arena sends, field for field.
 
-export type ArenaMode = 'normal' | 'rated'
+export type ArenaMode = 'normal' | 'rated' | 'private'
 
 export interface ArenaUser {
   userId: number
@@ -46,7 +46,7 @@ export interface SessionResult {
 
 export interface SessionEnded {
   sessionId: string
-  reason: 'completed' | 'void'
+  reason: 'completed' | 'resigned' | 'void'
   /** Null for a void match. */
   result: SessionResult | null
 }

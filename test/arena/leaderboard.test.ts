@@ -30,6 +30,7 @@ async function allPages(database: Database, size: number) {
 describe('the leaderboard', () => {
   test('arena 8.3: every page equals a plain sort, also after concurrent rating changes', async (t) => {
     const { at, first, database, userIds } = await setup(t, 5000)
+    await database.query('update players set games = 1') // the leaderboard lists those who have played
     const random = seeded(7)
     const nodes = [first, openNode(t, at, 'node 2'), openNode(t, at, 'node 3')]
     const rate = async (database: Database) => {
@@ -59,6 +60,7 @@ describe('the leaderboard', () => {
 
   test('accounts that come and go are counted', async (t) => {
     const { database, userIds } = await setup(t, 10)
+    await database.query('update players set games = 1') // the leaderboard lists those who have played
     await database.query('delete from accounts where account_id = any ($1::bigint[])', [userIds.slice(0, 4)])
 
     const { entries, total } = await allPages(database, 50)
@@ -73,6 +75,7 @@ describe('the leaderboard', () => {
 
   test('a page in the depth of 100,000 accounts that all have one rating touches a few thousand rows, not all', async (t) => {
     const { database } = await setup(t, 100_000)
+    await database.query('update players set games = 1') // the leaderboard lists those who have played
     await database.query('vacuum analyze players')
     await database.query('vacuum analyze rank_blocks')
     const before = await rowsRead(database)
@@ -91,7 +94,9 @@ describe('the leaderboard', () => {
     }
     const database = openDatabase(at, () => {})
     t.after(() => database.close())
-    await database.query(`insert into players (user_id) select account_id from accounts where username like 'p%'`)
+    await database.query(
+      `insert into players (user_id, games) select account_id, 1 from accounts where username like 'p%'`,
+    )
 
     const { status, body } = await ask(url, '/api/leaderboard')
     const second = await ask(url, '/api/leaderboard?page=2&size=10')
@@ -108,7 +113,7 @@ describe('the leaderboard', () => {
       rating: 1500,
       wins: 0,
       losses: 0,
-      matches: 0,
+      matches: 1,
     })
     assert.deepEqual(
       second.body.data.entries.map(({ rank, username }: { rank: number; username: string }) => [rank, username]),

@@ -76,4 +76,10 @@ export async function heldMatch({ seats, pair, ledger, name }: Node, userIds: re
   return { match, held: { jobId, attemptId, owner } }
 }
 
-export const WON = { positions: [5, 3] as const, winner: 0 as const, inputs: new Uint8Array([1, 2, 3]) }
+export const WON = {
+  reason: 'completed' as const,
+  ticks: 50,
+  positions: [5, 3] as const,
+  winner: 0 as const,
+  inputs: new Uint8Array([1, 2, 3]),
+}

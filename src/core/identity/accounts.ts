@@ -10,7 +10,25 @@ const INSERT = `
   insert into accounts (username, username_key, password_hash, roles) values ($1, $2, $3, $4)
       on conflict (username_key) do nothing
   returning ${COLUMNS}`
-const SELECT_BY_NAME = `select ${COLUMNS}, password_hash from accounts where username_key = $1`
+// A guest has no password and cannot be named.
+const SELECT_BY_NAME = `
+  select ${COLUMNS}, password_hash from accounts where username_key = $1 and not is_guest`
+const INSERT_GUEST = `
+  insert into accounts (account_id, username, username_key, password_hash, roles, is_guest)
+  overriding system value
+  select id, 'guest-' || id, 'guest-' || id, '', array['PLAYER'], true
+    from nextval(pg_get_serial_sequence('accounts', 'account_id')) as id
+      on conflict (username_key) do nothing
+  returning ${COLUMNS}`
+const CLOSE_GUESTS = `
+  update accounts set is_active = false
+   where account_id = any (array(
+     select account_id from accounts a
+      where is_guest and is_active and created_at < statement_timestamp() - interval '1 day'
+        and not exists (select from tokens t where t.account_id = a.account_id
+                           and t.expires_at > statement_timestamp() - interval '1 day')
+      limit $1))
+  returning true as closed`
 const LIST = `select ${COLUMNS} from accounts where account_id > $1 order by account_id limit $2`
 
 // An arbitrary lock number: transactions that may remove the last admin or create the first one run one at a time.
@@ -70,6 +88,15 @@ export async function findAccount(
   const [row] = await on.query<Found>(SELECT_BY_NAME, [usernameKey(username)])
   return row === undefined ? null : { account: accountFrom(row), passwordHash: row.password_hash }
 }
+
+/** Null: somebody has registered that name. */
+export async function insertGuest(on: Queryable): Promise<Account | null> {
+  const [row] = await on.query<AccountRow>(INSERT_GUEST)
+  return row === undefined ? null : accountFrom(row)
+}
+
+export const closeGuests = async (on: Queryable, limit: number): Promise<number> =>
+  (await on.query(CLOSE_GUESTS, [limit])).length
 
 export async function listAccounts(on: Queryable, page: { after: number; limit: number }): Promise<Account[]> {
   return (await on.query<AccountRow>(LIST, [page.after, page.limit])).map(accountFrom)

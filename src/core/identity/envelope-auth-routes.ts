@@ -77,7 +77,28 @@ export const envelopeAuthRoutes =
       },
     )
 
+    await app.register(guestRoute({ identity, envelope }))
     await app.register(logoutRoute({ identity, envelope }))
+  }
+
+const guestRoute =
+  ({ identity, envelope }: EnvelopeAuthDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const schema = {
+      tags,
+      summary: 'Log in as a new guest, who has no password and no rating.',
+      response: { 200: Success(LoggedIn), 403: Failure, 429: Failure },
+    }
+    app.post('/api/auth/guest', { onRequest: requireAllowedOrigin, schema }, async (request, reply) => {
+      const userAgent = request.headers['user-agent'] ?? ''
+      const answer = await identity.loginGuest({ address: request.ip, userAgent })
+      if (!answer.ok) throw visitorError(answer)
+      const { token, expiresAt, account } = answer
+      const user = { userId: account.accountId, username: account.username }
+      return reply
+        .header('cache-control', 'no-store')
+        .send(envelope.success({ token, expiresAt: expiresAt.toISOString(), user }))
+    })
   }
 
 const logoutRoute =

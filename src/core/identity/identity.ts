@@ -24,9 +24,9 @@ import { deleteExpiredWindows, openRate, type TakeRate } from './rate.ts'
 import type { Role } from './role.ts'
 import type { Credential } from './secrets.ts'
 import * as tokens from './tokens.ts'
-import type { AccountSession } from './tokens.ts'
+import type { AccountSession, LoginOrigin } from './tokens.ts'
 import { isUsername } from './username.ts'
-import { openVisitors, type VisitorAnswer, type VisitorRequest } from './visitors.ts'
+import { openVisitors, type GuestAnswer, type VisitorAnswer, type VisitorRequest } from './visitors.ts'
 
 const CLEAN_EVERY_MS = 60_000
 const CLEAN_ROWS_MAX = 1000
@@ -47,6 +47,8 @@ export interface Identity {
   register(request: RegisterRequest): Promise<RegisterAnswer>
   /** For visitors: REGISTRATION and the limit per address apply. */
   registerVisitor(request: VisitorRequest): Promise<VisitorAnswer>
+  /** Creates a player without a password and logs in. */
+  loginGuest(from: LoginOrigin & { address: string }): Promise<GuestAnswer>
   login(request: LoginRequest): Promise<LoginAnswer>
   changePassword(change: PasswordChange): Promise<PasswordAnswer>
   /** False: there was no valid token. */
@@ -101,9 +103,12 @@ export function openIdentity({ database, config }: { database: Database; config:
     return { ok: true, account }
   }
 
+  const visitors = openVisitors({ config, database, takeRate, register })
+
   return {
     register,
-    registerVisitor: openVisitors({ config, takeRate, register }),
+    registerVisitor: visitors.register,
+    loginGuest: visitors.guest,
     login: openLogin(loginDeps),
     changePassword: openPasswordChange(loginDeps),
     async logout(token) {
@@ -150,7 +155,13 @@ const cleaning = (database: Database): Loop => ({
   async runOnce() {
     const expired = await tokens.deleteExpiredTokens(database, CLEAN_ROWS_MAX)
     const audited = await deleteOldAudit(database, AUDIT_KEPT_DAYS, CLEAN_ROWS_MAX)
+    const guests = await accounts.closeGuests(database, CLEAN_ROWS_MAX)
     const windows = await deleteExpiredWindows(database, CLEAN_ROWS_MAX)
-    return expired === CLEAN_ROWS_MAX || audited === CLEAN_ROWS_MAX || windows === CLEAN_ROWS_MAX
+    return (
+      expired === CLEAN_ROWS_MAX ||
+      guests === CLEAN_ROWS_MAX ||
+      audited === CLEAN_ROWS_MAX ||
+      windows === CLEAN_ROWS_MAX
+    )
   },
 })

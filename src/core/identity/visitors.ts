@@ -2,15 +2,18 @@
 // owns that many. The limit lets a class behind one address register.
 import ipaddr from 'ipaddr.js'
 import type { Config } from '../config.ts'
+import type { Database } from '../db/database.ts'
 import { refused, type Refused } from '../outcome.ts'
 import type { RegisterAnswer, RegisterRequest } from './identity.ts'
+import { insertGuest } from './accounts.ts'
+import type { LoggedIn } from './login.ts'
 import type { TakeRate } from './rate.ts'
+import { issueToken, type LoginOrigin } from './tokens.ts'
 
 /** In order of precedence. */
-export type VisitorAnswer =
-  | Refused<'registration_closed'>
-  | (Refused<'rate_limited'> & { retryAfterSec: number })
-  | RegisterAnswer
+export type VisitorRefusal = Refused<'registration_closed'> | (Refused<'rate_limited'> & { retryAfterSec: number })
+export type VisitorAnswer = VisitorRefusal | RegisterAnswer
+export type GuestAnswer = VisitorRefusal | Refused<'duplicate_user'> | LoggedIn
 
 export interface VisitorRequest extends RegisterRequest {
   address: string
@@ -18,18 +21,31 @@ export interface VisitorRequest extends RegisterRequest {
 
 export interface VisitorDeps {
   config: Config
+  database: Database
   takeRate: TakeRate
   register(request: RegisterRequest): Promise<RegisterAnswer>
 }
 
-export function openVisitors({ config, takeRate, register }: VisitorDeps) {
+export function openVisitors({ config, database, takeRate, register }: VisitorDeps) {
   const limit = { max: config.REGISTER_RATE_LIMIT_MAX, windowSec: config.REGISTER_RATE_LIMIT_WINDOW }
 
-  return async ({ address, ...request }: VisitorRequest): Promise<VisitorAnswer> => {
+  const admit = async (address: string): Promise<VisitorRefusal | null> => {
     if (config.REGISTRATION === 'closed') return refused('registration_closed')
     const rate = await takeRate(`register:${networkOf(address)}`, limit)
-    if (!rate.ok) return { ...refused('rate_limited'), retryAfterSec: rate.retryAfterSec }
-    return register(request)
+    return rate.ok ? null : { ...refused('rate_limited'), retryAfterSec: rate.retryAfterSec }
+  }
+  return {
+    register: async ({ address, ...request }: VisitorRequest): Promise<VisitorAnswer> =>
+      (await admit(address)) ?? register(request),
+    async guest({ address, userAgent = '' }: LoginOrigin & { address: string }): Promise<GuestAnswer> {
+      const refusal = await admit(address)
+      if (refusal !== null) return refusal
+      const account = await insertGuest(database)
+      if (account === null) return refused('duplicate_user')
+      const ttlSec = config.AUTH_TOKEN_TTL_SECONDS
+      const { token, expiresAt } = await issueToken(database, account.accountId, ttlSec, { address, userAgent })
+      return { ok: true, token, expiresAt, expiresInSec: ttlSec, account }
+    },
   }
 }
 

@@ -185,6 +185,8 @@ create table accounts (
     roles <@ array['PLAYER', 'CLIENT', 'WORKER_OWNER', 'OPERATOR', 'SCRAPER', 'CHALLENGER', 'ADMIN']
   ),
   is_active     boolean not null default true,
+  -- A player without a password, who ends a day after the last token.
+  is_guest      boolean not null default false,
   created_at    timestamptz not null default clock_timestamp()
 );
 create index accounts_with_admin_role on accounts (account_id) where 'ADMIN' = any (roles);

@@ -18,6 +18,12 @@ const ARENA_WORDS = {
   leaderboard_range: { ko: '페이지 또는 크기가 범위를 벗어났습니다.', en: 'The page or the size is out of range.' },
   invalid_resume_token: { ko: '재연결 토큰이 올바르지 않습니다.', en: 'The resume token is not valid.' },
   unknown_event: { code: 'bad_request', ko: '지원하지 않는 이벤트입니다.', en: 'There is no such event.' },
+  code_mismatch: {
+    code: 'bad_request',
+    ko: 'code는 private 모드에서만, 그리고 반드시 필요합니다.',
+    en: 'Mode private requires a code, and no other mode takes one.',
+  },
+  player_not_found: { code: 'not_found', ko: '존재하지 않는 플레이어입니다.', en: 'There is no such player.' },
   match_not_found: { code: 'not_found', ko: '존재하지 않는 매치입니다.', en: 'There is no such match.' },
   idempotency_conflict: {
     ko: '같은 Idempotency-Key가 다른 본문과 함께 사용되었습니다.',
@@ -30,6 +36,8 @@ const STATUS = {
   queue_not_found: 404,
   leaderboard_range: 400,
   match_not_found: 404,
+  code_mismatch: 400,
+  player_not_found: 404,
 } as const satisfies Partial<Record<keyof typeof ARENA_WORDS, number>>
 
 export const envelope = openEnvelope(systemClock, ARENA_WORDS)

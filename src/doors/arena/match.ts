@@ -2,7 +2,7 @@
 
 export const MATCH_KIND = 'match'
 
-export const MODES = ['normal', 'rated'] as const
+export const MODES = ['normal', 'rated', 'private'] as const
 export type Mode = (typeof MODES)[number]
 
 export interface Rating {
@@ -16,6 +16,7 @@ export interface Rating {
 export interface Participant extends Rating {
   userId: number
   username: string
+  isGuest: boolean
 }
 
 export interface Match {
@@ -28,5 +29,13 @@ export interface Match {
   /** ISO-8601. */
   createdAt: string
 }
+
+/** Private matches, and matches of a guest, move no rating. */
+export const isRated = ({ mode, participants }: Pick<Match, 'mode' | 'participants'>): boolean =>
+  mode !== 'private' && !participants.some(({ isGuest }) => isGuest)
+
+/** An email address is not shown to others. */
+export const shownName = (userId: number, username: string): string =>
+  username.includes('@') ? `player-${userId}` : username
 
 export const userIdsOf = ({ participants: [a, b] }: Match): [number, number] => [a.userId, b.userId]

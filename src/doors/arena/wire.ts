@@ -41,7 +41,7 @@ export const startedText = (match: Match, game: Game): string =>
   })
 
 export interface MatchEnd {
-  reason: 'completed' | 'void'
+  reason: 'completed' | 'resigned' | 'void'
   /** Null for a void match. */
   result: { winnerUserId: number | null; ticks: number } | null
 }

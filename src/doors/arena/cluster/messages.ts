@@ -19,6 +19,10 @@ export type NodeMessage =
   /** The sender does not run the session. */
   | { type: 'unknown'; sessionId: string }
   | InputMessage
+  /** A player on the sender resigns. */
+  | { type: 'resign'; sessionId: string; node: string; clientId: number; userId: number; seq: number }
+  /** A player's last connection to the sender closed, or the player is back. */
+  | { type: 'presence'; sessionId: string; userId: number; isPresent: boolean }
   /** Why an input was refused. */
   | { type: 'refuse'; clientId: number; seq: number; code: SocketError }
   /** To all nodes: these players found no opponent in time. */
@@ -62,6 +66,12 @@ export function encodeMessage(message: NodeMessage): string {
       const { sessionId, node, clientId, userId, seq, sequence, targetTick, delta } = message
       return `input ${sessionId} ${node} ${clientId} ${userId} ${seq} ${sequence} ${targetTick} ${delta}`
     }
+    case 'resign': {
+      const { sessionId, node, clientId, userId, seq } = message
+      return `resign ${sessionId} ${node} ${clientId} ${userId} ${seq}`
+    }
+    case 'presence':
+      return `presence ${message.sessionId} ${message.userId} ${message.isPresent ? 1 : 0}`
     case 'refuse':
       return `refuse ${message.clientId} ${message.seq} ${message.code}`
     case 'timeout':
@@ -105,6 +115,15 @@ const DECODERS: Readonly<Record<string, (rest: string) => NodeMessage | null>> =
     const [clientId = NaN, userId = NaN, seq = NaN, sequence = NaN, targetTick = NaN, delta = NaN] = numbers.map(Number)
     return { type: 'input', sessionId, node, clientId, userId, seq, sequence, targetTick, delta }
   },
+  resign(rest) {
+    const [[sessionId, node, ...numbers]] = fieldsOf(rest, 5)
+    const [clientId = NaN, userId = NaN, seq = NaN] = numbers.map(Number)
+    return { type: 'resign', sessionId, node, clientId, userId, seq }
+  },
+  presence(rest) {
+    const [[sessionId, userId, isPresent]] = fieldsOf(rest, 3)
+    return { type: 'presence', sessionId, userId: Number(userId), isPresent: isPresent === '1' }
+  },
   refuse(rest) {
     const [[clientId, seq, code]] = fieldsOf(rest, 3)
     return isSocketError(code) ? { type: 'refuse', clientId: Number(clientId), seq: Number(seq), code } : null
@@ -117,6 +136,7 @@ const DECODERS: Readonly<Record<string, (rest: string) => NodeMessage | null>> =
 function fieldsOf(line: string, count: 1): [[string], string]
 function fieldsOf(line: string, count: 2): [[string, string], string]
 function fieldsOf(line: string, count: 3): [[string, string, string], string]
+function fieldsOf(line: string, count: 5): [[string, string, string, string, string], string]
 function fieldsOf(line: string, count: 8): [[string, string, string, string, string, string, string, string], string]
 function fieldsOf(line: string, count: number): [string[], string] {
   const fields: string[] = []

@@ -39,6 +39,14 @@ export function openReceiver(deps: ReceiveDeps): (message: NodeMessage) => void 
         return remotes.onUnknown(message.sessionId)
       case 'input':
         return takeInput(deps, message)
+      case 'resign': {
+        const { sessionId, node, clientId, userId, seq } = message
+        const refusal = sessions.get(sessionId)?.resignOf(userId) ?? null
+        if (refusal !== null) send(node, { type: 'refuse', clientId, seq, code: refusal })
+        return undefined
+      }
+      case 'presence':
+        return sessions.get(message.sessionId)?.notePresence(message.userId, message.isPresent)
       case 'refuse': {
         const client = players.client(message.clientId)
         return client?.send(errorText(message.code, client.language, message.seq))

@@ -38,6 +38,18 @@ export class RemoteSession implements VisibleSession {
     return null
   }
 
+  resign({ id: clientId, userId }: Client, seq: number): SocketError | null {
+    if (!this.isParticipant(userId)) return 'not_participant'
+    const { sessionId } = this
+    this.#send(this.node, { type: 'resign', sessionId, node: this.#ownNode, clientId, userId, seq })
+    return null
+  }
+
+  notePresence(userId: number, isPresent: boolean): void {
+    if (this.isParticipant(userId))
+      this.#send(this.node, { type: 'presence', sessionId: this.sessionId, userId, isPresent })
+  }
+
   /** Tells the other node which players, or that only spectators, follow the session here. */
   attach(nowMs: number): void {
     this.lastAttachedMs = nowMs

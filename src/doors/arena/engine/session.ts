@@ -8,9 +8,9 @@ import type { Side } from '@reeve/sdk/arena-replay'
 import type { Held } from '../../../core/ledger/job.ts'
 import type { SocketError } from '../errors.ts'
 import { userIdsOf, type Match } from '../match.ts'
-import { stateWriter } from '../wire.ts'
+import { eventText, stateWriter } from '../wire.ts'
 import { Audience, type Client } from './audience.ts'
-import { asciiFrame } from './frame.ts'
+import { asciiFrame, textFrame } from './frame.ts'
 import type { Game } from './game.ts'
 import { PeerNodes } from './peer-nodes.ts'
 import type { SendToNode } from '../cluster/messages.ts'
@@ -36,6 +36,8 @@ export interface VisibleSession {
   isParticipant(userId: number): boolean
   /** Why the input is refused, or null. The refusal of a remote session arrives later, as a message. */
   input(client: Client, seq: number, input: PlayerInput): SocketError | null
+  resign(client: Client, seq: number): SocketError | null
+  notePresence(userId: number, isPresent: boolean): void
 }
 
 export interface SessionWorld {
@@ -57,6 +59,9 @@ export class Session extends Timed implements VisibleSession {
   state: 'running' | 'closing' | 'over' = 'running'
   /** How much of the record is in the database. Null: unknown, so the next snapshot writes all of it. */
   saved: { tick: number; bytes: number } | null
+  /** Who has resigned. */
+  resigned: Side | null = null
+  readonly #absent = new Set<number>()
   readonly #world: SessionWorld
   readonly #userIds: readonly [number, number]
   readonly #write: (game: Game, issuedAt: string) => string
@@ -128,6 +133,31 @@ export class Session extends Timed implements VisibleSession {
     if (this.state === 'closing') return side === null ? 'not_participant' : 'session_closed'
     if (side === null) return 'not_participant'
     return this.game.input({ side, sequence, targetTick, delta }) ? null : 'input_invalid'
+  }
+
+  /** Ends the game: the other player wins. */
+  resign(client: Client): SocketError | null {
+    return this.resignOf(client.userId)
+  }
+
+  resignOf(userId: number): SocketError | null {
+    if (this.state === 'over') return 'session_not_found'
+    const side = this.sideOf(userId)
+    if (side === null) return 'not_participant'
+    if (this.state === 'closing') return 'session_closed'
+    this.resigned = side
+    this.state = 'closing'
+    this.#world.onLastTick(this)
+    return null
+  }
+
+  /** Tells everyone that a player's last connection closed, or that the player is back. */
+  notePresence(userId: number, isPresent: boolean): void {
+    if (this.state !== 'running' || !this.isParticipant(userId) || this.#absent.has(userId) !== isPresent) return
+    if (isPresent) this.#absent.delete(userId)
+    else this.#absent.add(userId)
+    const text = eventText(isPresent ? 'opponent.back' : 'opponent.left', { sessionId: this.sessionId, userId })
+    this.tell(text, textFrame(text))
   }
 
   /** Sends an event to everyone who follows the session, on this node and on others. */

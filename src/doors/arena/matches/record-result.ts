@@ -134,12 +134,12 @@ async function recordedBefore({ pool }: RecorderDeps, matchId: string): Promise<
 
 /** Null: there is none. */
 export async function readResult(pool: Pool, matchId: string): Promise<MatchEnd | null> {
-  type MatchResultRow = { reason: 'completed' | 'void'; winner_user_id: string | null; ticks: number }
+  type MatchResultRow = { reason: MatchEnd['reason']; winner_user_id: string | null; ticks: number }
   const [row] = await pool.query<MatchResultRow>(SELECT_RESULT, [matchId])
   if (row === undefined) return null
   if (row.reason === 'void') return { reason: 'void', result: null }
   const winnerUserId = row.winner_user_id === null ? null : Number(row.winner_user_id)
-  return { reason: 'completed', result: { winnerUserId, ticks: row.ticks } }
+  return { reason: row.reason, result: { winnerUserId, ticks: row.ticks } }
 }
 
 async function readRatings(pool: Pool, { participants: [a, b] }: Match): Promise<[Rating, Rating] | null> {
@@ -152,9 +152,9 @@ async function readRatings(pool: Pool, { participants: [a, b] }: Match): Promise
 
 const endedOf = (match: Match, outcome: GameOutcome | null): MatchEnd => {
   if (outcome === null) return { reason: 'void', result: null }
-  const { winner } = outcome
+  const { reason, winner, ticks } = outcome
   const winnerUserId = winner === null ? null : match.participants[winner].userId
-  return { reason: 'completed', result: { winnerUserId, ticks: match.ticks } }
+  return { reason, result: { winnerUserId, ticks } }
 }
 
 const jobResult = ({ reason, result }: MatchEnd, outcome: GameOutcome | null) => ({

@@ -2,16 +2,16 @@
 // too, so that it ends once, and changes no rating.
 import type { Side } from '@reeve/sdk/arena-replay'
 import type { Effect } from '../../../core/ledger/effects.ts'
-import type { Match, Rating } from '../match.ts'
+import { isRated, type Match, type Rating } from '../match.ts'
 import { ratingAfter, scoreOf } from './rating.ts'
 
 const INSERT_RESULT = `
   insert into match_results (match_id, mode, user_a, user_b, reason, winner_user_id, ticks, tick_interval_ms, position_a,
          position_b, inputs, created_at)
-  select match_id, mode, user_a, user_b, 'completed', winner_user_id, ticks, tick_interval_ms, position_a, position_b,
+  select match_id, mode, user_a, user_b, reason, winner_user_id, ticks, tick_interval_ms, position_a, position_b,
          decode(inputs, 'base64'), created_at
-    from json_to_recordset($1) as r (match_id uuid, mode text, user_a bigint, user_b bigint, winner_user_id bigint,
-         ticks integer, tick_interval_ms integer, position_a integer, position_b integer, inputs text,
+    from json_to_recordset($1) as r (match_id uuid, mode text, user_a bigint, user_b bigint, reason text,
+         winner_user_id bigint, ticks integer, tick_interval_ms integer, position_a integer, position_b integer, inputs text,
          created_at timestamptz)
    order by match_id`
 
@@ -61,6 +61,9 @@ const VOID = `
   select match_id, mode, user_a, user_b, 'void', tick, tick_interval_ms, inputs, created_at from over`
 
 export interface GameOutcome {
+  reason: 'completed' | 'resigned'
+  /** Ticks played. */
+  ticks: number
   positions: readonly [number, number]
   winner: Side | null
   /** The packed inputs. */
@@ -75,8 +78,9 @@ export function effectsOfResult(match: Match, outcome: GameOutcome, ratings: rea
   const result = {
     ...pair,
     mode: match.mode,
+    reason: outcome.reason,
     winner_user_id: winner === null ? null : match.participants[winner].userId,
-    ticks: match.ticks,
+    ticks: outcome.ticks,
     tick_interval_ms: match.tickIntervalMs,
     position_a: positions[0],
     position_b: positions[1],
@@ -85,11 +89,14 @@ export function effectsOfResult(match: Match, outcome: GameOutcome, ratings: rea
   }
   return [
     { sql: INSERT_RESULT, row: result },
-    { sql: APPLY_RATINGS, row: applyRow(match, 0, winner, ratings) },
-    { sql: APPLY_RATINGS, row: applyRow(match, 1, winner, ratings) },
+    ...(isRated(match)
+      ? SIDES.map((side) => ({ sql: APPLY_RATINGS, row: applyRow(match, side, winner, ratings) }))
+      : []),
     { sql: CLEAR, row: pair },
   ]
 }
+
+const SIDES: readonly Side[] = [0, 1]
 
 export const effectsOfVoid = (matchId: string): Effect[] => [{ sql: VOID, row: { match_id: matchId } }]
 

@@ -19,6 +19,7 @@ import type { Players } from '../sockets/players.ts'
 import { createdText, endedText, startedText, type MatchEnd } from '../wire.ts'
 import type { StoredMatch, MatchStore } from './match-store.ts'
 import type { RecordResult } from './record-result.ts'
+import type { GameOutcome } from './result-effects.ts'
 
 /** A match that was taken over this often may crash the node that runs it: it ends as void. */
 const ATTEMPTS_MAX = 20
@@ -88,9 +89,8 @@ export class Runner {
     if (this.#recording.has(session) || session.isOver) return
     this.#recording.add(session)
     try {
-      const { match, held, game } = session
-      const { positions, winner, record } = game
-      const outcome = game.isOver ? { positions, winner, inputs: record.slice() } : null
+      const { match, held } = session
+      const outcome = outcomeOf(session)
       const recorded = await this.#deps.record({ match, held, outcome })
       if (recorded.ok) this.close(session, recorded.ended)
       else if (recorded.code === 'lost') this.lose(session)
@@ -163,6 +163,15 @@ export class Runner {
       this.#deps.sessions.begin(session)
     }
   }
+}
+
+/** Null: void. */
+function outcomeOf({ game, resigned }: Session): GameOutcome | null {
+  if (!game.isOver && resigned === null) return null
+  const { positions, tick: ticks, record } = game
+  const inputs = record.slice()
+  if (resigned === null) return { reason: 'completed', positions, ticks, winner: game.winner, inputs }
+  return { reason: 'resigned', positions, ticks, winner: resigned === 0 ? 1 : 0, inputs }
 }
 
 /** What a player is told when a session begins. Nothing for a session that continues after a takeover. */

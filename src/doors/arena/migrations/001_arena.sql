@@ -10,8 +10,9 @@ create table players (
   games      integer not null default 0,
   wins       integer not null default 0,
   losses     integer not null default 0,
-  -- The rating as it is shown, negative: the leaderboard is in the order of (place, user_id).
-  place      integer not null generated always as (-round(rating)::integer) stored,
+  -- The rating as it is shown, negative: the leaderboard is in the order of (place, user_id). Null before the first rated
+  -- game: the leaderboard lists those who have played.
+  place      integer generated always as (case when games > 0 then -round(rating)::integer end) stored,
 
   constraint players_wins_and_losses_within_games check (wins + losses <= games)
 ) with (fillfactor = 80);
@@ -38,11 +39,13 @@ language sql as $$
   insert into rank_blocks as known (place, block, players)
   select place, user_id >> 11, sum(change)
     from unnest(changed_places, changed_users, changes) as c (place, user_id, change)
+   where place is not null
    group by 1, 2 having sum(change) <> 0 order by 1, 2
       on conflict (place, block) do update set players = known.players + excluded.players;
   insert into rank_places as known (place, players)
   select place, sum(change)
     from unnest(changed_places, changed_users, changes) as c (place, user_id, change)
+   where place is not null
    group by 1 having sum(change) <> 0 order by 1
       on conflict (place) do update set players = known.players + excluded.players
 $$;
@@ -79,7 +82,9 @@ create table seats (
   user_id    bigint primary key references accounts on delete cascade,
   -- The order in which they came.
   number     bigint not null generated always as identity,
-  mode       text not null constraint seats_mode_known check (mode in ('normal', 'rated')),
+  mode       text not null constraint seats_mode_known check (mode in ('normal', 'rated', 'private')),
+  -- Of a private match: two who give the same code are paired.
+  code       text,
   joined_at  timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
   match_id   uuid
@@ -123,7 +128,7 @@ create table match_results (
   mode             text not null,
   user_a           bigint not null,
   user_b           bigint not null,
-  reason           text not null constraint match_results_reason_known check (reason in ('completed', 'void')),
+  reason           text not null constraint match_results_reason_known check (reason in ('completed', 'resigned', 'void')),
   -- Null: a draw, or void.
   winner_user_id   bigint,
   ticks            integer not null,
@@ -137,7 +142,7 @@ create table match_results (
   constraint match_results_winner_played check (winner_user_id is null or winner_user_id in (user_a, user_b)),
   constraint match_results_positions_unless_void check ((reason = 'void') = (position_a is null)),
   constraint match_results_both_positions check ((position_a is null) = (position_b is null)),
-  constraint match_results_void_has_no_winner check (reason = 'completed' or winner_user_id is null)
+  constraint match_results_void_has_no_winner check (reason <> 'void' or winner_user_id is null)
 );
 create index match_results_by_user_a on match_results (user_a, match_id);
 create index match_results_by_user_b on match_results (user_b, match_id);

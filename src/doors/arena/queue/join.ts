@@ -8,6 +8,7 @@ import { accountOf, requireAccount } from '../../../core/http/auth/guard.ts'
 import { idempotencyOf } from '../../../core/http/request/idempotency.ts'
 import type { Identity } from '../../../core/identity/identity.ts'
 import { envelope, arenaError, refusals } from '../errors.ts'
+import { MODES } from '../match.ts'
 import type { ArenaSettings } from '../settings.ts'
 import { findJoin, type KnownJoin } from './join-keys.ts'
 import type { Matchmaker } from './matchmaker.ts'
@@ -16,7 +17,14 @@ import type { Seats } from './seats.ts'
 const TIMEOUT_SEC_MAX = 3600
 
 const Join = Type.Object({
-  mode: Type.Union([Type.Literal('normal'), Type.Literal('rated')]),
+  mode: Type.Enum([...MODES]),
+  code: Type.Optional(
+    Type.String({
+      minLength: 4,
+      maxLength: 32,
+      description: 'Of mode private: two who give the same code are paired.',
+    }),
+  ),
   timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: TIMEOUT_SEC_MAX })),
 })
 const Joined = Success(
@@ -45,13 +53,14 @@ export const queueRoutes =
         onRequest,
         schema: {
           ...documented,
-          summary: 'Wait for an opponent, first come first served (normal) or by rating (rated).',
+          summary: 'Wait for an opponent, first come first served (normal), by rating (rated) or by code (private).',
           body: Join,
           response: { 200: Joined, ...refusals, 409: Failure },
         },
       },
       async (request, reply) => {
-        const { mode, timeoutSeconds = settings.MATCH_QUEUE_TIMEOUT_SECONDS } = request.body
+        const { mode, code = null, timeoutSeconds = settings.MATCH_QUEUE_TIMEOUT_SECONDS } = request.body
+        if ((mode === 'private') !== (code !== null)) throw arenaError('code_mismatch')
         const { accountId: userId } = accountOf(request)
         const idempotency = idempotencyOf(request, 'arena')
         const repeated = async () => (idempotency === null ? null : findJoin(database, userId, idempotency))
@@ -59,7 +68,7 @@ export const queueRoutes =
         if (before !== null) return reply.send(answerOf(before))
 
         const timeoutMs = timeoutSeconds * 1000
-        const taken = await seats.take({ userId, mode, timeoutMs, idempotency })
+        const taken = await seats.take({ userId, mode, code, timeoutMs, idempotency })
         if (!taken.ok) {
           const meanwhile = await repeated() // the same request twice at the same time
           if (meanwhile === null) throw arenaError('queue_duplicate')

@@ -4,8 +4,9 @@
 import type { Outbox } from '../../../core/outbox/outbox.ts'
 import type { Database, Pool, Tx } from '../../../core/db/database.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
+import { groupBy } from '../../../core/group-by.ts'
 import { newJobId } from '../../../core/random.ts'
-import { MATCH_KIND, MODES, type Match, type Mode, type Participant } from '../match.ts'
+import { MATCH_KIND, MODES, shownName, type Match, type Mode, type Participant } from '../match.ts'
 import type { ArenaSettings } from '../settings.ts'
 import { pairByRating } from './pair-by-rating.ts'
 
@@ -20,7 +21,7 @@ const COUNT_TWO = `select count(*)::integer as waiting from (select from seats w
 
 // A row that is locked (a cancel) is left for the next pass.
 const SELECT_WAITING = `
-  select s.user_id, a.username, p.rating, p.rd, p.volatility, p.games,
+  select s.user_id, s.code, a.username, a.is_guest, p.rating, p.rd, p.volatility, p.games,
          (extract(epoch from clock_timestamp() - s.joined_at) * 1000)::float8 as waited_ms,
          array(select w.node from presences w join arena_nodes n on n.node = w.node
                 where w.user_id = s.user_id and n.seen_at > statement_timestamp() - ${NODE_LOST_SEC} * interval '1 second'
@@ -98,7 +99,7 @@ const jobOf = ({ matchId, mode, participants: [a, b] }: Match) => ({
 async function pairMode(tx: Tx, { settings, node }: PairingDeps, mode: Mode): Promise<PairingPass> {
   const rows = await tx.query<WaitingRow>(SELECT_WAITING, [mode, PLAYERS_PER_PASS_MAX])
   const waiting = rows.map(waitingFrom)
-  const pairs = mode === 'rated' ? pairByRating(waiting) : pairInOrder(waiting)
+  const pairs = pairsOf(mode, waiting)
   if (pairs.length === 0) return { paired: [], isFull: false }
 
   const drafts = pairs.map(([a, b]) => ({
@@ -133,6 +134,17 @@ const rowOf = (match: Omit<Match, 'createdAt'>, node: string) => ({
   node,
 })
 
+function pairsOf(mode: Mode, waiting: readonly WaitingPlayer[]): [WaitingPlayer, WaitingPlayer][] {
+  switch (mode) {
+    case 'normal':
+      return pairInOrder(waiting)
+    case 'rated':
+      return pairByRating(waiting)
+    case 'private':
+      return [...groupBy(waiting, ({ code }) => code ?? '').values()].flatMap(pairInOrder)
+  }
+}
+
 /** First come, first served. The last of an odd number keeps waiting. */
 function pairInOrder<T>(waiting: readonly T[]): [T, T][] {
   const pairs: [T, T][] = []
@@ -151,6 +163,7 @@ function pairInOrder<T>(waiting: readonly T[]): [T, T][] {
 interface WaitingPlayer {
   participant: Participant
   rating: number
+  code: string | null
   waitedMs: number
   /** To which the player is connected. */
   nodes: readonly string[]
@@ -165,7 +178,9 @@ function nodeFor(a: WaitingPlayer, b: WaitingPlayer, here: string): string {
 
 interface WaitingRow {
   user_id: string
+  code: string | null
   username: string
+  is_guest: boolean
   rating: number
   rd: number
   volatility: number
@@ -175,10 +190,13 @@ interface WaitingRow {
 }
 
 function waitingFrom(row: WaitingRow): WaitingPlayer {
-  const { username, rating, rd, volatility, games, waited_ms: waitedMs, nodes } = row
+  const { code, rating, rd, volatility, games, waited_ms: waitedMs, nodes } = row
+  const userId = Number(row.user_id)
+  const username = shownName(userId, row.username)
   return {
-    participant: { userId: Number(row.user_id), username, rating, rd, volatility, games },
+    participant: { userId, username, isGuest: row.is_guest, rating, rd, volatility, games },
     rating,
+    code,
     waitedMs,
     nodes,
   }

@@ -9,18 +9,18 @@ import type { Mode } from '../match.ts'
 // An account becomes a player with its first seat, whichever process made it. An expired seat that is not deleted yet may be taken again. An Idempotency-Key is stored with the seat (join-keys.ts).
 const TAKE = `
   with asked as materialized (
-    select user_id, mode, timeout_ms, key, body_hash
-      from json_to_recordset($1) as r (user_id bigint, mode text, timeout_ms integer, key text, body_hash text)
+    select user_id, mode, code, timeout_ms, key, body_hash
+      from json_to_recordset($1) as r (user_id bigint, mode text, code text, timeout_ms integer, key text, body_hash text)
      order by user_id
   ), newcomers as (
     insert into players (user_id)
     select user_id from asked where not exists (select from players p where p.user_id = asked.user_id)
         on conflict (user_id) do nothing
   ), taken as (
-    insert into seats as known (user_id, mode, expires_at)
-    select user_id, mode, clock_timestamp() + timeout_ms * interval '1 ms' from asked
+    insert into seats as known (user_id, mode, code, expires_at)
+    select user_id, mode, code, clock_timestamp() + timeout_ms * interval '1 ms' from asked
         on conflict (user_id) do update
-           set mode = excluded.mode, number = default, joined_at = excluded.joined_at, expires_at = excluded.expires_at
+           set mode = excluded.mode, code = excluded.code, number = default, joined_at = excluded.joined_at, expires_at = excluded.expires_at
          where known.match_id is null and known.expires_at <= clock_timestamp()
     returning user_id, mode, expires_at, known.xmax <> 0 as was_expired
   ), kept as (
@@ -51,6 +51,8 @@ const COUNT = `select count(*)::integer as length from seats where match_id is n
 export interface SeatRequest {
   userId: number
   mode: Mode
+  /** Of mode private. */
+  code?: string | null
   timeoutMs: number
   /** Of a request with an Idempotency-Key. */
   idempotency: Pick<Idempotency, 'key' | 'bodyHash'> | null
@@ -89,9 +91,10 @@ export function openSeats(pool: Pool): Seats {
 }
 
 async function takeAll(pool: Pool, takings: readonly SeatRequest[]): Promise<SeatAnswer[]> {
-  const rows = takings.map(({ userId, mode, timeoutMs, idempotency }) => ({
+  const rows = takings.map(({ userId, mode, code = null, timeoutMs, idempotency }) => ({
     user_id: userId,
     mode,
+    code,
     timeout_ms: timeoutMs,
     key: idempotency?.key ?? null,
     body_hash: idempotency?.bodyHash ?? null,

@@ -1,4 +1,4 @@
-// GET /api/leaderboard: everyone, by the rating that is shown, then by user id. Any page of a million players takes a few
+// GET /api/leaderboard: everyone who has played, by the rating that is shown, then by user id. Any page of a million players takes a few
 // milliseconds, because players are never counted one by one. Three small steps find the first entry of a page:
 //
 //   1. rank_places counts players per shown rating (a few thousand rows): which rating holds the first entry?
@@ -11,6 +11,7 @@ import { Type } from 'typebox'
 import { batched } from '../../../core/db/batch.ts'
 import type { Pool } from '../../../core/db/database.ts'
 import { Failure, Success } from '../../../core/http/errors/envelope.ts'
+import { shownName } from '../match.ts'
 import { envelope, arenaError } from '../errors.ts'
 
 // `place` is the shown rating, negative: ascending places are descending ratings.
@@ -71,7 +72,7 @@ export const leaderboardRoute =
       {
         schema: {
           tags: ['arena'],
-          summary: 'Everyone, by rating.',
+          summary: 'Everyone who has played, by rating.',
           querystring: Query,
           response: { 200: Page, 400: Failure },
         },
@@ -139,7 +140,7 @@ export async function readPage(pool: Pool, { page, size }: PageRequest) {
 const entryOf = (row: PageRow, rank: number) => ({
   rank,
   userId: Number(row.user_id),
-  username: row.username,
+  username: shownName(Number(row.user_id), row.username),
   rating: -row.place,
   wins: row.wins,
   losses: row.losses,

@@ -14,7 +14,7 @@ const Player = Type.Object({
 const Match = Type.Object({
   matchId: Type.String(),
   mode: Type.String(),
-  reason: Type.Union([Type.Literal('completed'), Type.Literal('void')]),
+  reason: Type.Enum(['completed', 'resigned', 'void']),
   result: orNull(Type.Object({ winnerUserId: orNull(Type.Integer()), ticks: Type.Integer() })),
   ticks: Type.Integer(),
   tickIntervalMs: Type.Integer(),

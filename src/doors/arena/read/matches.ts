@@ -9,6 +9,7 @@ import { accountOf, requireAccount } from '../../../core/http/auth/guard.ts'
 import type { Identity } from '../../../core/identity/identity.ts'
 import { parseJobId } from '../../../core/ledger/job.ts'
 import { envelope, arenaError, refusals } from '../errors.ts'
+import { shownName } from '../match.ts'
 import type { MatchStore } from '../matches/match-store.ts'
 import { participantsOf } from '../wire.ts'
 import { Live, MatchPage, MatchView } from './match-schema.ts'
@@ -122,7 +123,7 @@ export const matchesRoutes =
 interface MatchResultRow {
   match_id: string
   mode: string
-  reason: 'completed' | 'void'
+  reason: 'completed' | 'resigned' | 'void'
   winner_user_id: string | null
   ticks: number
   tick_interval_ms: number
@@ -164,4 +165,10 @@ const playerOf = (
   position: number | null,
   ratingBefore: number | null,
   ratingAfter: number | null,
-) => ({ userId: Number(userId), username: username ?? '', position, ratingBefore, ratingAfter })
+) => ({
+  userId: Number(userId),
+  username: shownName(Number(userId), username ?? ''),
+  position,
+  ratingBefore,
+  ratingAfter,
+})

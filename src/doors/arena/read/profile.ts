@@ -3,12 +3,25 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Pool } from '../../../core/db/database.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
-import { Success } from '../../../core/http/errors/envelope.ts'
+import { Failure, Success } from '../../../core/http/errors/envelope.ts'
 import { accountOf, requireAccount } from '../../../core/http/auth/guard.ts'
 import type { Identity } from '../../../core/identity/identity.ts'
-import { envelope, refusals } from '../errors.ts'
+import { arenaError, envelope, refusals } from '../errors.ts'
+import { shownName } from '../match.ts'
 
-const SELECT_PLAYER = `select -place as rating, wins, losses, games from players where user_id = $1`
+const SELECT_PLAYER = `select round(rating)::integer as rating, wins, losses, games from players where user_id = $1`
+
+// The rank is counted as the leaderboard counts it: by shown ratings, then blocks, then less than a block of players.
+const SELECT_PUBLIC = `
+  select a.username, round(p.rating)::integer as rating, p.wins, p.losses, p.games,
+         case when p.place is not null then 1
+           + (select coalesce(sum(r.players), 0) from rank_places r where r.place < p.place)
+           + (select coalesce(sum(b.players), 0) from rank_blocks b where b.place = p.place and b.block < p.user_id >> 11)
+           + (select count(*) from players o
+               where o.place = p.place and o.user_id >= (p.user_id >> 11) << 11 and o.user_id < p.user_id)
+         end::bigint as rank
+    from accounts a left join players p on p.user_id = a.account_id
+   where a.account_id = $1 and a.is_active`
 
 const SELECT_RATINGS = `
   select match_id, game, opponent_id, score, rating_before, rating_after, rd_after, applied_at from rating_applies
@@ -30,6 +43,18 @@ const Profile = Success(
     matches: Type.Integer(),
   }),
 )
+const PublicProfile = Success(
+  Type.Object({
+    userId: Type.Integer(),
+    username: Type.String(),
+    rating: Type.Integer(),
+    wins: Type.Integer(),
+    losses: Type.Integer(),
+    matches: Type.Integer(),
+    rank: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: no rated match yet.' }),
+  }),
+)
+const PlayerPath = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) })
 const Applied = Type.Object({
   game: Type.Integer({ description: 'Number of the rated game, from 1.' }),
   matchId: Type.String(),
@@ -77,6 +102,28 @@ export const profileRoutes =
     )
 
     app.get(
+      '/api/players/:id',
+      {
+        onRequest,
+        schema: {
+          ...documented,
+          summary: 'The public profile of a player, with the rank.',
+          params: PlayerPath,
+          response: { 200: PublicProfile, ...refusals, 404: Failure },
+        },
+      },
+      async (request, reply) => {
+        const { id: userId } = request.params
+        const [row] = await pool.query<PublicRow>(SELECT_PUBLIC, [userId])
+        if (row === undefined) throw arenaError('player_not_found')
+        const { rating, wins, losses, games: matches } = row.rating === null ? NEWCOMER : row
+        const rank = row.rank === null ? null : Number(row.rank)
+        const username = shownName(userId, row.username)
+        return reply.send(envelope.success({ userId, username, rating, wins, losses, matches, rank }))
+      },
+    )
+
+    app.get(
       '/api/profile/ratings',
       {
         onRequest,
@@ -96,6 +143,11 @@ export const profileRoutes =
       },
     )
   }
+
+type PublicRow = { username: string; rank: string | null } & (
+  | { rating: number; wins: number; losses: number; games: number }
+  | { rating: null }
+)
 
 interface AppliedRow {
   match_id: string

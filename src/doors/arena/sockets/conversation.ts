@@ -43,6 +43,7 @@ type MessageHandler = (
 
 const HANDLERS: ReadonlyMap<string, MessageHandler> = new Map<string, MessageHandler>([
   ['session.input', takeInput],
+  ['session.resign', resign],
   ['echo', echo],
   ['resync_request', resync],
   ['session.watch', watch],
@@ -86,6 +87,13 @@ function takeInput(deps: ConversationDeps, speaker: Speaker, { seq, p }: ClientM
   const input = inputFrom(p)
   if (input === null) return session.isParticipant(speaker.userId) ? 'input_invalid' : 'not_participant'
   return session.input(speaker.client, seq, input)
+}
+
+function resign(deps: ConversationDeps, speaker: Speaker, { seq, p }: ClientMessage) {
+  const { sessionId } = p
+  if (typeof sessionId !== 'string') return 'session_not_found'
+  const session = sessionSeen(deps, speaker, sessionId)
+  return session === undefined ? whereElse(deps, sessionId) : session.resign(speaker.client, seq)
 }
 
 /** Looks at the player's own session first: it is nearly always that one. */

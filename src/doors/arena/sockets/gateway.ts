@@ -75,6 +75,7 @@ async function welcome(deps: GatewayDeps, speaker: Speaker, socket: WebSocket): 
   if (oldest instanceof PlayerSocket) oldest.close(TOO_MANY.code, TOO_MANY.reason)
   client.send(eventText('auth_state', { userId, username, resumeToken, snapshotVersion: FIRST_VERSION }))
   await remotes.locate(userId)
+  players.sessionOf(userId)?.notePresence(userId, true)
   socket.resume()
 }
 
@@ -82,6 +83,7 @@ async function depart({ players, presence, remotes, watching, log }: GatewayDeps
   const session = players.sessionOf(userId)
   const wasLast = players.leave(client)
   watching.leave(client)
+  if (wasLast) session?.notePresence(userId, false)
   if (session instanceof RemoteSession) remotes.leave(session, userId)
   if (!wasLast) return
   try {
