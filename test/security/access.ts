@@ -41,6 +41,7 @@ export const ACCESS: Readonly<Record<string, Access>> = {
   'GET /api/profile': 'account',
   'GET /api/profile/ratings': 'account',
   'GET /api/v1/captcha/audit': ['ADMIN'],
+  'GET /api/v1/captcha/callbacks/secret': ['SCRAPER'],
   'GET /api/v1/captcha/domains': ['OPERATOR', 'SCRAPER', 'ADMIN'],
   'GET /api/v1/captcha/operators': ['ADMIN'],
   'GET /api/v1/captcha/proxy/render/:uuid': ['OPERATOR'],
