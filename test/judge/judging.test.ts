@@ -96,6 +96,22 @@ describe('a validator', { skip: cannotTest }, () => {
     assert.deepEqual([judged.verdict, judged.tests[0]?.message], ['WA', ''])
   })
 
+  test('of several files is built with headers beside it and in folders', async (t) => {
+    const worker = await openTestWorker(t)
+    const own = {
+      'problem.yaml': 'validation: custom\n',
+      'output_validators/check/main.cc':
+        '#include "beside.h"\n#include "inside.h"\nint main() { return BESIDE + inside(); }\n',
+      'output_validators/check/beside.h': '#define BESIDE 40\n',
+      'output_validators/check/include/inside.h': 'int inside();\n',
+      'output_validators/check/more/inside.cc': '#include "inside.h"\nint inside() { return 2; }\n',
+    }
+
+    const judged = await judge(t, worker, own, python(TWICE))
+
+    assert.equal(judged.verdict, 'AC', judged.compileOutput)
+  })
+
   test('that does not compile, hangs or writes too much is the problem’s fault, and final', async (t) => {
     const worker = await openTestWorker(t)
     const broken: [validator: string, why: RegExp][] = [
@@ -133,7 +149,7 @@ describe('a checker of testlib', { skip: cannotTest }, () => {
 
     assert.deepEqual([right.verdict, wrong.verdict, nothing.verdict], ['AC', 'WA', 'WA'])
     assert.equal(wrong.tests[0]?.message, 'expected another number')
-    await assert.rejects(fails, /ended with 3: the answer is wrong/)
+    await assert.rejects(fails, { message: 'The output validator ended with 3.', detail: /the answer is wrong/ })
   })
 
   test('may give points with 7', async (t) => {

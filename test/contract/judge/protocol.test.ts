@@ -9,6 +9,11 @@ import { startHelper } from '../../../src/doors/judge/sandbox/helper-process.ts'
 import { parseReport } from '../../../src/doors/judge/sandbox/report.ts'
 import { ProtocolError } from '../../../src/doors/judge/sandbox/sandbox-error.ts'
 import { createBoxRunner } from '../../../src/doors/judge/sandbox/box-runner.ts'
+import { pino } from 'pino'
+import { readSettings } from '../../../src/core/settings.ts'
+import { silentMeter } from '../../../src/doors/judge/metrics.ts'
+import { JUDGE_SETTINGS } from '../../../src/doors/judge/settings.ts'
+import { sandboxOptions } from '../../../src/doors/judge/work/judging.ts'
 import { atEnd } from '../../support/cleanup.ts'
 import { cannotTest, LIMITS, setup } from '../../judge/rig.ts'
 
@@ -116,6 +121,20 @@ describe('Judge JSON v1', () => {
     await assert.rejects((await open()).run(RUN), /no_answer.*exit code 3.*Bus error/s)
 
     assert.deepEqual(heard.protocolErrors, ['no_answer'])
+  })
+
+  test('judge B: the limits on what is kept of the helper’s output come from the settings', () => {
+    const env = { JUDGE_STDOUT_LIMIT_BYTES: '5000', JUDGE_STDERR_LIMIT_BYTES: '6000' }
+    const options = (settings: Record<string, string>) =>
+      sandboxOptions({
+        folder: '/nowhere',
+        settings: readSettings(JUDGE_SETTINGS, settings, []),
+        meter: silentMeter,
+        log: pino({ enabled: false }),
+      })
+
+    assert.deepEqual([options(env).stdoutLimitBytes, options(env).stderrLimitBytes], [5000, 6000])
+    assert.deepEqual([options({}).stdoutLimitBytes, options({}).stderrLimitBytes], [262_144, 1_048_576])
   })
 
   test('judge B: standard error beyond its limit is read, dropped and counted', async (t) => {

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { listFolder, readSmallText } from './files.ts'
 import { PackageError, type Validator } from './package.ts'
 
+const DEPTH_MAX = 4
+const FILES_MAX = 200
 const FOLDERS = ['output_validators', 'output_validator']
 /** Null: the package has no validator. */
 export async function readValidator(packageFolder: string, scores: Validator['scores']): Promise<Validator | null> {
@@ -19,11 +21,22 @@ async function sourcesIn(packageFolder: string, name: string): Promise<Sources |
   const listed = await listFolder(folder)
   if (listed === null || listed.files.length + listed.folders.length === 0) return null
   const [only] = listed.folders
-  if (listed.files.length > 0) return { folder, files: listed.files }
+  if (listed.files.length > 0) return { folder, files: await filesBelow(folder) }
   if (only === undefined || listed.folders.length > 1) throw new PackageError(`${name} holds more than one validator.`)
-  const inside = await listFolder(join(folder, only))
-  if (inside === null || inside.files.length === 0) throw new PackageError(`${name}/${only} holds no file.`)
-  return { folder: join(folder, only), files: inside.files }
+  const files = await filesBelow(join(folder, only))
+  if (files.length === 0) throw new PackageError(`${name}/${only} holds no file.`)
+  return { folder: join(folder, only), files }
+}
+
+/** A validator may have its headers in folders of their own. Files at the top come first: one of them is started. */
+async function filesBelow(folder: string, below = '', depth = 1): Promise<string[]> {
+  const listed = await listFolder(join(folder, below))
+  if (listed === null) return []
+  if (depth > DEPTH_MAX) throw new PackageError('The folders of the validator are nested too deeply.')
+  const inside = await Promise.all(listed.folders.map((name) => filesBelow(folder, join(below, name), depth + 1)))
+  const files = [...listed.files.map((name) => join(below, name)), ...inside.flat()]
+  if (files.length > FILES_MAX) throw new PackageError(`The validator has more than ${FILES_MAX} files.`)
+  return files
 }
 
 interface Sources {

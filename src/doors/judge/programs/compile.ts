@@ -54,6 +54,7 @@ export interface PrecompiledHeaders {
 export const IN_BOX = '/work'
 const HEADERS_IN_BOX = '/headers'
 const MB = 1024 * 1024
+const HEADER = /\.(h|hh|hpp|hxx)$/
 const OUTPUT_BYTES_MAX = 64 * 1024
 const COMPILER_OUTPUT_BYTES_MAX = 16 * MB
 /** A compiled program with all its files. */
@@ -176,9 +177,15 @@ function commandOf(command: readonly string[], { source, hasHeaders, mainClass }
   const sources = source.files.map(({ name }) => name).filter((name) => extensions.some((end) => name.endsWith(end)))
   return command.flatMap((word) => {
     if (word === '{sources}') return sources.map((name) => `${IN_BOX}/${name}`)
-    if (word === '{headers}') return hasHeaders ? [`-I${HEADERS_IN_BOX}`] : []
+    if (word === '{headers}') return [...(hasHeaders ? [`-I${HEADERS_IN_BOX}`] : []), ...ownHeaders(source.files)]
     return [expanded(word, { dir: IN_BOX, entry: source.entry, memoryBytes: 0, mainClass })]
   })
+}
+
+/** Headers in folders of the source itself: they are included by name, from wherever they are. */
+function ownHeaders(files: readonly SourceFile[]): string[] {
+  const folders = files.filter(({ name }) => HEADER.test(name)).map(({ name }) => dirname(name))
+  return [...new Set(folders)].map((folder) => `-I${join(IN_BOX, folder)}`)
 }
 
 const expanded = (word: string, to: { dir: string; entry: string; memoryBytes: number; mainClass: string }): string =>

@@ -26,8 +26,8 @@ export function openValidators(deps: CompileDeps, toolchains: ReadonlyMap<string
       const source = await sourceOf(validator, toolchains)
       const compiled = await compile(deps, scope, slot.main, source, limits)
       if (!compiled.ok) {
-        const said = compiled.output.slice(0, OUTPUT_CHARS_MAX)
-        throw new JudgeFailure(`The output validator does not compile: ${said}`, FINAL)
+        const detail = compiled.output.slice(0, OUTPUT_CHARS_MAX)
+        throw new JudgeFailure('The output validator does not compile.', { final: true, detail })
       }
       return compiled.program
     },

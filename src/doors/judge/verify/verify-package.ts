@@ -7,7 +7,7 @@ import type { Language } from '../languages/language.ts'
 import type { TestResult } from '../work/run-test.ts'
 import type { LoadedProblem } from '../work/test-run.ts'
 import { maxScoreOf } from '../work/judge-tests.ts'
-import { Interrupted } from '../work/box-run.ts'
+import { Interrupted, JudgeFailure } from '../work/box-run.ts'
 import type { JudgeWorker } from '../work/judge-worker.ts'
 import { findSubmissions, type LabelledSubmission } from './labelled-submissions.ts'
 
@@ -65,7 +65,8 @@ async function verifySubmission(
     return { submission, outcome: why === '' ? 'as labelled' : 'differs', judged, why }
   } catch (error) {
     if (error instanceof Interrupted) throw error
-    const why = error instanceof Error ? error.message : String(error)
+    const detail = error instanceof JudgeFailure && error.detail !== '' ? ` ${error.detail}` : ''
+    const why = `${error instanceof Error ? error.message : String(error)}${detail}`
     return { submission, outcome: 'differs', judged: null, why: `System Error: ${why}` }
   }
 }

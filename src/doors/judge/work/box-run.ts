@@ -11,10 +11,13 @@ export class JudgeFailure extends Error {
   override name = 'JudgeFailure'
   /** It is the problem's fault: no attempt will succeed. */
   readonly final: boolean
+  /** For the log and the problem's author: it may show the jury's source, which contestants must not see. */
+  readonly detail: string
 
-  constructor(message: string, options: { final?: boolean } = {}) {
+  constructor(message: string, options: { final?: boolean; detail?: string } = {}) {
     super(message)
     this.final = options.final ?? false
+    this.detail = options.detail ?? ''
   }
 }
 

@@ -76,7 +76,7 @@ async function judge(id: number, request: JudgeRequest): Promise<void> {
     const ready = await judging.open()
     say({ type: 'judged', id, result: await resultFor(ready, id, request, interruption.signal) })
   } catch (error) {
-    say({ type: 'not_judged', id, ...reasonOf(error) })
+    say({ type: 'not_judged', id, ...reasonOf(error, request) })
   } finally {
     running.delete(id)
   }
@@ -101,13 +101,16 @@ async function resultFor(
 }
 
 /** What is thrown here says nothing about the submission. */
-function reasonOf(error: unknown): NotJudged {
+function reasonOf(error: unknown, { jobId, attemptId, traceId }: JudgeRequest): NotJudged {
+  const about = { job_id: jobId, attempt_id: attemptId, trace_id: traceId }
   if (error instanceof Interrupted) return { why: 'interrupted' }
+  if (error instanceof JudgeFailure && error.detail !== '')
+    log.error({ ...about, reason: error.message, detail: error.detail }, 'the problem cannot be judged')
   if (error instanceof JudgeFailure) return { why: 'failed', message: error.message, final: error.final }
   if (error instanceof PackageError) return { why: 'failed', message: error.message, final: true }
   if (error instanceof SandboxError || error instanceof StartError || error instanceof CacheFull)
     return { why: 'failed', message: error.message, final: false }
-  log.error({ err: error }, 'judging failed')
+  log.error({ ...about, err: error }, 'judging failed')
   return { why: 'failed', message: 'Internal error while judging.', final: false }
 }
 

@@ -49,9 +49,7 @@ function verdictOf({ protocol, scores }: Validator, report: RunReport, stderr: s
     if (exitCode === 1 || exitCode === 2) return 'WA' // wrong answer; presentation error
     if (exitCode === TESTLIB_POINTS) return scores === 'no' ? 'WA' : 'AC'
   }
-  throw new JudgeFailure(`The output validator ${endOf(report)}${stderr === '' ? '' : `: ${stderr.slice(0, 500)}`}`, {
-    final: true,
-  })
+  throw new JudgeFailure(`The output validator ${endOf(report)}.`, { final: true, detail: stderr.slice(0, 500) })
 }
 
 function endOf({ verdict, exitCode, exitSignal }: RunReport): string {
