@@ -7,7 +7,7 @@ import type { Command } from 'commander'
 import { environment } from '../../core/config.ts'
 import { openFiles } from '../../core/files/open-files.ts'
 import { readSettings } from '../../core/settings.ts'
-import { importingWith } from '../../doors/judge/door.ts'
+import { importingWith, notChecked } from '../../doors/judge/door.ts'
 import { importStream, isProblemId, type Imported } from '../../doors/judge/problems/import-problem.ts'
 import type { FlatLimits } from '../../doors/judge/package/flat-archive.ts'
 import { PackageError } from '../../doors/judge/package/package.ts'
@@ -105,7 +105,7 @@ function importHere(zip: string, problemId: string, limits: FlatLimits): Promise
     const settings = readSettings(JUDGE_SETTINGS, environment(), [])
     const { files } = openFiles(config)
     const problems = openProblemStore(database)
-    const importing = importingWith({ config, files, problems, inspect: inspectPackage }, settings)
+    const importing = importingWith({ config, files, problems, inspect: inspectPackage, check: notChecked }, settings)
     const imported: Imported = await importStream(importing, createReadStream(zip), {
       problemId,
       accountId: null,

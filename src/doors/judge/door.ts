@@ -50,7 +50,6 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
     const { config, database, events, files, identity, ledger, log, outbox } = deps
     const languages = await loadLanguages(settings.JUDGE_LANGUAGES_FILE)
     const problems = openProblemStore(database)
-    const importing = importingWith({ config, files, problems, inspect: inspectInThread }, settings)
     const offered = openOfferedLanguages(database)
     const checking = { problems, languages, offered }
     deps.offers.provide('code', codeOffer({ ledger, events, checking }))
@@ -62,10 +61,11 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
       meter: meterOf(metrics),
       log,
     })
+    const importing = importingWith({ config, files, problems, inspect: inspectInThread, check: judge.check }, settings)
     const owner = ownerName(config)
     if (settings.JUDGE_SAMPLE_PROBLEMS) {
       const installed = await installSamples(
-        importingWith({ config, files, problems, inspect: inspectPackage }, settings),
+        importingWith({ config, files, problems, inspect: inspectPackage, check: notChecked }, settings),
       )
       if (installed.length > 0) log.info({ problems: installed }, 'sample problems installed')
     }
@@ -96,13 +96,19 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
 export const judgeFolder = (config: Pick<Config, 'REEVE_DATA_DIR'>, settings: Pick<JudgeSettings, 'JUDGE_CACHE_DIR'>) =>
   settings.JUDGE_CACHE_DIR === '' ? join(config.REEVE_DATA_DIR, 'judge') : settings.JUDGE_CACHE_DIR
 
+type ImportSources = Pick<Deps, 'config' | 'files'> & Pick<ImportDeps, 'problems' | 'inspect' | 'check'>
+
+/** For imports where nothing can compile a validator. */
+export const notChecked = async (): Promise<null> => null
+
 export const importingWith = (
-  { config, files, problems, inspect }: Pick<Deps, 'config' | 'files'> & Pick<ImportDeps, 'problems' | 'inspect'>,
+  { config, files, problems, inspect, check }: ImportSources,
   settings: JudgeSettings,
 ): ImportDeps => ({
   files,
   problems,
   inspect,
+  check,
   folder: join(judgeFolder(config, settings), 'uploads'),
   bytesMax: settings.PROBLEM_PACKAGE_MAX_BYTES,
   unpackedBytesMax: settings.PROBLEM_UNPACKED_MAX_BYTES,

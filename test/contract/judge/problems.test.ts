@@ -108,6 +108,19 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
     assert.deepEqual(await readdir(path.join(env['JUDGE_CACHE_DIR'] ?? '', 'uploads')), [])
   })
 
+  test('judge 5.13: a package whose validator does not compile is refused by a server that judges', async (t) => {
+    const { url } = await startServer(t)
+    const broken = packageFiles({
+      'problem.yaml': 'name: Broken\nvalidation: custom\n',
+      'output_validators/validate.c': 'int main(void) { return missing; }\n',
+    })
+
+    const refused = await putProblem(url, 'broken', packageOf(broken))
+
+    assert.deepEqual([refused.status, refused.body.code], [400, 'invalid_package'])
+    assert.match(refused.body.error, /The output validator does not compile\..*missing/s)
+  })
+
   test('judge 5.5: a bad id, content type or size is refused', async (t) => {
     const { url } = await startServer(t, { role: 'serve', env: { PROBLEM_PACKAGE_MAX_BYTES: '2000' } })
     const admin = await login(url)

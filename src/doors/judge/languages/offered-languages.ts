@@ -1,5 +1,5 @@
-// Which languages can be judged now. Every process that judges says what it has, and says it again; what it has not said
-// for a while is forgotten. Where nobody judges at the moment, every language of the table is taken, and waits.
+// Which languages can be judged now. Every process that judges publishes its languages periodically; entries of silent
+// processes expire. While no process judges, every language of the table is accepted, and submissions wait.
 import type { Database } from '../../../core/db/database.ts'
 import type { Loop } from '../../../core/loop.ts'
 
@@ -18,11 +18,11 @@ const SAY_EVERY_MS = 20_000
 const SILENT_SEC_MAX = 90
 const READ_AGAIN_MS = 2000
 
-/** Language id → the version that its compiler names. Null: nobody judges at the moment. */
+/** Language id → compiler version. Null: no process judges at the moment. */
 export type Offered = ReadonlyMap<string, string> | null
 
 export interface OfferedLanguages {
-  /** As it was a moment ago. */
+  /** Cached for a moment. */
   read(): Promise<Offered>
   /** For a process that judges: `own` is null until it knows. */
   loop(owner: string, own: () => ReadonlyMap<string, string> | null): Loop

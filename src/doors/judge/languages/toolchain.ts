@@ -1,5 +1,5 @@
-// What this machine has: where a language's programs are, and which version. A box has no PATH worth the name and no
-// /etc/alternatives, so that commands are found here, and links followed to the real file.
+// Finds a language's compiler and interpreter on this machine, and their version. Commands are resolved here, links included,
+// because a box has a minimal PATH.
 import { spawn } from 'node:child_process'
 import { access, constants, realpath } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -19,7 +19,7 @@ export interface Toolchain {
   paths: readonly string[]
 }
 
-/** Found in every box: no need to name what is below them. */
+/** Visible in every box: paths below them need no mount. */
 const ROOT_FOLDERS = ['/usr/', '/bin/', '/lib/', '/lib64/']
 const SYSTEM_BINARIES = ['/usr/bin', '/usr/local/bin', '/bin']
 const ASK_MS_MAX = 20_000
@@ -64,7 +64,7 @@ export async function findToolchain(language: Language): Promise<Toolchain | Mis
   }
 }
 
-/** The system's own first: what a user put before it (a version manager's shims) does not work in a box. */
+/** System folders first: shims of a version manager do not work in a box. */
 async function findProgram(name: string): Promise<string | null> {
   const folders = [...SYSTEM_BINARIES, ...(environment()['PATH'] ?? '').split(':')]
   const candidates = name.startsWith('/') ? [name] : folders.map((folder) => join(folder, name))

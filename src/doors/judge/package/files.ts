@@ -1,4 +1,4 @@
-// Small files of a package, read with a limit: a package is somebody's upload.
+// Small files of a package, read with a limit: a package is an untrusted upload.
 import { open, readdir } from 'node:fs/promises'
 import { PackageError } from './package.ts'
 
@@ -21,7 +21,7 @@ export async function readSmallText(path: string, bytesMax = TEXT_BYTES_MAX): Pr
   }
 }
 
-/** Null: there is no such folder. Hidden files are nobody's. */
+/** Null: there is no such folder. Hidden files are left out. */
 export async function listFolder(path: string): Promise<{ files: string[]; folders: string[] } | null> {
   const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
     if (isMissing(error)) return null

@@ -1,5 +1,4 @@
-// data/: a tree of groups and tests. A group's testdata.yaml holds for what is below it, as far as nothing below says
-// otherwise.
+// data/: a tree of groups and tests. A group's testdata.yaml also applies to the groups below it, unless they override it.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readSmallText } from './files.ts'

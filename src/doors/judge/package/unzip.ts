@@ -1,5 +1,5 @@
-// Unpacking somebody's zip. It may hold nothing but plain files and folders with plain names below the folder it is
-// unpacked into, and no more bytes than we allow, whatever it says about itself.
+// Unpacks an untrusted zip. It may contain only plain files and folders with plain names, and no more bytes than allowed,
+// whatever its headers say.
 import { createWriteStream } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -57,7 +57,7 @@ export async function unzip(zipPath: string, folder: string, bytesMax: number): 
   return { folder: join(folder, top), isFlat }
 }
 
-/** What is wrong with the zip is its author's to know; what is wrong with our disk is not. */
+/** Faults of the zip are reported to its author; faults of this machine's disk are not. */
 function explained(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof PackageError) return error
   if (!('syscall' in error)) return new PackageError(`The zip cannot be read: ${error.message}.`)

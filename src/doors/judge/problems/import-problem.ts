@@ -27,6 +27,8 @@ export interface ImportDeps {
   /** For uploads while they are inspected. */
   folder: string
   inspect(request: InspectRequest): Promise<InspectedPackage>
+  /** What to fix in the package, found by compiling its validator; null: nothing, or nothing here can compile it. */
+  check(packageFolder: string): Promise<string | null>
   bytesMax: number
   unpackedBytesMax: number
 }
@@ -65,11 +67,13 @@ export async function importZip(
   zip: string,
   target: ImportTarget,
 ): Promise<Imported> {
-  const { files, problems, inspect, bytesMax, unpackedBytesMax } = deps
+  const { files, problems, inspect, check, bytesMax, unpackedBytesMax } = deps
   const { problemId, accountId, limits = {} } = target
   if ((await stat(zip)).size > bytesMax) throw new PackageError(`The package has more than ${bytesMax} bytes.`)
   return withFolder(deps.folder, async (folder) => {
     const inspected = await inspect({ zip, folder, unpackedBytesMax, ...limits })
+    const fault = await check(inspected.folder)
+    if (fault !== null) throw new PackageError(fault)
     const { tests, about, sha256 } = inspected
     const key = packageKey(sha256)
     if ((await files.stat(key)) === null) {
@@ -92,7 +96,7 @@ async function withFolder<Result>(parent: string, use: (folder: string) => Promi
   }
 }
 
-/** Of processes that were killed while they looked at a package. */
+/** Of imports whose process was killed. */
 async function removeLeftovers(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const path = join(parent, name)

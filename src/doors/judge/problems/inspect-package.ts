@@ -27,6 +27,8 @@ export interface InspectRequest extends FlatLimits {
 }
 
 export interface InspectedPackage {
+  /** Where the package is unpacked. */
+  folder: string
   /** What to keep: the zip itself, or the package that was made of a flat archive. */
   zip: string
   title: string | null
@@ -42,11 +44,13 @@ export async function inspectPackage(request: InspectRequest): Promise<Inspected
   await mkdir(unpacked)
   const { folder: own, isFlat } = await unzip(request.zip, unpacked, unpackedBytesMax)
   const zip = isFlat ? await asPackage(own, request) : request.zip
-  const problem = await readPackage(isFlat ? join(folder, 'package') : own)
+  const packageFolder = isFlat ? join(folder, 'package') : own
+  const problem = await readPackage(packageFolder)
   if (!isFlat && (request.timeSec !== undefined || request.memoryMb !== undefined))
     throw new PackageError('Limits can only be given for an archive without problem.yaml.')
   const about = await aboutOf(problem)
-  return { zip, title: problem.title, tests: problem.tests.length, about, sha256: await hashOf(zip) }
+  const { title, tests } = problem
+  return { folder: packageFolder, zip, title, tests: tests.length, about, sha256: await hashOf(zip) }
 }
 
 async function asPackage(own: string, { folder, timeSec, memoryMb }: InspectRequest): Promise<string> {

@@ -1,5 +1,5 @@
-// The problems that come with Reeve. They are installed where there is no problem at all: a first start has something to
-// submit to, and what an admin has made of it is left alone.
+// The sample problems that come with Reeve. They are installed only if there is no problem at all, so that a first start has
+// something to submit to and an admin's changes are left alone.
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

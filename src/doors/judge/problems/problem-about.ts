@@ -1,4 +1,4 @@
-// What a contestant may know of a problem: it is put together when the package is imported, and kept beside it.
+// What contestants may see of a problem. Collected when the package is imported, and stored with it.
 import { readStart } from '../work/read-start.ts'
 import type { ProblemPackage, Statement, TestGroup } from '../package/package.ts'
 import { maxScoreOf } from '../work/judge-tests.ts'

@@ -1,7 +1,7 @@
 import type { Database, Queryable } from '../../../core/db/database.ts'
 import type { ProblemAbout } from './problem-about.ts'
 
-// Whether the row is new is what xmax tells: an update has one.
+// xmax is 0 for a new row, and not 0 after an update.
 const UPSERT = `
   insert into problems as known (problem_id, title, package_sha256, package_bytes, tests, about)
   values ($1, $2, $3, $4, $5, $6)

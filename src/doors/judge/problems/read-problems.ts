@@ -1,4 +1,4 @@
-// GET /problems and GET /problems/{problem_id}: what a contestant may know. Secret data never leaves the package.
+// GET /problems and GET /problems/{problem_id}: what contestants may see. Secret data never leaves the package.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Deps } from '../../../core/door.ts'

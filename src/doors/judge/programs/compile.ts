@@ -1,5 +1,5 @@
-// From source to something that can be run. A program is made once for its source, language, compiler and flags; after
-// that it comes out of the cache, and so does the message of one that does not compile.
+// Compiles a source. A program is compiled once for its source, language, compiler and flags; after that it comes from the
+// cache, and so does the compiler's message if it does not compile.
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -24,7 +24,7 @@ export interface Source {
   entry: string
 }
 
-/** What a program needs to be run, wherever its folder is seen. */
+/** A program that can be run, wherever its folder is mounted. */
 export interface Program {
   folder: string
   toolchain: Toolchain
@@ -50,7 +50,7 @@ export interface PrecompiledHeaders {
   for(scope: RunScope, runner: BoxRunner, source: Source): Promise<string | null>
 }
 
-/** Where things are in a box, whatever they are called outside. */
+/** Paths in a box. */
 export const IN_BOX = '/work'
 const HEADERS_IN_BOX = '/headers'
 const MB = 1024 * 1024

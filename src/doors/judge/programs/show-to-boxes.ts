@@ -1,5 +1,5 @@
-// Whoever runs in a box is somebody else than this process, whose umask may keep its files from others. What a box shows is
-// opened to them, file by file; the folders above stay as closed as they are.
+// Programs in a box run as another user, and this process's umask may hide its files from others. What a box shows is made
+// readable, file by file; the folders above keep their modes.
 import { chmod, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 

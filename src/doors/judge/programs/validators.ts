@@ -1,5 +1,5 @@
-// The validators of problems, compiled. Like submissions they come out of the cache of programs; unlike them they must
-// compile, or the problem cannot be judged.
+// Compiled validators of problems. They come from the program cache like submissions; if one does not compile, its problem
+// cannot be judged.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { languageOfFile } from '../languages/language.ts'

@@ -34,7 +34,7 @@ export interface Mount {
 export interface Box {
   /**
    * Runs one program with a fresh /tmp; nothing of it is left when this resolves. Never rejects for what the program did: only when the
-   * helper broke (SandboxError), said something that is not Judge JSON v1 for this run (ProtocolError), or the signal was given.
+   * helper broke (SandboxError), its line was not Judge JSON v1 for this run (ProtocolError), or the signal aborted.
    */
   run(run: RunRequest): Promise<RunReport>
   /** Idempotent. */

@@ -100,7 +100,7 @@ async function makeFolders({ version, trees }: Hierarchy, name: string): Promise
   return { args: [String(version), ...folders], remove }
 }
 
-/** Version 2 only: a cgroup that hands controllers down has no processes of its own, so that the first ones of boxes need a place. */
+/** Version 2 only: a cgroup with controllers for its children holds no processes, so the first processes of boxes get a leaf. */
 async function makeBoxLeaf(folder: string): Promise<void> {
   await writeFile(join(folder, 'cgroup.subtree_control'), CONTROLLERS)
   await mkdir(join(folder, 'box'))
@@ -124,7 +124,7 @@ function parseMount(line: string): MountInfo[] {
 const unescape = (path: string) =>
   path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)))
 
-/** Version 2 hands controllers down level by level: wherever one does not have them yet, the level above is told to. */
+/** Version 2 enables controllers level by level, from the top. */
 async function makeBase(version: 1 | 2, { mount, base }: { mount: string; base: string }): Promise<void> {
   let folder = mount
   for (const part of base.split('/').filter((part) => part !== '')) {
@@ -158,7 +158,7 @@ async function handDown(folder: string): Promise<void> {
   await enable()
 }
 
-/** The processes that made them are gone, so nobody else will. Only of this pid namespace: others cannot be seen from here. */
+/** Removes folders of dead processes. Only of this pid namespace: processes of others are not visible. */
 async function sweep(base: string): Promise<void> {
   for (const name of await readdir(base).catch(() => [])) {
     const [, owner, pid] = /^helper-((?:\d+)-(\d+)-(?:\d+))-\d+$/.exec(name) ?? []

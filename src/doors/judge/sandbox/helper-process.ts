@@ -1,4 +1,4 @@
-// One helper process: a command in, a line out. Both its pipes are always read to the end, and only so much of them is kept.
+// One helper process: one command in, one line out. Both of its pipes are always drained; what is kept of them is bounded.
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { ProtocolError, SandboxError } from './sandbox-error.ts'
 
@@ -34,7 +34,7 @@ interface PendingAnswer {
   timer: NodeJS.Timeout
 }
 
-/** Starts the process and waits for its first line, which says that it may do what it needs to, or which call was refused. */
+/** Starts the process and waits for its first line: it is ready, or a call that it needs was refused. */
 export async function startHelper(options: HelperOptions): Promise<{ helper: Helper; hello: unknown }> {
   // A process group of its own: Ctrl-C in a terminal must not end it before the server has drained.
   const child = spawn(options.program, options.args, {

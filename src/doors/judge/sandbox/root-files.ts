@@ -29,7 +29,7 @@ const LINKS: readonly (readonly [from: string, to: string])[] = [
   ['/dev/shm', '/tmp'],
 ]
 
-/** The host's own list of users is none of a program's business, and some libraries want to find the user's name. */
+/** Hides the host's users; some libraries need to find the user's name. */
 const FILES = [
   ['/etc/passwd', 'nobody:x:65534:65534:nobody:/tmp:/bin/sh\n'],
   ['/etc/group', 'nogroup:x:65534:\n'],
@@ -40,11 +40,11 @@ export interface RootFiles {
   mountsFor(shown: readonly Mount[]): Promise<readonly string[]>
 }
 
-/** Looks once at what this machine has. Several processes may use the same folder. */
+/** Reads once what this machine has. Several processes may use the same folder. */
 export async function prepareRoot(folder: string): Promise<RootFiles> {
   const found = await lookAround()
   const made = new Map<string, Promise<string>>()
-  /** Boxes that show the same have the same root; others do not see so much as a place for what is not theirs. */
+  /** Boxes with the same mounts share a root folder. A box has no mount point for paths that it does not show. */
   const rootFor = (shown: readonly Mount[]): Promise<string> => {
     const key = createHash('sha256')
       .update(JSON.stringify(shown.map(({ to }) => to)))

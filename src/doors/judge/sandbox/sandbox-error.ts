@@ -12,7 +12,7 @@ export type ProtocolReason =
   | 'job_id_mismatch'
   | 'attempt_id_mismatch'
 
-/** What the helper said is no Judge JSON v1 for the run that was asked for. Its result is dropped, never relabelled. */
+/** The helper's line was not Judge JSON v1 for the requested run. The result is dropped, never relabelled. */
 export class ProtocolError extends SandboxError {
   override name = 'ProtocolError'
   readonly reason: ProtocolReason

@@ -1,4 +1,4 @@
-// The sandbox of this process: finds or refuses the means (compiler, namespaces, cgroups), proves that it holds, and then gives runners.
+// The sandbox of this process: finds compiler, namespaces and cgroups, tests that they hold, and then opens box runners.
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StartError } from '../../../core/start-error.ts'
@@ -33,7 +33,7 @@ export interface SandboxOptions {
 }
 
 export interface Sandbox {
-  /** For people: what it stands on. */
+  /** For the log: which cgroup version it uses. */
   about: string
   /** Without cgroups: limits are per process. */
   degraded: boolean

@@ -67,7 +67,7 @@ async function attempt(
   trial: EscapeTest,
   at: { folder: string; probe: string; degraded: boolean },
 ): Promise<void> {
-  // Without cgroups a memory limit is one of address space: a program that reaches it is told, not killed.
+  // Without cgroups the memory limit is on address space: allocation fails, and the program is not killed.
   if (at.degraded && trial.argument === 'memory') return
   const output = join(at.folder, 'output')
   const report = await box.run({

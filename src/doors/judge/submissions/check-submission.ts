@@ -1,4 +1,4 @@
-// Whether something can be judged at all: asked before it becomes a job, whoever brings it.
+// Checks a submission before it becomes a job, for the route and for other doors.
 import { refused, type Refused } from '../../../core/outcome.ts'
 import type { JudgeCode } from '../errors.ts'
 import type { Language } from '../languages/language.ts'

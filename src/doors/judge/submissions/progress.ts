@@ -1,6 +1,5 @@
-// What those who watch a submission are told. Tests are gathered for a moment and written to the event log together; the
-// last of them go out with the verdict, in the transaction that records it. A submission that is judged at once costs no
-// write of its own.
+// Progress events of a submission. Tests are collected for a moment and written to the event log together; the last of them
+// go out with the verdict, in the transaction that records it. A submission that is judged quickly needs no extra write.
 import type { Database } from '../../../core/db/database.ts'
 import type { Events } from '../../../core/events/events.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
@@ -16,9 +15,9 @@ export interface JudgeProgress {
   /** The program is ready, and will be run on so many tests at most. */
   running(tests: number): void
   test(line: TestLine): void
-  /** To be committed with the result. Nothing is told after it was asked for. */
+  /** To be committed with the result. No event is written after this call. */
   finished(result: JudgeResult): Promise<Effect>
-  /** The attempt came to nothing. */
+  /** The attempt failed. */
   discard(): Promise<void>
 }
 
@@ -71,7 +70,7 @@ export function openProgress(
   }
 }
 
-/** Watching is a convenience: it must not stop the judging. */
+/** A failure to publish progress must not stop the judging. */
 async function write({ events, database, outbox, onError }: ProgressDeps, event: Parameters<Events['effect']>[0]) {
   try {
     const { sql, row } = events.effect(event)

@@ -1,4 +1,4 @@
-// GET /status/{job_id}: what has become of a submission. Its owner's and admins' to know; to others there is none.
+// GET /status/{job_id}: the state of a submission, visible to its owner and admins.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
@@ -42,7 +42,7 @@ export const statusRoute =
     })
   }
 
-/** Throws 404 for what is not a submission, or not of whoever asks. */
+/** Throws 404 if it is not a submission, or not visible to the caller. */
 export async function submissionOf(ledger: Ledger, request: FastifyRequest, text: string): Promise<Job> {
   const { accountId, roles } = accountOf(request)
   const jobId = parseJobId(text)

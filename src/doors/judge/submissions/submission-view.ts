@@ -98,7 +98,7 @@ async function statusOf(job: Job, isAnnounced: ViewOptions['isAnnounced']): Prom
   }
 }
 
-/** PostgreSQL as the feed announces nothing: what waits is pending until somebody takes it. */
+/** The PostgreSQL feed has no announcements: a submission is pending until a worker takes it. */
 export const announcedIn =
   (outbox: Pick<Outbox, 'isPending'>, hasStreams: boolean): ViewOptions['isAnnounced'] =>
   async (jobId) =>

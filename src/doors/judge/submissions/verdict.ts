@@ -1,4 +1,4 @@
-// Verdicts: the short forms of the wire, and the words that people read.
+// Verdicts: short forms for programs, words for people.
 
 export const VERDICTS = ['AC', 'WA', 'TLE', 'MLE', 'OLE', 'RE', 'CE', 'SE'] as const
 export type Verdict = (typeof VERDICTS)[number]

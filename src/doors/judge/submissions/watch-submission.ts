@@ -79,7 +79,7 @@ async function* tell({ ledger, events, job, since, signal }: Telling): AsyncGene
 const message = (type: string, data: object, id?: number): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** An event of the log carries several tests; the id goes with the last message, so that coming back repeats no part. */
+/** One stored event carries several tests. The id goes with the last message, so a reconnect repeats none of them. */
 function messagesOf({ id, type, payload }: Event): string {
   const { attempt_id, total, tests, ...ending } = fieldsOf(payload)
   const lines = Array.isArray(tests) ? tests : []
@@ -103,7 +103,7 @@ function lastWord(job: Job): string {
   return message('finished', data)
 }
 
-/** One event at a time: whoever puts it in waits until it was taken out and the next is wanted. */
+/** Holds one event: `put` waits until it was taken and the next one is wanted. */
 class Inbox {
   readonly #signal: AbortSignal
   readonly #arrived = new Wake()

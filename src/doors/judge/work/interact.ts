@@ -83,7 +83,7 @@ async function bothSettled<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> 
 interface HeldPipe {
   closeWriter(): void
   closeReader(): void
-  /** Reads what still comes, so that whoever writes is not held up. */
+  /** Reads and discards what still comes, so that the writer does not block. */
   drain(): void
   close(): void
 }

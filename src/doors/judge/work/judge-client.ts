@@ -19,6 +19,8 @@ export interface JudgeClient {
   open(): Promise<void>
   /** Throws JudgeFailure where nothing can be said about the submission, and Interrupted when the signal aborts. */
   judge(request: JudgeRequest, watcher: JudgeWatcher): Promise<JudgeResult>
+  /** What to fix in the package in this folder; null: nothing, or this process does not judge. */
+  check(packageFolder: string): Promise<string | null>
   /** Language → version, once it is open. */
   versions(): ReadonlyMap<string, string> | null
   loop: Loop
@@ -64,6 +66,10 @@ export function openJudgeClient(options: JudgeClientOptions): JudgeClient {
       await open()
     },
     judge: async (request, watcher) => (await open()).judge(request, watcher),
+    async check(packageFolder) {
+      const thread = await opening?.catch(() => null)
+      return thread === null || thread === undefined ? null : thread.check(packageFolder)
+    },
     versions: () => opened?.versions ?? null,
     loop: {
       name: 'prune-judge-caches',
@@ -85,6 +91,7 @@ class JudgeThread {
   readonly #thread: Worker
   readonly #options: JudgeClientOptions
   readonly #pending = new Map<number, PendingJudgement>()
+  readonly #checks = new Map<number, (fault: string | null) => void>()
   #lastId = 0
 
   private constructor(options: JudgeClientOptions) {
@@ -141,6 +148,15 @@ class JudgeThread {
     })
   }
 
+  check(folder: string): Promise<string | null> {
+    this.#lastId += 1
+    const id = this.#lastId
+    return new Promise<string | null>((resolve) => {
+      this.#checks.set(id, resolve)
+      this.say({ type: 'check', id, folder })
+    }).finally(() => this.#checks.delete(id))
+  }
+
   async close(): Promise<void> {
     const exited = once(this.#thread, 'exit')
     this.say({ type: 'close' })
@@ -151,6 +167,7 @@ class JudgeThread {
 
   #died(): void {
     for (const { reject } of this.#pending.values()) reject(new JudgeFailure('The judge thread ended.'))
+    for (const resolve of this.#checks.values()) resolve(null)
   }
 
   #heard(message: Exclude<FromJudge, { type: 'ready' | 'not_ready' }>): void {
@@ -170,6 +187,8 @@ class JudgeThread {
               ? new Interrupted('The attempt was interrupted.')
               : new JudgeFailure(message.message, { final: message.final }),
           )
+      case 'checked':
+        return this.#checks.get(message.id)?.(message.fault)
       case 'log':
         return logLine(log, message.line)
       case 'run_started':

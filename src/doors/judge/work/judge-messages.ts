@@ -15,6 +15,8 @@ export type ToJudge =
   | ({ type: 'judge'; id: number } & JudgeRequest)
   /** The lease is lost: the answer is `interrupted`. */
   | { type: 'interrupt'; id: number }
+  /** Whether the validator of the package in this folder compiles. */
+  | { type: 'check'; id: number; folder: string }
   | { type: 'prune' }
   | { type: 'close' }
 
@@ -28,6 +30,8 @@ export type FromJudge =
   | { type: 'test'; id: number; line: TestLine }
   | { type: 'judged'; id: number; result: JudgeResult }
   | ({ type: 'not_judged'; id: number } & NotJudged)
+  /** `fault`: what to fix in the package; null: nothing. */
+  | { type: 'checked'; id: number; fault: string | null }
   | { type: 'log'; line: string }
   | { type: 'run_started' }
   | { type: 'run_ended'; result: ExecResult | null; seconds: number }

@@ -1,6 +1,5 @@
-// Judging one submission: all that is needed comes in, the verdict comes out. It knows neither the ledger nor the
-// database, so that whoever holds a job can do this with it: the executor of this process, `reeve problem verify`, or a worker
-// on another machine.
+// Judges one submission: everything needed comes in, the verdict comes out. It knows neither the ledger nor the database, so
+// the judge thread, `reeve problem verify` and a pool worker on another machine all use it.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'

@@ -9,6 +9,7 @@ import { StartError } from '../../../core/start-error.ts'
 import { loadLanguages } from '../languages/language.ts'
 import type { JudgeMeter } from '../metrics.ts'
 import { PackageError } from '../package/package.ts'
+import { readPackage } from '../package/read-package.ts'
 import { packageKey } from '../problems/import-problem.ts'
 import type { JudgeSettings } from '../settings.ts'
 import { CacheFull } from '../programs/disk-cache.ts'
@@ -18,6 +19,7 @@ import { Interrupted, JudgeFailure } from './box-run.ts'
 import type { FromJudge, JudgeRequest, NotJudged, ToJudge } from './judge-messages.ts'
 import { judgeSubmission } from './judge-submission.ts'
 import { sourceFileOf } from './judge-worker.ts'
+import { problemFrom } from './loaded-problems.ts'
 import { openJudging, type ReadyJudge } from './judging.ts'
 
 export interface JudgeThreadData {
@@ -55,6 +57,8 @@ parentPort?.on('message', (message: ToJudge) => {
       return void judge(message.id, message)
     case 'interrupt':
       return running.get(message.id)?.abort()
+    case 'check':
+      return void check(message.id, message.folder)
     case 'prune':
       return void judging.prune().catch((err: unknown) => log.error({ err }, 'the caches could not be pruned'))
     case 'close':
@@ -98,6 +102,20 @@ async function resultFor(
     onTest: (tested) => say({ type: 'test', id, line: briefLine(tested) }),
   })
   return resultOf(judged, problem.package.isScoring)
+}
+
+/** A failure of the sandbox is no fault of the package. */
+async function check(id: number, packageFolder: string): Promise<void> {
+  const scope = { jobId: 'check', attemptId: 0, meter, log, signal: new AbortController().signal, degraded: false }
+  let fault: string | null = null
+  try {
+    const { worker } = await judging.open()
+    await worker.checkValidator(problemFrom(await readPackage(packageFolder)), scope)
+  } catch (error) {
+    if (error instanceof JudgeFailure && error.final) fault = [error.message, error.detail].filter(Boolean).join('\n')
+    else log.warn({ err: error }, 'a validator could not be checked')
+  }
+  say({ type: 'checked', id, fault })
 }
 
 /** What is thrown here says nothing about the submission. */

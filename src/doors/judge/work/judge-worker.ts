@@ -1,5 +1,4 @@
-// Everything that judging needs on this machine, opened once per process: the languages that are installed, the caches,
-// and as many slots as submissions are judged at a time.
+// Everything that judging needs on this machine, opened once: the installed languages, the caches, and the slots.
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { availableParallelism, hostname } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +13,8 @@ import { HEADER_BYTES_MAX, openHeaders } from '../programs/headers.ts'
 import { fileNameOfClass } from '../programs/main-class.ts'
 import type { JudgePayload } from '../submissions/payload.ts'
 import { PROGRAM_BYTES_MAX, type CompileDeps } from '../programs/compile.ts'
+import type { RunScope } from './box-run.ts'
+import type { LoadedProblem } from './test-run.ts'
 import { openSlots, type Slots } from './slot.ts'
 import { openValidators, type Validators } from '../programs/validators.ts'
 
@@ -23,6 +24,8 @@ export interface JudgeWorker extends CompileDeps {
   packages: DiskCache
   slots: Slots
   validators: Validators
+  /** Throws JudgeFailure if the problem's validator does not compile. */
+  checkValidator(problem: LoadedProblem, scope: RunScope): Promise<void>
   /** Keeps the caches within their bounds. */
   prune(): Promise<void>
   close(): Promise<void>
@@ -70,13 +73,26 @@ export async function openJudgeWorker(options: JudgeWorkerOptions): Promise<Judg
   }
   const slots = openSlots({ folder: scratch, count: slotCount, openRunner })
 
+  const validators = openValidators(compiling, toolchains)
+
   return {
     ...compiling,
     toolchains,
     missing: found.filter((one): one is Missing => 'missing' in one),
     packages,
     slots,
-    validators: openValidators(compiling, toolchains),
+    validators,
+    async checkValidator(problem, scope) {
+      if (problem.package.validator === null) return
+      const slot = await slots.take()
+      let failed = true
+      try {
+        await validators.get(problem, scope, slot)
+        failed = false
+      } finally {
+        await slots.give(slot, { failed })
+      }
+    },
     async prune() {
       await programs.prune()
       await packages.prune()

@@ -78,7 +78,7 @@ export function openJudging(options: JudgingOptions): Judging {
   }
 }
 
-/** What the sandbox is told of the settings, and tells of itself. */
+/** The sandbox's options from the settings, with its reports connected to the meter and the log. */
 export function sandboxOptions({
   folder,
   settings,

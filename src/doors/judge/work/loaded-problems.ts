@@ -1,4 +1,4 @@
-// The problems that this worker has at hand: their packages unpacked on its disk, by content, and read once.
+// The problems that this worker has loaded: packages are unpacked by content hash and read once.
 import { createWriteStream } from 'node:fs'
 import { mkdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const PROBLEMS_MAX = 100
 const ANSWER_BYTES_MAX = 64 * 1024
 const ANSWERS_BYTES_MAX = 16 * 1024 * 1024
 
-/** Brings a package's zip by the hash of its content; null: there is none. */
+/** Fetches a package's zip by the hash of its content; null: there is none. */
 export type FetchPackage = (sha256: string) => Promise<Readable | null>
 
 export interface Problems {
@@ -47,7 +47,7 @@ export function openProblems({ packages, fetch, unpackedBytesMax }: ProblemsOpti
       return { top: own.slice(into.length + 1) }
     })
 
-  /** Whoever comes while it is being unpacked waits for that. */
+  /** Concurrent requests for the same package share one unpacking. */
   const unpackOnce = (sha256: string) => {
     const running = unpacking.get(sha256) ?? unpack(sha256)
     unpacking.set(sha256, running)
@@ -70,7 +70,6 @@ export function openProblems({ packages, fetch, unpackedBytesMax }: ProblemsOpti
   }
 }
 
-/** A package as it is judged with. */
 export function problemFrom(problemPackage: ProblemPackage): LoadedProblem {
   const answers = new Map<string, Promise<Buffer | null>>()
   let bytesLeft = ANSWERS_BYTES_MAX

@@ -1,5 +1,5 @@
-// Files that a program in a box has left. Whoever made them may have made something else under their name: a link into this
-// machine, a pipe that nobody writes to. Only plain files are read, and only so much of them.
+// Reads the start of a file that a program in a box has left. It may have made something else under that name: a link to a
+// file of the host, a pipe without a writer. Only plain files are read, up to a limit.
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { isMissing } from '../package/files.ts'
@@ -26,7 +26,7 @@ export async function readStart(path: string, bytesMax: number): Promise<string>
 
 const isLink = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ELOOP'
 
-/** Bytes of a stranger as text that PostgreSQL can keep: what is not UTF-8 is replaced, and NUL with it. */
+/** Untrusted bytes as text that PostgreSQL can store: invalid UTF-8 and NUL are replaced. */
 function shownText(bytes: Buffer, bytesMax: number): string {
   const text = utf8.decode(bytes.subarray(0, bytesMax)).replaceAll('\0', '\u{fffd}')
   return bytes.length > bytesMax ? `${text}…` : text

@@ -1,5 +1,5 @@
-// One test: the program runs on the input, and what it wrote is judged. In the order of verdicts, a run that broke a limit
-// or crashed needs no judge; a run that ended well is compared with the answer, or shown to the validator.
+// One test: the program runs on the input, and its output is judged. A run that broke a limit or crashed has its verdict; the
+// output of a run that ended normally is compared with the answer, or judged by the validator.
 import { readFileSync } from 'node:fs'
 import { lstat, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -76,17 +76,17 @@ export async function runTest(testRun: TestRun, test: Test): Promise<TestResult>
   }
 }
 
-/** Small outputs wait until the submission is judged: removing them one by one would take longer than reading them. */
+/** Small outputs are removed after the submission: removing each would take longer than reading it. */
 async function forget({ outputBytes }: RunReport, files: RunFiles): Promise<void> {
   if (outputBytes <= SMALL_BYTES_MAX) return
   for (const path of Object.values(files)) await rm(path, { force: true })
 }
 
-/** Processor time; of a program that slept past its limit, the time that it slept. */
+/** CPU time; wall-clock time if the program slept past its limit. */
 const timeOf = ({ verdict, timeMs, wallMs }: RunReport, limitMs: number): number =>
   verdict === 'TLE' && timeMs < limitMs ? wallMs : timeMs
 
-/** Where the validator left the input of the next pass; null: this was the last one. */
+/** The input of the next pass, if the validator wrote one; null: this was the last pass. */
 async function nextInput({ slot }: TestRun): Promise<string | null> {
   const left = join(slot.feedback, 'nextpass.in')
   const seen = await lstat(left).catch((error: unknown) => {
@@ -151,8 +151,8 @@ async function runInteractively(testRun: TestRun, validator: Validator, trial: P
   const { contestant, interactor, first } = await unstarved(testRun.scope, () =>
     interact(testRun, args, { keepsErrors: test.isSample, files }),
   )
-  // Whoever broke a limit or crashed decides, unless the interactor had already said no: what a program does after that
-  // is not its fault.
+  // A broken limit or a crash decides, unless the interactor had already rejected: what a program does after that does not
+  // count.
   const isOver = contestant.verdict === 'TLE' || contestant.verdict === 'MLE' || contestant.verdict === 'OLE'
   if (isOver && first === 'contestant') return { run: contestant, judgement: null }
   const judgement = await judgementOf(validator, interactor, placesOf(testRun, trial))
@@ -171,7 +171,7 @@ const placesOf = ({ slot }: TestRun, { files }: PassFiles) => ({
   stderr: files.validatorErrors,
 })
 
-/** A small output was written this moment and is in memory: the thread pool would take longer than reading it. */
+/** A small output was written a moment ago and is in the page cache: a synchronous read is faster than the thread pool. */
 async function compareOutput({ problem }: TestRun, { test, files }: PassFiles, run: RunReport): Promise<Judgement> {
   const flags = parseFlags(test.validatorFlags)
   const answer = run.outputBytes <= SMALL_BYTES_MAX ? await problem.answerOf(test) : null
@@ -183,7 +183,7 @@ async function compareOutput({ problem }: TestRun, { test, files }: PassFiles, r
   return { verdict: comparison.same ? 'AC' : 'WA', score: null, teamMessage: '', judgeMessage }
 }
 
-/** What a contestant may know: all of a sample, and what the validator has written for them. */
+/** For the contestant: everything of a sample, and the validator's message for the team. */
 function messageOf(run: RunReport, judgement: Judgement | null, test: Test): string {
   if (judgement !== null) {
     const { teamMessage, judgeMessage } = judgement

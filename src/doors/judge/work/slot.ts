@@ -1,5 +1,5 @@
-// A slot is one place where a submission is judged: a sandbox slot for what the contestant wrote, another one for what
-// the problem brings (validators, interactors), and a folder for what passes between them.
+// A slot judges one submission at a time. It has a box runner for the contestant's program, another one for the problem's
+// own programs (validators, interactors), and a folder for what passes between them.
 //
 //   io/       output of the contestant: never seen from the contestant's box
 //   feedback/ what a validator writes; it is /work in the validator's box
@@ -16,9 +16,9 @@ export interface Slot {
   /** Names in io/ for what one run writes. A file that is new costs less than one that has to be emptied. */
   newFiles(): RunFiles
   feedback: string
-  /** For what the contestant wrote: compiling and running it. */
+  /** Compiles and runs the contestant's program. */
   main: BoxRunner
-  /** For what the problem brings. Started when it is first needed. */
+  /** Runs the problem's programs. Opened on first use. */
   side(): BoxRunner
   /** Two named pipes. */
   pipes(): Promise<{ toContestant: string; fromContestant: string }>

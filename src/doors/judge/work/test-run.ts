@@ -1,5 +1,4 @@
-// All that the tests of one submission have in common: its program in one box, the problem's validator in another, and
-// what either may use.
+// What the tests of one submission share: its program in one box, the problem's validator in another, and their limits.
 import { join } from 'node:path'
 import type { ProblemPackage, Test } from '../package/package.ts'
 import type { Box, Mount } from '../sandbox/box.ts'
@@ -14,7 +13,7 @@ const STACK_BYTES = 64 * MB
 const FILE_BYTES_MAX = 256 * MB
 const WALL_EXTRA_MS = 1000
 
-/** Where a validator sees things: its own program, the tests, and what the contestant wrote. */
+/** Paths in the validator's box: its own program, the tests, and the contestant's output. */
 const PROGRAM_IN_BOX = '/program'
 const DATA_IN_BOX = '/data'
 const IO_IN_BOX = '/io'
@@ -58,7 +57,7 @@ export function timeLimitOf({ problem, program }: TestRun): number {
   return Math.round((limits.timeMsOf.get(language.id) ?? limits.timeMs) * (language.time_factor ?? 1))
 }
 
-/** Waiting is not working, but it must end as well. */
+/** A program that only waits is ended as well. */
 const wallLimitOf = (timeMs: number): number => 2 * timeMs + WALL_EXTRA_MS
 
 export function contestantRun(testRun: TestRun, pipes: Pipes): RunSpec {

@@ -1,5 +1,5 @@
 // A validator of the package judges one output. It runs in a box of its own, where it sees the input, the answer, the
-// output, and a folder for what it has to say.
+// output, and a folder for its feedback.
 import { join } from 'node:path'
 import type { Validator } from '../package/package.ts'
 import type { RunReport } from '../sandbox/box.ts'
@@ -15,13 +15,13 @@ export interface Judgement {
   score: number | null
   /** For the contestant. */
   teamMessage: string
-  /** For whoever may see the test. */
+  /** Shown for samples only. */
   judgeMessage: string
 }
 
 const TESTLIB_POINTS = 7
 
-/** What a validator's end means; it throws if it means that the validator is broken. */
+/** The meaning of a validator's exit code. Throws if the validator is broken. */
 export async function judgementOf(
   validator: Validator,
   report: RunReport,
@@ -81,7 +81,7 @@ function numberFrom(text: string | undefined): number {
   throw new JudgeFailure('The output validator gave no score that is a number.', FINAL)
 }
 
-/** What it is called with: where it sees the files. */
+/** Its arguments: the files as it sees them. */
 export function validatorArguments(
   { protocol }: Validator,
   sees: { input: string; answer: string; output: string; feedback: string },
