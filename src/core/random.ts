@@ -3,20 +3,20 @@ import { v7 } from 'uuid'
 
 // A system call for 16 bytes costs more than the rest of an id, so random bytes are read in larger pools.
 const RANDOM_POOL_BYTES = 4096
-let draught = randomBytes(RANDOM_POOL_BYTES)
+let pool = randomBytes(RANDOM_POOL_BYTES)
 let drawn = 0
 
-function drawn16(): Uint8Array {
+function draw16(): Uint8Array {
   if (drawn + 16 > RANDOM_POOL_BYTES) {
-    draught = randomBytes(RANDOM_POOL_BYTES)
+    pool = randomBytes(RANDOM_POOL_BYTES)
     drawn = 0
   }
   drawn += 16
-  return draught.subarray(drawn - 16, drawn)
+  return pool.subarray(drawn - 16, drawn)
 }
 
 /** Ordered by time: inserts stay at the right edge of every index (random ids cost a quarter of the throughput). */
-export const newJobId = (): string => v7({ rng: drawn16 })
+export const newJobId = (): string => v7({ rng: draw16 })
 
 /** Read from the system on every call: for keys and other secrets. */
 export const newBytes = (count: number): Buffer => randomBytes(count)
@@ -40,4 +40,4 @@ export const jitter = (ms: number, spread: number, random: () => number = Math.r
   Math.round(ms * (1 - spread + 2 * spread * random()))
 
 /** At least 0 and less than 1. Cannot be predicted from earlier values. */
-export const unitRandom = (): number => Buffer.from(drawn16()).readUInt32LE() / 2 ** 32
+export const unitRandom = (): number => Buffer.from(draw16()).readUInt32LE() / 2 ** 32

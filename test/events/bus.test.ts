@@ -27,7 +27,7 @@ const listening = (bus: Bus, channel: string, listener: (message: string) => voi
 
 for (const kind of BUSES) {
   describe(`the bus on ${kind}`, () => {
-    test('who listens in the same process hears it at once, and once', async (t) => {
+    test('a listener in the same process gets it at once, and once', async (t) => {
       const { bus } = await setupEvents(t, kind)
       const heard: string[] = []
       await listening(bus, 'c', (message) => heard.push(message))
@@ -58,7 +58,7 @@ for (const kind of BUSES) {
       assert.deepEqual(heard, ['a x\ny'])
     })
 
-    test('who has stopped listening hears no more, and the others still do', async (t) => {
+    test('a listener that has unsubscribed gets nothing more, and the others still do', async (t) => {
       const { bus, peer } = await setupEvents(t, kind)
       const other = (await peer()).bus
       const heard: string[] = []

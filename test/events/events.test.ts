@@ -92,7 +92,7 @@ describe('the log of events', () => {
     assert.deepEqual(seen, all) // a reader that goes on from the last id it saw has missed none
   })
 
-  test('a moment names the last event that was there by then', async (t) => {
+  test('a time gives the id of the last event before it', async (t) => {
     const { database, events, write, dispatch } = await setupEvents(t, 'PostgreSQL')
     await write(event(1), event(2), event(3))
     await dispatch()
@@ -161,7 +161,7 @@ for (const kind of BUSES) {
       )
     })
 
-    test('a dispatcher that died between the log and the hint is made good by the next delivery', async (t) => {
+    test('after a dispatcher died between the log and the hint, the next delivery sends the hint', async (t) => {
       const { peer, database, events } = await setupEvents(t, kind)
       const other = await peer()
       const heard = collector()
@@ -175,7 +175,7 @@ for (const kind of BUSES) {
       assert.deepEqual(heard.payloads(), [1])
     })
 
-    test('a page is not the end of it', async (t) => {
+    test('a full page is followed by the next', async (t) => {
       const { events, write, dispatch } = await setupEvents(t, kind)
       await write(...upTo(450).map((n) => event(n)))
       await dispatch()
@@ -187,7 +187,7 @@ for (const kind of BUSES) {
       assert.deepEqual(heard.payloads(), upTo(450))
     })
 
-    test('who joins while others write misses nothing and hears nothing twice', async (t) => {
+    test('a subscriber that joins while others write misses nothing and gets nothing twice', async (t) => {
       const { peer, write, dispatch } = await setupEvents(t, kind)
       const other = await peer()
       const heard = Array.from({ length: 10 }, () => collector())
@@ -211,7 +211,7 @@ for (const kind of BUSES) {
       }
     })
 
-    test('who has closed hears no more', async (t) => {
+    test('a closed subscription receives nothing more', async (t) => {
       const { events, write, dispatch } = await setupEvents(t, kind)
       const [closed, open] = [collector(), collector()]
       const subscription = await events.subscribe('c', {}, closed.listener)

@@ -195,7 +195,7 @@ describe('work that fails', () => {
     }
   })
 
-  test('for good is dead at once, with what its door does about a death', async (t) => {
+  test('for good is dead at once, with its door’s effects', async (t) => {
     const { ledger, database, said, start, submit } = await setupExecutor(t)
     const acknowledged = once(said, 'acknowledged')
     const run = async () => {
@@ -214,7 +214,7 @@ describe('work that fails', () => {
     assert.deepEqual(await notes(database), [jobId])
   })
 
-  test('by accident does not show its error to people', async (t) => {
+  test('with an unexpected error does not show that error to people', async (t) => {
     const { ledger, said, start, submit } = await setupExecutor(t)
     const acknowledged = once(said, 'acknowledged')
 
@@ -227,7 +227,7 @@ describe('work that fails', () => {
     assert.equal((await ledger.get(jobId))?.reason, 'Internal error while working on the job.')
   })
 
-  test('a result that the database cannot hold fails its attempt, and is not handed in for ever', async (t) => {
+  test('a result that the database cannot hold fails its attempt, and is not repeated for ever', async (t) => {
     const { ledger, said, start, submit } = await setupExecutor(t)
     const acknowledged = once(said, 'acknowledged')
 
@@ -240,7 +240,7 @@ describe('work that fails', () => {
   })
 })
 
-test('while the database is away the result is handed in again, until it is recorded', async (t) => {
+test('while the database is away the result is sent again until it is recorded', async (t) => {
   const { ledger, said, start, submit, metrics } = await setupExecutor(t)
   const acknowledged = once(said, 'acknowledged')
   let outages = 2

@@ -11,7 +11,7 @@ const AT_ONCE_MS = 700
 
 export function feedConformance(name: string, setup: (t: TestContext) => Promise<Rig>): void {
   describe(`feed by ${name}`, () => {
-    test('a submitted job reaches the hands, with its payload and its first attempt', async (t) => {
+    test('a submitted job reaches an executor, with its payload and its first attempt', async (t) => {
       const { feed, kind, submit } = await setup(t)
       const jobId = await submit({ payload: { text: 'héllo', n: [1, null] } })
 
@@ -50,7 +50,7 @@ export function feedConformance(name: string, setup: (t: TestContext) => Promise
       assert.deepEqual(taken.toSorted(), submitted.toSorted())
     })
 
-    test('an abandoned job is taken over by other hands, as its next attempt', async (t) => {
+    test('an abandoned job is taken over by another executor, as its next attempt', async (t) => {
       const { feed, another, kind, submit, abandon, pass } = await setup(t)
       const jobId = await submit()
       await takeOne(feed, kind)

@@ -17,8 +17,8 @@ async function takeUntil(rig: Rig, jobId: string): Promise<void> {
   }
 }
 
-describe('hands that are never idle', () => {
-  test('come to what is more urgent than all they have', async (t) => {
+describe('an executor that is never idle', () => {
+  test('takes a job that is more urgent than those it has', async (t) => {
     const rig = await postgresRig(t)
     for (let n = 0; n < 3; n += 1) await rig.submit()
     await takeOne(rig.feed, rig.kind)
@@ -26,7 +26,7 @@ describe('hands that are never idle', () => {
     await takeUntil(rig, await rig.submit({ priority: 9 }))
   })
 
-  test('come to what somebody abandoned', async (t) => {
+  test('takes a job that was abandoned', async (t) => {
     const rig = await postgresRig(t)
     const abandoned = await rig.submit()
     await rig.submit()
@@ -40,7 +40,7 @@ describe('hands that are never idle', () => {
     await takeUntil(rig, abandoned)
   })
 
-  test('find out that there is nothing', async (t) => {
+  test('finds out that there is nothing', async (t) => {
     const rig = await postgresRig(t)
     await rig.submit()
     await takeOne(rig.feed, rig.kind)

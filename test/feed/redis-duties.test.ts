@@ -166,7 +166,7 @@ describe('settings of the streams', () => {
 })
 
 describe('an acknowledgement that Redis refuses', () => {
-  test('is tried twice, counted and logged as xack_error, and met again later', async (t) => {
+  test('is tried twice, counted and logged as xack_error, and repeated later', async (t) => {
     const rig = await redisRig(t)
     await rig.submit()
     const taken = await takeOne(rig.feed, rig.kind)

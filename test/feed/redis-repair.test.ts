@@ -203,7 +203,7 @@ describe('repair', () => {
     )
   })
 
-  test('a flushed Redis gets back all that is unfinished, and what is held stays held', async (t) => {
+  test('after a flush of Redis all unfinished jobs are announced again, and held jobs stay held', async (t) => {
     const server = await startRedis()
     atEnd(t, server.stop)
     const rig = await judgeRig(t, { url: server.at })
@@ -220,7 +220,7 @@ describe('repair', () => {
     assert.deepEqual([held.job.jobId, ...rest].toSorted(), jobIds.toSorted())
   })
 
-  test('a Redis that dies and comes back empty loses nothing, and is complained of once', async (t) => {
+  test('a Redis that dies and comes back empty loses nothing, and is logged once', async (t) => {
     const port = await freePort()
     const first = await startRedis({ port })
     atEnd(t, first.stop)

@@ -147,7 +147,7 @@ describe('judge C2: reading', () => {
     )
   })
 
-  test('judge INV-2: an entry is acknowledged when its hands say so, and not before', async (t) => {
+  test('judge INV-2: an entry is acknowledged when its executor says so, and not before', async (t) => {
     const rig = await judgeRig(t)
     await rig.submit()
     const taken = await takeOne(rig.feed, 'judge')

@@ -10,7 +10,7 @@ const next = async ({ ledger }: World, limit = 1, kind = 'echo') =>
   (await ledger.acquireNextFrom(null, { kind, limit, owner: 'w1', leaseMs: 60_000 })).jobs.map((job) => job.jobId)
 
 describe('acquire by id', () => {
-  test('a pending job becomes the owner’s first attempt, with all that its hands need', async (t) => {
+  test('a pending job becomes the owner’s first attempt, with everything that its executor needs', async (t) => {
     const { ledger, submit } = await setupLedger(t)
     const jobId = await submit({ payload: { n: 2 }, priority: 3, accountId: 4, traceId: 'tr', maxAttempts: 2 })
 
@@ -65,7 +65,7 @@ describe('acquire by id', () => {
     assert.deepEqual(await database.query(`select from outbox_events where topic = 'forged'`), [])
   })
 
-  test('a delayed job whose time has come is acquired by id before anyone has let it in', async (t) => {
+  test('a delayed job that is due can be acquired by id before it was promoted', async (t) => {
     const { database, submit, acquire } = await setupLedger(t)
     const jobId = await submit({ delayMs: 60_000 })
     await database.query(`update jobs set due_at = clock_timestamp() - interval '1 ms'`)
@@ -168,7 +168,7 @@ describe('the effects of an acquire', () => {
     effects: () => [note(jobId, topic)],
   })
 
-  test('are told the attempt, and happen for those that were acquired and no others', async (t) => {
+  test('get the attempt number, and happen only for jobs that were acquired', async (t) => {
     const { ledger, database, submit, acquire, expireLease } = await setupLedger(t)
     const ids = [await submit(), await submit(), await submit()]
     const [fresh = '', abandoned = '', busy = ''] = ids
@@ -193,7 +193,7 @@ describe('the effects of an acquire', () => {
     assert.deepEqual((await notes(database)).toSorted(), [fresh, abandoned].toSorted())
   })
 
-  test('take their acquire back when the database refuses them, and nobody else’s', async (t) => {
+  test('undo their own acquire, and no other, when the database refuses them', async (t) => {
     const { ledger, database, submit } = await setupLedger(t)
     const [twice, other] = [await submit(), await submit()]
     await database.query(`insert into outbox_events (job_id, topic, payload) values ($1, 'note', '{}')`, [twice])
@@ -270,7 +270,7 @@ describe('acquire next', () => {
     assert.deepEqual(await next(world), [])
   })
 
-  test('what it takes is held as surely as what was acquired by id', async (t) => {
+  test('jobs taken by kind are fenced like jobs acquired by id', async (t) => {
     const world = await setupLedger(t)
     const jobId = await world.submit({ payload: { n: 3 } })
 
@@ -286,7 +286,7 @@ describe('acquire next', () => {
     assert.deepEqual(await world.ledger.finalize({ ...job, result: 1 }), { ok: true })
   })
 
-  test('from a rank on only what is fresh is taken, and how far it came is said', async (t) => {
+  test('from a rank on only fresh jobs are taken, and the answer has the last rank', async (t) => {
     const world = await setupLedger(t)
     const { jobId: abandoned } = await world.acquire(await world.submit(), 'w0')
     const early = await world.submit()

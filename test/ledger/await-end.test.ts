@@ -58,7 +58,7 @@ describe('awaiting the end of a job', () => {
     assert.equal(await ledger.awaitEnd(UNKNOWN_JOB, LONG), null)
   })
 
-  test('a failure that will be retried does not end the wait; when the time is up it tells how things stand', async (t) => {
+  test('a failure that will be retried does not end the wait; after the time-out the answer is the current state', async (t) => {
     const { ledger, submit, acquire } = await setupLedger(t)
     const jobId = await submit()
     const wait = ledger.awaitEnd(jobId, { timeoutMs: 150 })
@@ -69,7 +69,7 @@ describe('awaiting the end of a job', () => {
     assert.deepEqual([job?.state, job?.attemptId], ['pending', 1])
   })
 
-  test('a wait that is called off, before or while it waits, tells how things stand', async (t) => {
+  test('a wait that is aborted, before or while it waits, answers with the current state', async (t) => {
     const { ledger, submit } = await setupLedger(t)
     const jobId = await submit()
     const calledOff = new AbortController()
@@ -93,7 +93,7 @@ describe('awaiting the end of a job', () => {
     assert.equal((await wait)?.result, 42)
   })
 
-  test('a hint that was lost costs a look, not the answer', async (t) => {
+  test('a lost hint delays the answer until the next check, and does not lose it', async (t) => {
     const { submit, acquire, ledger, at } = await setupLedger(t)
     const elsewhere = await secondLedger(t, at, deafBus)
     const held = await acquire(await submit())

@@ -73,7 +73,7 @@ for (const move of ['cancel', 'bury'] as const) {
 }
 
 describe('a live lease', () => {
-  test('stands in the way of bury, even on the last attempt', async (t) => {
+  test('prevents bury, even on the last attempt', async (t) => {
     const { ledger, database, submit, acquire } = await setupLedger(t)
     const { jobId } = await acquire(await submit({ maxAttempts: 1 }))
     const before = await dump(database)

@@ -33,7 +33,7 @@ describe('finalize', () => {
     ])
   })
 
-  test('a result that is nothing is stored as null', async (t) => {
+  test('an undefined result is stored as null', async (t) => {
     const { ledger, submit, acquire } = await setupLedger(t)
     const held = await acquire(await submit())
 

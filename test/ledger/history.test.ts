@@ -38,7 +38,7 @@ describe('history', () => {
     ])
   })
 
-  test('a take-over by kind is told in order, too', async (t) => {
+  test('a take-over by kind appears in order, too', async (t) => {
     const world = await setupLedger(t)
     const jobId = await world.submit()
     await world.acquire(jobId, 'w1')

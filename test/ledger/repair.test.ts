@@ -29,7 +29,7 @@ describe('promoting what is due', () => {
     assert.equal((await ledger.get(future))?.state, 'pending')
   })
 
-  test('it says how long the next one has to wait, or that there is none', async (t) => {
+  test('it returns how long the next one has to wait, or null', async (t) => {
     const { ledger, database, submit } = await setupLedger(t)
 
     const none = await ledger.nextDueMs()
@@ -78,7 +78,7 @@ describe('finding what was abandoned', () => {
     assert.deepEqual(passes, [[], [jobId], [], [jobId]])
   })
 
-  test('what is out of attempts is buried with its reason and what its door does about a death', async (t) => {
+  test('a job out of attempts is buried with its reason and its door’s effects', async (t) => {
     const { ledger, database, submit, acquire, expireLease } = await setupLedger(t)
     const jobId = await submit({ maxAttempts: 1 })
     await acquire(jobId)

@@ -7,7 +7,7 @@ import { dump, note, notes } from './dump.ts'
 const keyed = (key: string, bodyHash = 'b1') => ({ idempotency: { scope: 'door:1', key, bodyHash } })
 
 describe('submit', () => {
-  test('a submitted job is pending, with every choice it was given', async (t) => {
+  test('a submitted job is pending, with every option it was given', async (t) => {
     const { ledger, submit } = await setupLedger(t)
 
     const jobId = await submit({ payload: { a: [1, null] }, priority: 7, maxAttempts: 2, accountId: 9, traceId: 'tr' })
@@ -38,7 +38,7 @@ describe('submit', () => {
     })
   })
 
-  test('a submitted job that chooses nothing has the default priority and the ledger’s max attempts', async (t) => {
+  test('a submitted job without options has the default priority and the ledger’s max attempts', async (t) => {
     const { ledger, submit } = await setupLedger(t)
 
     const job = await ledger.get(await submit())
@@ -64,7 +64,7 @@ describe('submit', () => {
     assert.equal((await ledger.get(jobId))?.payload, 1)
   })
 
-  test('whoever wants to know is told which kinds became ready, and of a delayed job nothing', async (t) => {
+  test('onReady gets the kinds that became ready, and nothing for a delayed job', async (t) => {
     const { submit, ready } = await setupLedger(t)
 
     await submit({ kind: 'now' })
@@ -164,7 +164,7 @@ describe('submit', () => {
     ])
   })
 
-  test('what the submitter announces by itself, the outbox holds back, and otherwise not', async (t) => {
+  test('the outbox holds a job back only if the submitter announces it itself', async (t) => {
     const { database, bus } = await setupLedger(t)
     const heard: (FreshJobs | undefined)[] = []
     let announces = true

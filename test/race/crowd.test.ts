@@ -31,7 +31,7 @@ function count(answers: readonly { ok: boolean; code?: string }[]): Record<strin
 }
 
 describe('fifty at once', () => {
-  test('of 50 acquirers of one job, one wins and 49 are told of its lease', async (t) => {
+  test('of 50 acquirers of one job, one wins and 49 get lease_still_valid', async (t) => {
     const world = await setupContest(t, 5)
     const jobId = await world.submit()
 

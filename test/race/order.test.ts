@@ -207,7 +207,7 @@ describe('of two contenders for one row', () => {
 })
 
 describe('of two contenders for a job that is not held', () => {
-  test('the first acquire has it, and the second is told that a lease is in the way', async (t) => {
+  test('the first acquire gets it, and the second gets lease_still_valid', async (t) => {
     const world = await setupContest(t, 2)
     const jobId = await world.submit()
 

@@ -146,7 +146,7 @@ describe('batched calls', () => {
     )
   })
 
-  test('an error that is nobody’s data is told to all of its batch, and the next call works again', async () => {
+  test('an error that is no data error rejects the whole batch, and the next call works again', async () => {
     let broken = true
     const call = batched({
       run: async (requests: string[]) => {
