@@ -1,16 +1,20 @@
-// The desk: work for people. A program that meets a CAPTCHA, or anything else that needs a person, creates a task; an operator
-// claims it with a lock and solves it; the program goes on with the session, which is cached for its domain. Only for domains
-// that the owner of the deployment has listed as theirs to automate.
+// The desk: work for people. A program that meets a CAPTCHA, or anything else that needs a person, creates a task; an operator claims
+// it with a lock and solves it; the program goes on with the session, which is cached for its domain. Only for domains that the owner
+// of the deployment has listed as theirs to automate.
 //
 //   program ── POST /tasks ──► job of kind `desk` ◄── assign (lease), solve (result) ── operator
 //
-// Programs:   POST, GET /tasks, GET /tasks/{uuid}, PUT /tasks/{uuid}/preview, POST /tasks/{uuid}/report-bad,
-//             GET, DELETE /sessions/{domain}; the common solver API: /createTask, /getTaskResult, …
-// Operators:  GET /tasks/pending, POST /tasks/{uuid}/assign, /solve, /mark-unsolvable, /release, /reveal, PATCH /tasks/{uuid}/status,
-//             POST /tasks/{uuid}/frame, GET /tasks/{uuid}/cookies, the frame itself; WebSockets /ws/captcha and /ws/captcha/{domain}.
-// People:     /console/desk, the page at which operators work.
-// Admins:     /domains, GET /audit, GET /operators, DELETE /expired.
-// Loops:      locks that lapse, tasks that expire or are overdue, sessions that expire, solutions that are old, Redis's picture.
+// domains/       the list of domains, the proxies: GET, POST, DELETE /domains
+// tasks/         POST, GET /tasks, GET /tasks/pending, GET /tasks/{uuid}, PUT and GET /tasks/{uuid}/preview
+// changes/       every change of a task or session as one declared value; the audit line, events and WebSockets that follow from it
+// locks/         POST /tasks/{uuid}/assign, /release, PATCH /tasks/{uuid}/status
+// solutions/     POST /tasks/{uuid}/solve, /mark-unsolvable, /report-bad, /reveal; encryption; callbacks
+// sessions/      GET, DELETE /sessions/{domain}
+// supervision/   GET /audit, GET /operators, DELETE /expired; the sweeps
+// redis-mirror/  what Redis shows of all this
+// frame/         the solver frame: POST /tasks/{uuid}/frame, GET /tasks/{uuid}/cookies, the pages
+// adapter/       other ways in: the common solver API, and `captcha` problems of other doors
+// console/       the operator's page
 import type { Door } from '../../core/door.ts'
 import { redisUrl } from '../../core/config.ts'
 import { detailBody } from '../../core/http/errors/detail.ts'
@@ -71,7 +75,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
       log.warn('CAPTCHA_REDIS_SESSIONS is plain: every program that reaches Redis can read the cookies of all sessions')
     if (settings.FRAME_HOST.replace(/:\d+$/, '') === hostOf(config.PUBLIC_URL))
       throw new StartError(
-        'FRAME_HOST must be another host name than that of PUBLIC_URL: pages of strangers are shown there.',
+        'FRAME_HOST must be another host name than that of PUBLIC_URL: pages of other sites are shown there.',
       )
     const sealer = await openKeyRing({
       configured: settings.CAPTCHA_ENCRYPTION_KEYS,

@@ -1,6 +1,5 @@
-// What a proxied page wants the browser to keep is kept here, sealed, for as long as the task is open: it goes with the
-// page's further requests, and is proposed to the operator. The browser never gets it. (RFC 6265, as far as a page that one
-// person looks at needs it.)
+// Cookies that a page in the frame sets, sealed, while the task is open. They go with the page's further requests and are proposed to
+// the operator; the browser never gets them. (RFC 6265, as far as one page needs it.)
 import type { Database } from '../../../core/db/database.ts'
 import type { Sealer } from '../solutions/seal.ts'
 import type { CookieItem } from '../solutions/cookie.ts'
@@ -92,7 +91,7 @@ export interface CookieJar {
   keep(uuid: string, url: URL, lines: readonly string[], now: Date): Promise<void>
   /** The value of the Cookie header. Empty: none. */
   headerFor(uuid: string, url: URL): Promise<string>
-  /** As they can be handed in. */
+  /** In the form of a solution's payload. */
   proposed(uuid: string): Promise<CookieItem[]>
 }
 

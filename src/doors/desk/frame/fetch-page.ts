@@ -1,5 +1,5 @@
-// One request of the frame to the world: only to a domain that is on the list, only to an address that the guard allows,
-// and no longer or larger than set.
+// One request of the frame to a site: only to a domain on the list, only to an address that the outgoing guard allows, within the limits
+// of time and size.
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import type { Outbound, OutboundRefusal } from '../../../core/outbound/outbound.ts'
@@ -48,7 +48,7 @@ export function openFetcher({ outbound, mayFetch, proxies, impersonator, timeout
 
     const asBrowser = url.protocol === 'https:' ? await impersonator() : null
     if (asBrowser !== null) {
-      // The guard speaks first: what it refuses is told as such, and not as a connection that failed.
+      // The guard is asked first, so that its refusal is not reported as a failed connection.
       const checked = await outbound.check(url.href, { signal: AbortSignal.timeout(timeoutMs) })
       if (!checked.ok) return checked
       return asBrowser.fetch({ ...request, way: proxyId ?? 'direct', timeoutMs, bytesMax: PAGE_BYTES_MAX })
@@ -75,7 +75,7 @@ export function openFetcher({ outbound, mayFetch, proxies, impersonator, timeout
 
 const LIMIT = { maxOutputLength: PAGE_BYTES_MAX }
 
-/** Null: it is not what it says, or more than is let in. */
+/** Null: it is not in the encoding that it names, or too large. */
 async function unpack(bytes: Buffer, encoding: string): Promise<Buffer | null> {
   if (bytes.length === 0) return bytes
   try {

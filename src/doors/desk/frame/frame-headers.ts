@@ -1,5 +1,5 @@
-// What goes with a request to the world, and what comes back with the page. Both are short lists of what is let through:
-// no cookie, no token and no address of the console goes out, and no cookie, policy or redirect comes in by itself.
+// Headers of requests to a site and of its answers. Both are allow-lists: no cookie, token or address of the console goes out, and no
+// cookie, policy or redirect of the site comes in.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../../core/config.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
@@ -8,7 +8,7 @@ const SENT_ON = ['accept', 'accept-language', 'content-type', 'cache-control', '
 const GIVEN_BACK = ['content-type', 'content-language'] as const
 
 export interface FrameHosts {
-  /** Where pages of strangers are shown. */
+  /** Where pages of tasks are shown. */
   frame: string
   /** Who may show the frame. */
   console: readonly string[]
@@ -25,14 +25,11 @@ export function hostsOf(request: FastifyRequest, frameHost: string, config: Pick
   }
 }
 
-/** By the name alone: the port is the same server's. */
+/** By the name alone: all ports are this server's. */
 export const isFrameHost = (request: FastifyRequest, frameHost: string): boolean =>
   request.hostname.toLowerCase() === frameHost.replace(/:\d+$/, '')
 
-/**
- * A script of a page can reach the host that it came from, whatever the policy: there the desk has its pages and nothing
- * else, so that it is not even to be trusted that nobody is asked who they are (CAPTCHA_AUTH=off).
- */
+/** A script of a page can reach the host that it came from, whatever the policy: that host answers pages and nothing else. */
 export const refuseAtFrameHost = (frameHost: string) => async (request: FastifyRequest) => {
   if (isFrameHost(request, frameHost)) throw new HttpError(404, 'not_found', 'Not Found')
 }
@@ -55,11 +52,11 @@ export function sentHeaders(
   }
 }
 
-/** For everything that the frame's host says. Only here a page may be framed, and its own say in it does not count. */
+/** For every answer of the frame's host. Only here a page may be framed; the site's own policy is dropped. */
 export function isolate(reply: FastifyReply, hosts: FrameHosts, options: { isInner: boolean }): void {
   const policy = [
     'sandbox allow-scripts allow-forms',
-    // A frame inside the page has the page for a parent, which is nobody's origin. Its ticket is what keeps others out.
+    // The parent of a frame inside the page is the page, which has an opaque origin. The ticket keeps others out.
     ...(options.isInner ? [] : [`frame-ancestors ${hosts.console.join(' ')}`]),
     `default-src ${hosts.frame} data: blob: 'unsafe-inline' 'unsafe-eval'`,
     `form-action ${hosts.frame}`,
@@ -69,7 +66,7 @@ export function isolate(reply: FastifyReply, hosts: FrameHosts, options: { isInn
     .removeHeader('x-frame-options')
     .header('content-security-policy', policy.join('; '))
     .header('cross-origin-resource-policy', 'cross-origin')
-    .header('access-control-allow-origin', '*') // its pages are nobody's origin; the ticket is the credential
+    .header('access-control-allow-origin', '*') // its pages have an opaque origin; the ticket is the credential
     .header('referrer-policy', 'no-referrer')
     .header('cache-control', 'no-store')
 }

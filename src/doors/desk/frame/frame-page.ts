@@ -1,5 +1,5 @@
-// Pages of the frame's own: a task that is never fetched, a domain that is not on the list, a site that does not answer.
-// Whatever a task says is shown as text.
+// The frame's own pages: for a task that is never fetched, a domain that is not on the list, a site that does not answer. The text
+// of a task is shown as text.
 import { html, type Html } from '../../../core/pages/html.ts'
 import type { TaskRow } from '../tasks/task.ts'
 

@@ -1,11 +1,11 @@
 // The addresses of the frame.
 //
-//   POST /api/v1/captcha/tasks/{uuid}/frame      the address for an iframe, with a ticket in it
+//   POST /api/v1/captcha/tasks/{uuid}/frame      an address for an iframe, with a ticket in it
 //   GET  /internal/solver-frame/{uuid}           the page of the task; so does /api/v1/captcha/proxy/render/{uuid}
 //   *    /internal/solver-frame/{uuid}/…         whatever that page asks for
-//   GET  /api/v1/captcha/tasks/{uuid}/cookies    what the page wanted to keep, proposed to the operator
+//   GET  /api/v1/captcha/tasks/{uuid}/cookies    the cookies that the page set, proposed to the operator
 //
-// Pages are answered on FRAME_HOST only; asked anywhere else, these paths lead there.
+// Pages are answered on FRAME_HOST only; at any other host these paths redirect there.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
@@ -59,7 +59,7 @@ export const frameRoutes =
 
     const propose = {
       ...secured,
-      summary: 'What the page of a task that I hold wanted to keep.',
+      summary: 'The cookies that the page of a task that I hold has set.',
       response: { 200: Proposed, ...refusals(401, 403, 404, 409, 429) },
     }
     app.get('/api/v1/captcha/tasks/:uuid/cookies', { onRequest: guard, schema: propose }, async (request) => {
@@ -121,7 +121,7 @@ export const framePageRoutes =
       },
     })
 
-    // Whatever else a page asks for below there has a ticket in it too: known here, it is not written into the log.
+    // Other requests of a page below this path carry a ticket too: handled here, their addresses are not logged.
     app.route({
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
       url: `${FRAME_PATH}/*`,
@@ -130,7 +130,7 @@ export const framePageRoutes =
       handler: async (request, reply) => {
         isolate(reply, hostsOf(request, frameHost, parts.config), { isInner: false })
         if (request.method !== 'OPTIONS') return note(reply, 404, 'Not found', 'This is not an address of the frame.')
-        // A page that has no origin asks before it sends JSON, even to where it came from.
+        // A page with an opaque origin sends a preflight before JSON, even to the host that it came from.
         return reply
           .code(204)
           .headers({
@@ -142,7 +142,7 @@ export const framePageRoutes =
     })
   }
 
-/** Only who holds the task gets to see its page. */
+/** Only the holder of the task sees its page. */
 async function findHeld(parts: FrameParts, request: FastifyRequest, uuid: string): Promise<WholeTaskRow> {
   const task = await findVisible(parts.tasks, request, uuid)
   const operator = operatorOf(request)

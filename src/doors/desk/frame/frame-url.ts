@@ -1,8 +1,8 @@
-// Where a page of the world is inside the frame:
+// Addresses of pages inside the frame:
 //
 //   https://shop.org/cart?x=1   ⇄   /internal/solver-frame/{uuid}/{ticket}/https/shop.org/cart?x=1
 //
-// Host and path stay as they are, so that most relative addresses are right without being touched.
+// Host and path stay as they are, so that most relative addresses need no rewriting.
 
 export const FRAME_PATH = '/internal/solver-frame'
 
@@ -37,13 +37,13 @@ export function unframed(scheme: string, host: string, rest: string): { url: URL
   return url.host === host.toLowerCase() ? { url, depth: known[1] } : null
 }
 
-/** All after the host of a request's own path, as it came: decoding it would change what is asked of the site. */
+/** All after the host of a request's own path, undecoded: decoding would change what the site is asked for. */
 export const restOf = (rawUrl: string): string => {
   const path = rawUrl.split('/').slice(7).join('/')
   return `/${path}`
 }
 
-/** An http(s) address, as a page at `base` would understand it. Null: something else, which is nobody's to lead. */
+/** An http(s) address, resolved against `base`. Null: anything else. */
 export function resolve(address: string, base: URL): URL | null {
   const text = address.trim()
   if (text === '' || text.startsWith('#') || !URL.canParse(text, base.href)) return null

@@ -1,4 +1,4 @@
-// One page, or one thing that a page asks for: fetched, made to live in the frame, and shown.
+// Fetches a page, or a file that a page asks for, rewrites it for the frame and answers it.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Overloaded } from '../../../core/outcome.ts'
 import type { Desk } from '../desk.ts'
@@ -13,7 +13,7 @@ import type { Frame } from './open-frame.ts'
 import { rewriteCss } from './rewrite-css.ts'
 import { isTooDeep, rewriteHtml } from './rewrite-html.ts'
 
-/** What is rewritten is held to less than what is passed on. */
+/** Text that is rewritten has a lower limit than files that pass unchanged. */
 const TEXT_BYTES_MAX = 3 * 1024 * 1024
 
 interface Shown {
@@ -23,7 +23,7 @@ interface Shown {
   reply: FastifyReply
 }
 
-/** The page of the task itself, at an address that is not its own in the frame. */
+/** The page of the task itself, at an address outside the rewritten ones. */
 export type ShowParts = Pick<Desk, 'database' | 'counts'>
 
 export async function showTask(parts: ShowParts, frame: Frame, shown: Shown): Promise<FastifyReply> {
@@ -97,7 +97,7 @@ function isOfSite(url: URL, domain: string): boolean {
 
 type Lead = (url: URL, isFrame: boolean) => string | null
 
-/** What the frame may reach is decided when it is fetched; here it only saves the browser the way. */
+/** What may be fetched is decided when it is fetched; addresses that would be refused are left alone here. */
 async function leading(parts: ShowParts, { task, ticket, depth }: Shown & { depth: Depth }): Promise<Lead> {
   const listed = new Set(await domainNames(parts.database))
   return (url, isFrame) => {
@@ -123,7 +123,7 @@ async function madeToFit(
   const [type = '', charset] = typeOf(answer.headers.get('content-type') ?? '')
   const isHtml = type === 'text/html' || type === 'application/xhtml+xml'
   if ((!isHtml && type !== 'text/css') || answer.body.length > TEXT_BYTES_MAX) {
-    // A page that is too long to be rewritten is no page: its addresses would lead out of the frame.
+    // A page that is too long to be rewritten is refused: its addresses would lead out of the frame.
     if (isHtml) return notePage('The page cannot be shown', 'It is too long.')
     return answer.body
   }
@@ -143,7 +143,7 @@ function typeOf(header: string): [type: string, charset: string] {
   return [type, charset?.replaceAll(/["']/g, '') ?? '']
 }
 
-/** As the header says, or as the page itself does in its first bytes. */
+/** By the header, or by the page's own declaration in its first bytes. */
 function decode(bytes: Buffer, charset: string): string {
   const said = /<meta[^>]{0,200}charset\s*=\s*["']?([a-z0-9_-]{2,40})/i.exec(
     bytes.subarray(0, 2048).toString('latin1'),
@@ -152,13 +152,13 @@ function decode(bytes: Buffer, charset: string): string {
     try {
       if (name !== '') return new TextDecoder(name).decode(bytes)
     } catch {
-      continue // a name that nobody knows
+      continue // an unknown encoding
     }
   }
   return bytes.toString('utf8')
 }
 
-/** What a browser would take as something else than an answer to show is shown as one. */
+/** Statuses that a browser would not show as a page become 502. */
 const statusOf = (status: number): number => (status >= 200 && status < 600 && status !== 407 ? status : 502)
 
 const BLOCKED = 'Its address is not one that this server may reach.'

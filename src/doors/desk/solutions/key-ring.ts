@@ -1,6 +1,5 @@
-// Where the keys come from: CAPTCHA_ENCRYPTION_KEYS, or one that is made on the first start and kept in the data folder.
-// Such a key serves one machine. The database remembers which keys are in use, and a server that made itself another one
-// seals nothing: what it sealed the others could not open.
+// The encryption keys: CAPTCHA_ENCRYPTION_KEYS, or one that is made on the first start and kept in the data folder, which serves one
+// machine. The database records which keys are in use: a server with another made key seals nothing, since no other could open it.
 import { createHash } from 'node:crypto'
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -33,7 +32,7 @@ export async function openKeyRing(options: KeyRingOptions): Promise<Sealer> {
 
   await database.query(REMEMBER, [configured.map(({ id }) => id)])
   const missing = (await knownKeys(database)).filter((id) => !configured.some((key) => key.id === id))
-  if (missing.length > 0) log.warn({ missing }, 'the desk cannot open what was sealed with keys that are not set')
+  if (missing.length > 0) log.warn({ missing }, 'values sealed with keys that are not set cannot be opened')
   return openSealer([first, ...rest])
 }
 
@@ -44,12 +43,12 @@ async function openMade({ dataDir, database, log }: KeyRingOptions): Promise<Sea
   const sealer = openSealer([made])
   const file = join(dataDir, KEY_FILE)
   if (first === made.id) {
-    if (isNew) log.warn({ file }, 'the desk made itself a key, which lies beside the data')
+    if (isNew) log.warn({ file }, 'made an encryption key for the desk; it lies beside the data')
     return sealer
   }
   log.error(
     { file, key: first },
-    'the desk takes no solutions here: CAPTCHA_ENCRYPTION_KEYS is not set, and another key is in use',
+    'the desk refuses solutions on this server: CAPTCHA_ENCRYPTION_KEYS is not set, and another key is in use',
   )
   return {
     ...sealer,

@@ -1,5 +1,5 @@
-// Sealing: AES-256-GCM with the task as associated data, so that a value that is moved to another row does not open. The
-// name of the key is part of the sealed text: the first key of the ring seals, all of them open, and a ring can be rotated.
+// Sealing: AES-256-GCM with the task as associated data, so that a value which is moved to another row does not open. The sealed text
+// names its key: the first key of the ring seals, all of them open, and keys can be rotated.
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto'
 import { newBytes } from '../../../core/random.ts'
 

@@ -1,5 +1,4 @@
-// A general task: any kind of question, with a small form. The form is checked when the task is created, and the operator's
-// answer against the form.
+// A question of any kind, with a small form. The form is checked when the task is created, and the operator's answer against the form.
 import { Type, type Static } from 'typebox'
 import type { HttpError } from '../../../core/http/errors/http-error.ts'
 import { invalid } from '../errors.ts'

@@ -1,5 +1,4 @@
-// Pictures that somebody sends to be shown to an operator: known by their first bytes, not by what they are called.
-
+// Pictures to be shown to an operator: recognised by their first bytes, not by their name.
 import type { Image } from './task.ts'
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
