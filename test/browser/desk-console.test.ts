@@ -161,7 +161,7 @@ describe('the operator’s page', () => {
     await said('payload')
     await page.getByLabel('Why').fill('It shows nothing.')
     await page.getByRole('button', { name: 'Nobody can solve it' }).click()
-    await said('Task marked unsolvable.')
+    await said('Task marked unsolvable: ')
     const { body } = await operator.get(`${TASKS}/${uuid}`)
     assert.deepEqual([body.status, body.last_error], ['unsolvable', 'It shows nothing.'])
     await create({ url: 'https://two.example/' })
