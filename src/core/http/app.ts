@@ -30,6 +30,8 @@ const PARAM_CHARS_MAX = 512
 // A pipelining client cannot keep one connection busy for ever, and one that does not read its answers is cut.
 const REQUESTS_PER_CONNECTION_MAX = 10_000
 const IDLE_CONNECTION_MS = 120_000
+// Fastify gives up a plugin after 10 seconds, which on a machine that is busy with something else was a refused start.
+const PLUGIN_TIMEOUT_MS = 60_000
 
 export interface AppOptions {
   config: Config
@@ -53,6 +55,7 @@ export async function openApp({ config, log, formatOf }: AppOptions): Promise<Fa
     requestTimeout: REQUEST_TIMEOUT_MS,
     maxRequestsPerSocket: REQUESTS_PER_CONNECTION_MAX,
     connectionTimeout: IDLE_CONNECTION_MS,
+    pluginTimeout: PLUGIN_TIMEOUT_MS,
     http: {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,
