@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { CORE_SETTINGS, databaseUrl, InvalidConfig, parseConfig, redisUrl } from '../../src/core/config.ts'
 import { flag, integer, list, nearestName, oneOf, text } from '../../src/core/settings.ts'
+import { startReeve } from '../support/reeve.ts'
 
 const problemsOf = (env: Record<string, string>): string[] => {
   try {
@@ -32,14 +33,20 @@ describe('parsing the environment', () => {
   })
 
   test('all problems are named in one message', () => {
-    const problems = problemsOf({ SERVER_PORT: '80800', TRUST_PROXY: 'yes', DOORS: 'judge,desks', LOG_LEVEL: 'loud' })
+    const problems = problemsOf({ SERVER_PORT: '80800', TRUST_PROXY: 'yes', LOG_LEVEL: 'loud' })
 
     assert.deepEqual(problems, [
       'SERVER_PORT: expected an integer from 0 to 65535, got "80800"',
       'TRUST_PROXY: expected true or false, got "yes"',
-      'DOORS: expected a comma-separated list of judge, challenge, pool, desk, arena, got "judge,desks"',
       'LOG_LEVEL: expected one of trace, debug, info, warn, error, silent, got "loud"',
     ])
+  })
+
+  test('a start with an unknown door is refused, and says which doors there are', async (t) => {
+    await assert.rejects(startReeve(t, { doors: 'judge,desks' }), {
+      name: 'StartError',
+      message: 'DOORS: unknown door "desks", expected judge, challenge, pool, desk, arena',
+    })
   })
 
   test('a misspelt setting is refused with the nearest name, and the names of others are let be', () => {
