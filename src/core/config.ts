@@ -217,7 +217,12 @@ export interface AllSettings {
 }
 
 /** Reads the core's table and those of the doors, and names every problem in one error. */
-export function parseConfig(env: Readonly<Record<string, string | undefined>>, doorSettings: Settings): AllSettings {
+export function parseConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  doorSettings: Settings,
+  /** Those that DOORS may name. Default: not checked here. */
+  doorNames?: readonly string[],
+): AllSettings {
   const problems = unknownSettings(
     [...Object.keys(CORE_SETTINGS), ...Object.keys(doorSettings), ...Object.keys(UNUSED_SETTINGS)],
     env,
@@ -225,6 +230,9 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>, d
   const core = readSettings(CORE_SETTINGS, env, problems)
   const doors = readSettings(doorSettings, env, problems)
 
+  if (doorNames !== undefined && core.DOORS.some((name) => !doorNames.includes(name))) {
+    problems.push(`DOORS: expected a comma-separated list of ${doorNames.join(', ')}, got "${env['DOORS']}"`)
+  }
   if (core.JOB_HEARTBEAT_SEC * 3 > core.JOB_LEASE_SEC) {
     problems.push(
       `JOB_HEARTBEAT_SEC: at most a third of JOB_LEASE_SEC (${core.JOB_LEASE_SEC}), got ${core.JOB_HEARTBEAT_SEC}`,

@@ -9,7 +9,7 @@ import { DESK_SETTINGS } from './desk/settings.ts'
 import { JUDGE_KIND, JUDGE_SETTINGS } from './judge/settings.ts'
 import { POOL_SETTINGS } from './pool/settings.ts'
 
-const NAMES = ['judge', 'challenge', 'pool', 'desk', 'arena'] as const
+export const DOOR_NAMES = ['judge', 'challenge', 'pool', 'desk', 'arena'] as const
 
 /** The settings of all doors, open or not: a closed door's setting is not a mistake. */
 export const doorSettings = (): Settings => ({
@@ -27,5 +27,5 @@ export const streamKeys = (settings: AllSettings): Readonly<Record<string, strin
 
 export const migrationFolders = (): MigrationFolder[] => [
   { owner: 'core', folder: new URL('../core/migrations/', import.meta.url) },
-  ...NAMES.map((name) => ({ owner: name, folder: new URL(`${name}/migrations/`, import.meta.url) })),
+  ...DOOR_NAMES.map((name) => ({ owner: name, folder: new URL(`${name}/migrations/`, import.meta.url) })),
 ]

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { CORE_SETTINGS, databaseUrl, InvalidConfig, parseConfig, redisUrl } from '../../src/core/config.ts'
+import { DOOR_NAMES } from '../../src/doors/outline.ts'
 import { flag, integer, list, nearestName, oneOf, text } from '../../src/core/settings.ts'
 import { startReeve } from '../support/reeve.ts'
 
 const problemsOf = (env: Record<string, string>): string[] => {
   try {
-    parseConfig(env, {})
+    parseConfig(env, {}, DOOR_NAMES)
     return []
   } catch (error) {
     assert(error instanceof InvalidConfig)
@@ -39,6 +40,7 @@ describe('parsing the environment', () => {
       'SERVER_PORT: expected an integer from 0 to 65535, got "80800"',
       'TRUST_PROXY: expected true or false, got "yes"',
       'LOG_LEVEL: expected one of trace, debug, info, warn, error, silent, got "loud"',
+      'DOORS: expected a comma-separated list of judge, challenge, pool, desk, arena, got "judge,desks"',
     ])
   })
 

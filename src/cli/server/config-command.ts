@@ -1,11 +1,11 @@
 import { CORE_SETTINGS, environment, parseConfig } from '../../core/config.ts'
 import type { Settings } from '../../core/settings.ts'
-import { doorSettings } from '../../doors/outline.ts'
+import { DOOR_NAMES, doorSettings } from '../../doors/outline.ts'
 import { print, printJson, styled } from '../terminal.ts'
 
 /** What is in force, with secrets masked and what differs from the default marked. */
 export function showConfig(options: { json?: boolean }): void {
-  const { core, doors } = parseConfig(environment(), doorSettings())
+  const { core, doors } = parseConfig(environment(), doorSettings(), DOOR_NAMES)
   const shown = [...shownOf(CORE_SETTINGS, core), ...shownOf(doorSettings(), doors)]
 
   if (options.json === true) return printJson(Object.fromEntries(shown.map(({ name, value }) => [name, value])))

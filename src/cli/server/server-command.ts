@@ -2,7 +2,7 @@
 import { databaseUrl, environment, parseConfig } from '../../core/config.ts'
 import { openLog } from '../../core/log.ts'
 import { StartError } from '../../core/start-error.ts'
-import { doorSettings } from '../../doors/outline.ts'
+import { DOOR_NAMES, doorSettings } from '../../doors/outline.ts'
 import { start, type ProcessRole, type Running } from '../../main.ts'
 import { prettyLog } from './pretty-log.ts'
 import { isTerminal, say, styled } from '../terminal.ts'
@@ -11,7 +11,7 @@ import { isTerminal, say, styled } from '../terminal.ts'
 const SAME_SIGNAL_MS = 1000
 
 export async function runServer(role: ProcessRole): Promise<number> {
-  const settings = parseConfig(environment(), doorSettings())
+  const settings = parseConfig(environment(), doorSettings(), DOOR_NAMES)
   if (role !== 'up' && databaseUrl(settings.core) === null) {
     throw new StartError(
       `reeve ${role} needs DATABASE_URL: the embedded database belongs to one process. Use reeve up.`,
