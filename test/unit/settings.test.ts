@@ -34,7 +34,7 @@ describe('parsing the environment', () => {
   })
 
   test('all problems are named in one message', () => {
-    const problems = problemsOf({ SERVER_PORT: '80800', TRUST_PROXY: 'yes', LOG_LEVEL: 'loud' })
+    const problems = problemsOf({ SERVER_PORT: '80800', TRUST_PROXY: 'yes', DOORS: 'judge,desks', LOG_LEVEL: 'loud' })
 
     assert.deepEqual(problems, [
       'SERVER_PORT: expected an integer from 0 to 65535, got "80800"',
