@@ -5,7 +5,7 @@
 import type { Logger } from 'pino'
 import { systemClock } from './core/clock.ts'
 import type { AllSettings, Config } from './core/config.ts'
-import { CloseStack } from './core/close-stack.ts'
+import { CloseStack } from './core/concurrency/close-stack.ts'
 import type { Deps, OpenDoor } from './core/door.ts'
 import type { Database } from './core/db/database.ts'
 import { openEngine, type Engine } from './core/engine.ts'

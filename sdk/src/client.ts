@@ -2,7 +2,7 @@ import { ChallengesClient } from './challenges.ts'
 import { DeliveriesClient } from './deliveries.ts'
 import { ReeveError } from './error.ts'
 import { JobsClient } from './jobs.ts'
-import { PoolClient } from './pool-client.ts'
+import { PoolClient } from './pool/client.ts'
 import { JudgeClient } from './judge.ts'
 
 export interface ClientOptions {

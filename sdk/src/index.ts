@@ -41,4 +41,4 @@ export {
   type PoolWhy,
   type PoolWorker,
   type PoolWorkerChange,
-} from './pool-client.ts'
+} from './pool/client.ts'

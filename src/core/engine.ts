@@ -1,7 +1,7 @@
 // The engine: ledger, feed, outbox and events on one database, wired together. A server opens its doors on it; a command
 // uses it by itself.
 import type { Logger } from 'pino'
-import { CloseStack } from './close-stack.ts'
+import { CloseStack } from './concurrency/close-stack.ts'
 import { redisUrl, type Config } from './config.ts'
 import type { Database } from './db/database.ts'
 import { openEvents, type Events } from './events/events.ts'
@@ -14,7 +14,7 @@ import { openRedisFeed, type RedisFeed } from './feed/redis/feed.ts'
 import { buryJob, Kinds } from './executor/endings.ts'
 import { openExecutorMetrics, type ExecutorMetrics } from './executor/metrics.ts'
 import { openLedger, type Ledger } from './ledger/ledger.ts'
-import { ownerName } from './log.ts'
+import { ownerName } from './log/log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Delivery } from './outbox/delivery.ts'
 import { settleDelivered } from './outbox/dispatcher.ts'

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { Waiter } from './waiter.ts'
+import { Waiter } from './concurrency/waiter.ts'
 
 export interface Loop {
   name: string

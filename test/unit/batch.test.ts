@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { batched } from '../../src/core/db/batch.ts'
-import { Overloaded } from '../../src/core/outcome.ts'
+import { Overloaded } from '../../src/core/values/outcome.ts'
 import { openDatabase } from '../../src/core/db/database.ts'
 import { testDatabase } from '../support/database.ts'
 import { setupLedger } from '../support/ledger.ts'

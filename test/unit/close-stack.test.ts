@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CloseStack } from '../../src/core/close-stack.ts'
-import { openLog } from '../../src/core/log.ts'
+import { CloseStack } from '../../src/core/concurrency/close-stack.ts'
+import { openLog } from '../../src/core/log/log.ts'
 
 function setup() {
   const lines: { part?: string; msg: string; err?: { message: string } }[] = []

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openLog } from '../../src/core/log.ts'
+import { openLog } from '../../src/core/log/log.ts'
 import { testDatabase } from '../support/database.ts'
 
 const CANARY = 'canary-4711'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { retryWaitMs } from '../../src/core/retry.ts'
+import { retryWaitMs } from '../../src/core/concurrency/retry.ts'
 
 test('the wait doubles with each attempt, spread by 15 %, and never exceeds its limit', () => {
   const policy = { baseMs: 1000, maxMs: 300_000 }

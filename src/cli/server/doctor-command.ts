@@ -1,7 +1,7 @@
 // `reeve doctor`: tries what a server would use, and says what to do about what does not work.
 import { environment, parseConfig, redisUrl, type Config } from '../../core/config.ts'
 import { openFiles } from '../../core/files/open-files.ts'
-import { openLog } from '../../core/log.ts'
+import { openLog } from '../../core/log/log.ts'
 import { openRedisBus } from '../../core/events/redis-bus.ts'
 import { joinStorage } from '../../core/db/storage.ts'
 import { doorChecks, doorTools } from '../../doors/doors.ts'

@@ -1,5 +1,5 @@
 import { environment, parseConfig } from '../../core/config.ts'
-import { openLog } from '../../core/log.ts'
+import { openLog } from '../../core/log/log.ts'
 import { migrate } from '../../core/db/migrate.ts'
 import { joinStorage } from '../../core/db/storage.ts'
 import { doorSettings, migrationFolders } from '../../doors/outline.ts'

@@ -1,6 +1,6 @@
 // `reeve up`, `serve` and `work`: a process that runs until it is told to stop.
 import { databaseUrl, environment, parseConfig } from '../../core/config.ts'
-import { openLog } from '../../core/log.ts'
+import { openLog } from '../../core/log/log.ts'
 import { StartError } from '../../core/start-error.ts'
 import { DOOR_NAMES, doorSettings } from '../../doors/outline.ts'
 import { start, type ProcessRole, type Running } from '../../main.ts'

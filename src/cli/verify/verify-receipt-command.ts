@@ -1,6 +1,6 @@
 // `reeve verify receipt FILE`: verifies receipts of the pool and the links between them, without a server. `--chain` also
 // requires that none is missing, up to the heads that were kept.
-import { isObject } from '../../core/is-object.ts'
+import { isObject } from '../../core/values/is-object.ts'
 import { readFileSync } from 'node:fs'
 import {
   problemWithChain,

@@ -1,6 +1,6 @@
 // Group commit. Calls that arrive while a statement runs wait and share the next one: the busier the server, the larger the
 // statements and the fewer the commits. No call waits for a timer; an idle server runs batches of one.
-import { Overloaded } from '../outcome.ts'
+import { Overloaded } from '../values/outcome.ts'
 import { isConflict, isDataError } from './database.ts'
 
 interface BatchOptions<Request, Answer> {

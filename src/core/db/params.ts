@@ -1,7 +1,7 @@
 // Rows as the one parameter of a statement. Megabytes of untrusted text are serialised in pieces, each in its own turn of the
 // event loop; `pg` then only copies the bytes.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isObject } from '../is-object.ts'
+import { isObject } from '../values/is-object.ts'
 
 /** JSON that no column can hold: U+0000, or half of a character. */
 export class Unstorable extends Error {

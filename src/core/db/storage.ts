@@ -1,6 +1,6 @@
 // Where the database is: the one that the settings name, or the embedded one in the data folder.
 import type { Logger } from 'pino'
-import { CloseStack } from '../close-stack.ts'
+import { CloseStack } from '../concurrency/close-stack.ts'
 import { databaseUrl, type Config } from '../config.ts'
 import { analyzeGrownLoop } from './analyze-grown.ts'
 import { openDatabase, type DatabaseAddress, type Database } from './database.ts'

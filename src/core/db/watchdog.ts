@@ -4,7 +4,7 @@
 // that cannot be reached at all, means that the connection is dead: its socket is destroyed. The statements on it then fail
 // as they do when a connection breaks, and the pool opens another one.
 import { Client, DatabaseError, type ClientConfig } from 'pg'
-import { withTimeout } from '../waiter.ts'
+import { withTimeout } from '../concurrency/waiter.ts'
 
 const OVERDUE_MS = 3000
 const CHECK_EVERY_MS = 1000

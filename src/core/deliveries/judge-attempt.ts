@@ -1,11 +1,11 @@
 // What an attempt came to: delivered, to be tried again and when, or given up. Retried are failed connections, 429 and 5xx.
 // Six attempts within about 15 seconds; with CALLBACK_SLOW_RETRIES as many more, five minutes to a day apart.
-import { isObject } from '../is-object.ts'
+import { isObject } from '../values/is-object.ts'
 import { storableText } from '../db/database.ts'
 import type { Delivered } from '../outbox/delivery.ts'
 import type { OutboundAnswer, OutboundFailure, OutboundRefusal } from '../outbound/outbound.ts'
-import type { Refused } from '../outcome.ts'
-import { retryWaitMs } from '../retry.ts'
+import type { Refused } from '../values/outcome.ts'
+import { retryWaitMs } from '../concurrency/retry.ts'
 import type { Sender } from './signed-request.ts'
 
 export const FAST_ATTEMPTS = 6

@@ -3,7 +3,7 @@
 import { readFile, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
-import { codeOf } from '../error-code.ts'
+import { codeOf } from '../values/error-code.ts'
 import { StartError } from '../start-error.ts'
 
 const LINKS_FILE = 'native/pg-symlinks.json'

@@ -7,7 +7,7 @@ import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync 
 import { mkdir, realpath } from 'node:fs/promises'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { codeOf } from '../error-code.ts'
+import { codeOf } from '../values/error-code.ts'
 import { isAlive } from './processes.ts'
 import { StartError } from '../start-error.ts'
 

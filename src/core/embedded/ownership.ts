@@ -1,7 +1,7 @@
 // Whose files the cluster is made of. It only matters to root, who runs the server as somebody else.
 import { chmod, chown, lchown, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { codeOf } from '../error-code.ts'
+import { codeOf } from '../values/error-code.ts'
 
 const EXECUTE_OTHERS = 0o001
 const EXECUTE_GROUP = 0o010

@@ -2,7 +2,7 @@
 // reads: pid, data folder, start time, port, socket folder, address, shared memory, status.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { codeOf } from '../error-code.ts'
+import { codeOf } from '../values/error-code.ts'
 
 const PID = 0
 const PORT = 3

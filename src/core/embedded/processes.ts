@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { codeOf } from '../error-code.ts'
+import { codeOf } from '../values/error-code.ts'
 
 export function isAlive(pid: number): boolean {
   try {

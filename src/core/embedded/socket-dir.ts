@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { chmod, chown, lstat, mkdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { codeOf } from '../error-code.ts'
+import { codeOf } from '../values/error-code.ts'
 import type { Owner } from './ownership.ts'
 import { StartError } from '../start-error.ts'
 

@@ -1,7 +1,7 @@
 // Waiting for a change that the database will show. A hint on the bus says that a subject may have changed; the database
 // decides. Hints may be lost, so a loop checks every subject again every few seconds.
 import type { Loop } from '../loop.ts'
-import { Waiter, type WaitLimits } from '../waiter.ts'
+import { Waiter, type WaitLimits } from '../concurrency/waiter.ts'
 import type { Bus } from './bus.ts'
 
 const CHECK_EVERY_MS = 2000

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Database } from '../db/database.ts'
 import { runLoop, type Loop } from '../loop.ts'
-import { withTimeout } from '../waiter.ts'
+import { withTimeout } from '../concurrency/waiter.ts'
 
 const RECONNECT_MS = 500
 const HEARTBEAT_EVERY_MS = 2000

@@ -1,16 +1,16 @@
 // One attempt: the work, and recording its outcome in the ledger.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDataError, isLostConnection } from '../db/database.ts'
-import { assertNever } from '../outcome.ts'
+import { assertNever } from '../values/outcome.ts'
 import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { HeldRefusal } from '../ledger/refusal.ts'
 import type { Interruption } from './interruption.ts'
 import { JobFailed, type Done, type Kind, type WaitsForJob } from './kind.ts'
 import type { ExecutorMetrics } from './metrics.ts'
-import { attemptFields } from '../log.ts'
-import { retryWaitMs, type RetryPolicy } from '../retry.ts'
-import type { SampledLog } from '../sampled-log.ts'
+import { attemptFields } from '../log/log.ts'
+import { retryWaitMs, type RetryPolicy } from '../concurrency/retry.ts'
+import type { SampledLog } from '../log/sampled-log.ts'
 
 const SYSTEM_ERROR_PAUSE_MS = 250
 

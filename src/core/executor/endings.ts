@@ -3,7 +3,7 @@ import type { EndAnswer } from '../ledger/end.ts'
 import type { Job } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ReplayAnswer } from '../ledger/submit/replay.ts'
-import { refused } from '../outcome.ts'
+import { refused } from '../values/outcome.ts'
 import type { Kind } from './kind.ts'
 
 /** The kinds that are known here. Doors add theirs when they open. */

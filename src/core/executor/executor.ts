@@ -6,12 +6,12 @@
 //             └─ waits for another job ─► release (until that one has ended) ─► acknowledge
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { attemptFields } from '../log.ts'
+import { attemptFields } from '../log/log.ts'
 import { runLoop, Wake } from '../loop.ts'
 import type { Feed, TakenJob } from '../feed/feed.ts'
 import type { Acquired } from '../ledger/job.ts'
 import { handIn, runAttempt, type AttemptDeps } from './attempt.ts'
-import { sampledLog, type SampledLog } from '../sampled-log.ts'
+import { sampledLog, type SampledLog } from '../log/sampled-log.ts'
 import { Interruption } from './interruption.ts'
 import { openDependents } from './dependents.ts'
 

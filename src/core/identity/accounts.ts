@@ -1,5 +1,5 @@
 import type { Database, Queryable, Tx } from '../db/database.ts'
-import { refused, type Refused } from '../outcome.ts'
+import { refused, type Refused } from '../values/outcome.ts'
 import { writeAudit, type NewAuditEvent } from './audit.ts'
 import { isRole, withPlayer, type Role } from './role.ts'
 import { usernameKey } from './username.ts'

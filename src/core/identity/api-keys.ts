@@ -1,7 +1,7 @@
 // An API key is a long-lived credential for a program, with the roles of its account: shown once, valid until it expires or is
 // revoked, optionally for some of the account's roles only.
 import type { Database, Queryable } from '../db/database.ts'
-import { refused, type Refused } from '../outcome.ts'
+import { refused, type Refused } from '../values/outcome.ts'
 import { newSecret } from '../random.ts'
 import { writeAudit } from './audit.ts'
 import { accountFrom, type Account, type AccountRow } from './accounts.ts'

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
-import { refused, type Refused } from '../outcome.ts'
+import { refused, type Refused } from '../values/outcome.ts'
 import { findAccount, type Account } from './accounts.ts'
 import { writeAudit } from './audit.ts'
 import { isPassword, type Passwords } from './password.ts'

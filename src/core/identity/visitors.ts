@@ -3,7 +3,7 @@
 import ipaddr from 'ipaddr.js'
 import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
-import { refused, type Refused } from '../outcome.ts'
+import { refused, type Refused } from '../values/outcome.ts'
 import type { RegisterAnswer, RegisterRequest } from './identity.ts'
 import { insertGuest } from './accounts.ts'
 import type { LoggedIn } from './login.ts'

@@ -1,7 +1,7 @@
 // acquire: pending, or processing whose lease has expired → processing, with the next attempt_id. One transition for fresh
 // and for abandoned jobs: the new number fences out the earlier holder.
 import { numbersParam, textsParam } from '../db/params.ts'
-import { refused, type Refused } from '../outcome.ts'
+import { refused, type Refused } from '../values/outcome.ts'
 import type { Pool, Queryable } from '../db/database.ts'
 import { inOrder, sendEffects, type Effect } from './effects.ts'
 import type { Acquired, JobState } from './job.ts'

@@ -1,7 +1,7 @@
 // An effect is a change that a door commits together with a transition: a row of its own table, a row of the outbox. It
 // consists of a statement over `$1::json`, an array of rows, and the row of this call. Calls in one batch share the statement.
 import type { Pool, Queryable, Tx } from '../db/database.ts'
-import { groupBy } from '../group-by.ts'
+import { groupBy } from '../values/group-by.ts'
 
 export interface Effect {
   /** Constant SQL that reads its rows with `json_to_recordset($1)`. */

@@ -3,7 +3,7 @@
 //   bury:   pending, or processing whose lease has expired → dead. It cannot be done: out of attempts, or unreadable. Refused
 //           while a lease is valid, because its holder may still finish.
 import { storableText, type Pool, type Queryable } from '../db/database.ts'
-import { ok, refused, type Ok, type Refused } from '../outcome.ts'
+import { ok, refused, type Ok, type Refused } from '../values/outcome.ts'
 import { effectsIfOk, inOrder, transit, type WithEffects } from './effects.ts'
 import type { JobState } from './job.ts'
 

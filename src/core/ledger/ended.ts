@@ -2,7 +2,7 @@
 import type { Bus } from '../events/bus.ts'
 import { openHintedWaits } from '../events/hinted-waits.ts'
 import type { Loop } from '../loop.ts'
-import type { WaitLimits } from '../waiter.ts'
+import type { WaitLimits } from '../concurrency/waiter.ts'
 import type { Job } from './job.ts'
 
 const CHANNEL = 'reeve:ended'

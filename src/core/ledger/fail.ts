@@ -1,7 +1,7 @@
 // fail: processing → pending after a delay, or → dead if no attempts are left or the failure is final. The attempt and its
 // error are kept.
 import { storableText, type Pool, type Queryable } from '../db/database.ts'
-import type { Refused } from '../outcome.ts'
+import type { Refused } from '../values/outcome.ts'
 import { transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
 import { rankSql } from './rank.ts'

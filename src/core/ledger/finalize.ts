@@ -2,7 +2,7 @@
 // the job finished are effects of this call and commit with it.
 import type { Pool, Queryable } from '../db/database.ts'
 import { storableJson } from '../db/params.ts'
-import type { Ok, Refused } from '../outcome.ts'
+import type { Ok, Refused } from '../values/outcome.ts'
 import { effectsIfOk, transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
 import { FENCE, HELD_ARRAYS, HELD_COLUMNS, heldColumns, okOrRefused, sorted, type HeldRefusal } from './refusal.ts'

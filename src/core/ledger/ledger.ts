@@ -13,7 +13,7 @@ import { batched } from '../db/batch.ts'
 import type { Database, Pool, Tx } from '../db/database.ts'
 import type { Bus, WithCommit } from '../events/bus.ts'
 import type { Loop } from '../loop.ts'
-import type { WaitLimits } from '../waiter.ts'
+import type { WaitLimits } from '../concurrency/waiter.ts'
 import {
   acquire,
   acquireNextFrom,

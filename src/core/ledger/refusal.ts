@@ -7,7 +7,7 @@
 import { numbersParam, textsParam } from '../db/params.ts'
 import type { Queryable } from '../db/database.ts'
 import { hideFromPlanner } from '../db/sql.ts'
-import { ok, refused, type Ok, type Refused } from '../outcome.ts'
+import { ok, refused, type Ok, type Refused } from '../values/outcome.ts'
 import type { Held, JobState } from './job.ts'
 
 /** In order of precedence (docs/state-machine.md). */

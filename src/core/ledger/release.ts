@@ -2,7 +2,7 @@
 // another one). The attempt is kept in the history and does not count towards max_attempts. The job keeps its place
 // in the order.
 import { storableText, type Pool, type Queryable } from '../db/database.ts'
-import type { Ok, Refused } from '../outcome.ts'
+import type { Ok, Refused } from '../values/outcome.ts'
 import { effectsIfOk, transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
 import { FENCE, HELD_ARRAYS, HELD_COLUMNS, heldColumns, okOrRefused, sorted, type HeldRefusal } from './refusal.ts'

@@ -1,6 +1,6 @@
 // renew: extends the lease of a running attempt. It changes no indexed column, so it costs a fraction of the other transitions.
 import type { Pool, Queryable } from '../db/database.ts'
-import type { Ok, Refused } from '../outcome.ts'
+import type { Ok, Refused } from '../values/outcome.ts'
 import { effectsIfOk, transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
 import { FENCE, HELD_ARRAYS, HELD_COLUMNS, heldColumns, okOrRefused, sorted, type HeldRefusal } from './refusal.ts'

@@ -1,4 +1,4 @@
-import type { RetryPolicy } from '../retry.ts'
+import type { RetryPolicy } from '../concurrency/retry.ts'
 
 /** How rows of one topic leave the database. At least once: a delivery that is repeated must change nothing. */
 export interface Delivery {

@@ -8,8 +8,8 @@
 // Claiming skips what others hold (`for update skip locked`), so that any number of dispatchers may run.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { storableText, type Database, type Queryable } from '../db/database.ts'
-import { groupBy } from '../group-by.ts'
-import { retryWaitMs } from '../retry.ts'
+import { groupBy } from '../values/group-by.ts'
+import { retryWaitMs } from '../concurrency/retry.ts'
 import { hideFromPlanner } from '../db/sql.ts'
 import { Wake, type Loop } from '../loop.ts'
 import type { Delivered, DeliveredRow, Delivery, OutboxRow } from './delivery.ts'

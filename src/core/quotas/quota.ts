@@ -3,7 +3,7 @@
 // first. An account that is at its quota is counted again at most a few times a second. One process alone therefore never
 // exceeds a quota; several exceed it by at most a tenth of it each.
 import { batched } from '../db/batch.ts'
-import { refused, type Refused } from '../outcome.ts'
+import { refused, type Refused } from '../values/outcome.ts'
 
 const COUNT_FRESH_MS = 10_000
 const RECOUNT_AFTER_MS = 250

@@ -10,7 +10,7 @@
 import { isoNow } from '../../core/clock.ts'
 import type { Deps } from '../../core/door.ts'
 import type { Ledger } from '../../core/ledger/ledger.ts'
-import { ownerName } from '../../core/log.ts'
+import { ownerName } from '../../core/log/log.ts'
 import type { Loop } from '../../core/loop.ts'
 import { newSecret } from '../../core/random.ts'
 import { NodeMessages } from './cluster/node-messages.ts'

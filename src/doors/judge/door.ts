@@ -15,7 +15,7 @@
 import { join } from 'node:path'
 import { redisUrl, type Config } from '../../core/config.ts'
 import type { Deps, Door } from '../../core/door.ts'
-import { ownerName } from '../../core/log.ts'
+import { ownerName } from '../../core/log/log.ts'
 import { codeOffer } from './submissions/code-capability.ts'
 import { errorBody } from './errors.ts'
 import type { ImportDeps } from './problems/import-problem.ts'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
-import { openLog } from '../../../src/core/log.ts'
+import { openLog } from '../../../src/core/log/log.ts'
 import { startLoops } from '../../../src/core/loop.ts'
 import { openHub, type HubLimits } from '../../../src/core/http/sockets/hub.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Overloaded } from '../../../src/core/outcome.ts'
+import { Overloaded } from '../../../src/core/values/outcome.ts'
 import { httpErrorFrom } from '../../../src/core/http/errors/handle-error.ts'
 import { formatByPath, type ErrorFormat } from '../../../src/core/http/errors/error-format.ts'
 

@@ -1,7 +1,7 @@
 // Acknowledging. Entries that are acknowledged at the same moment share a script call per stream (acknowledge.lua).
 import type { Redis } from 'ioredis'
 import { batched } from '../../db/batch.ts'
-import { groupBy } from '../../group-by.ts'
+import { groupBy } from '../../values/group-by.ts'
 import { whenReady } from './connection.ts'
 import type { RedisFeedOptions } from './options.ts'
 import { ACKNOWLEDGE, ACKNOWLEDGE_DUPLICATE, evaluate } from './scripts/script.ts'

@@ -11,10 +11,10 @@
 //   the database failed            → kept in this process, and tried again before anything else is read
 import type { AcquireAnswer } from '../../ledger/acquire.ts'
 import type { Acquired } from '../../ledger/job.ts'
-import { assertNever } from '../../outcome.ts'
+import { assertNever } from '../../values/outcome.ts'
 import type { TakenJob } from '../feed.ts'
 import type { Announcer } from './announcer.ts'
-import type { SampledLog } from '../../sampled-log.ts'
+import type { SampledLog } from '../../log/sampled-log.ts'
 import type { RedisFeedOptions } from './options.ts'
 import type { AcquiredEntry } from './payloads.ts'
 import type { Entry } from './streams.ts'

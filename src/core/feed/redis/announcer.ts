@@ -3,7 +3,7 @@
 // that have ended are left out.
 import type { Redis } from 'ioredis'
 import { systemClock } from '../../clock.ts'
-import { groupBy } from '../../group-by.ts'
+import { groupBy } from '../../values/group-by.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { JobBrief } from '../../ledger/read.ts'
 import type { ReadyJob } from '../../ledger/repair.ts'
@@ -11,7 +11,7 @@ import type { Delivered } from '../../outbox/delivery.ts'
 import { announceJobs, type Announcement, type AnnounceOptions } from './announce.ts'
 import { openCapacity } from './capacity.ts'
 import { whenReady } from './connection.ts'
-import type { SampledLog } from '../../sampled-log.ts'
+import type { SampledLog } from '../../log/sampled-log.ts'
 import type { RedisFeedOptions } from './options.ts'
 import type { Level, Streams } from './streams.ts'
 

@@ -2,7 +2,7 @@
 // client reconnects by itself. An outage is logged once, however many commands fail.
 import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { Waiter } from '../../waiter.ts'
+import { Waiter } from '../../concurrency/waiter.ts'
 
 const CONNECT_TIMEOUT_MS = 3000
 const COMMAND_TIMEOUT_MS = 10_000

@@ -17,7 +17,7 @@
 import type { Redis } from 'ioredis'
 import type { Loop } from '../../loop.ts'
 import type { Delivery } from '../../outbox/delivery.ts'
-import { sampledLog } from '../../sampled-log.ts'
+import { sampledLog } from '../../log/sampled-log.ts'
 import type { Feed } from '../feed.ts'
 import { acknowledgeDuplicate, openAcknowledge } from './acknowledge.ts'
 import { openAnnouncer } from './announcer.ts'

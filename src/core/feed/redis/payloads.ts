@@ -2,7 +2,7 @@
 // the payload from the ledger; if the copy is missing or not readable, it is written again (docs/judge.md, C2).
 import type { Redis } from 'ioredis'
 import type { JobBrief } from '../../ledger/read.ts'
-import type { SampledLog } from '../../sampled-log.ts'
+import type { SampledLog } from '../../log/sampled-log.ts'
 import type { RedisFeedOptions } from './options.ts'
 import { CHECK_PAYLOADS, evaluate, listFrom } from './scripts/script.ts'
 

@@ -1,7 +1,7 @@
 // Turns whatever was thrown into an answer. Errors that are not the client's fault are logged here, once, and the client
 // gets no details of them.
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Overloaded } from '../../outcome.ts'
+import { Overloaded } from '../../values/outcome.ts'
 import { isLostConnection, sqlState } from '../../db/database.ts'
 import { Unstorable } from '../../db/params.ts'
 import { HttpError, retryAfter, type ErrorReport } from './http-error.ts'

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Logger } from 'pino'
 import { Type } from 'typebox'
 import { Failure, Success, type EnvelopeFormat } from '../errors/envelope.ts'
-import { withTimeout } from '../../waiter.ts'
+import { withTimeout } from '../../concurrency/waiter.ts'
 
 /** The version of the /api/ interface, which clients compare. */
 const API_VERSION = 'v1.1.0'

@@ -1,7 +1,7 @@
 // replay: a dead job is submitted again as a new job that names the old one. The old one stays dead. A second replay, or a
 // concurrent one, returns the same new job: the dead row is locked first, and `replay_of` is unique.
 import type { Tx } from '../../db/database.ts'
-import { refused, type Refused } from '../../outcome.ts'
+import { refused, type Refused } from '../../values/outcome.ts'
 import type { Effect } from '../effects.ts'
 import type { Job } from '../job.ts'
 import { jobFrom, type JobRow } from '../read.ts'

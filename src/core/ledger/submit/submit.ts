@@ -1,6 +1,6 @@
 // submit: nothing → pending. The caller is answered after the commit: accepted means on disk.
 import type { Pool, Tx, Queryable } from '../../db/database.ts'
-import { refused, type Refused } from '../../outcome.ts'
+import { refused, type Refused } from '../../values/outcome.ts'
 import { newJobId } from '../../random.ts'
 import { sendEffects, type Effect } from '../effects.ts'
 import { insertJobs, type InsertOptions } from './insert-jobs.ts'

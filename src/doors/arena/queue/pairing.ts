@@ -4,7 +4,7 @@
 import type { Outbox } from '../../../core/outbox/outbox.ts'
 import type { Database, Pool, Tx } from '../../../core/db/database.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
-import { groupBy } from '../../../core/group-by.ts'
+import { groupBy } from '../../../core/values/group-by.ts'
 import { newJobId } from '../../../core/random.ts'
 import { MATCH_KIND, MODES, shownName, type Match, type Mode, type Participant } from '../match.ts'
 import type { ArenaSettings } from '../settings.ts'

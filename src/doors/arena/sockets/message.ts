@@ -1,5 +1,5 @@
 // Parses a client's message: `{ t: "event", seq, event, p }`.
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 import { AHEAD_MAX, DELTA_MAX, SEQUENCE_MAX } from '@reeve/sdk/arena-replay'
 import type { PlayerInput } from '../engine/session.ts'
 import type { SocketError } from '../errors.ts'

@@ -7,7 +7,7 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 import { BACKPRESSURE } from '../../../core/http/sockets/hub.ts'
-import { assertNever } from '../../../core/outcome.ts'
+import { assertNever } from '../../../core/values/outcome.ts'
 import { unitRandom } from '../../../core/random.ts'
 import type { Client } from '../engine/audience.ts'
 import { textFrame } from '../engine/frame.ts'

@@ -3,8 +3,8 @@
 // that a busy machine does not make a cheap task time out.
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
-import { Overloaded } from '../../../core/outcome.ts'
-import { besideAs, startThread } from '../../../core/start-thread.ts'
+import { Overloaded } from '../../../core/values/outcome.ts'
+import { besideAs, startThread } from '../../../core/concurrency/start-thread.ts'
 import type { Task } from './task.ts'
 import type { Performed } from './worker.ts'
 

@@ -1,6 +1,6 @@
 // POST /challenges/{id}/send: sends the challenge, without its answer and rule, to a Solver. The request is queued in the
 // outbox, so that it survives a restart and is retried; its attempts are listed with the challenge.
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { storableText, type Tx } from '../../../core/db/database.ts'

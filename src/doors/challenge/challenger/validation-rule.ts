@@ -1,6 +1,6 @@
 // Whether an answer is correct, by the challenge's validation rule (clauses 6.5 to 6.8). A rule is checked when the challenge
 // is created, so that an invalid one is refused there and not when the answer arrives.
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 import { RE2JS } from 're2js'
 import type { Threads } from '../bounded/threads.ts'
 import { ANSWER_CHARS_MAX } from '../problems/solution.ts'

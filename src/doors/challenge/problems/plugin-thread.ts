@@ -1,5 +1,5 @@
 // The thread of the plug-ins: loads the modules, then runs their functions concurrently and answers each request.
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { SolverProblem, SolverContext } from '@reeve/sdk/solvers'
 

@@ -7,7 +7,7 @@ import type { Worker } from 'node:worker_threads'
 import type { SolverProblem } from '@reeve/sdk/solvers'
 import { storableText } from '../../../core/db/database.ts'
 import { StartError } from '../../../core/start-error.ts'
-import { besideAs, startThread } from '../../../core/start-thread.ts'
+import { besideAs, startThread } from '../../../core/concurrency/start-thread.ts'
 import { ANSWER_CHARS_MAX, solved, type CallbackOutcome } from './solution.ts'
 import type { PluginRequest, FromThread, ToThread } from './plugin-thread.ts'
 

@@ -1,5 +1,5 @@
 // Solves one problem by its type, within its constraints. Answers are strings.
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 import type { WaitsForJob } from '../../../core/executor/kind.ts'
 import type { Acquired } from '../../../core/ledger/job.ts'
 import { WALL_MS_MAX, type Bound, type Threads } from '../bounded/threads.ts'

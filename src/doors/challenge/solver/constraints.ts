@@ -19,4 +19,4 @@ export function constraintsOf(value: unknown): Constraints | null {
     ...(isPositive(deadlineTs) ? { deadline_ts: deadlineTs } : {}),
   }
 }
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'

@@ -2,7 +2,7 @@
 // program written for one of them works here with another host name. The client key is an API key of an account with the role
 // SCRAPER. As in that API, errors have status 200 and an errorId.
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 import type { Account } from '../../../core/identity/accounts.ts'
 import { httpErrorFrom } from '../../../core/http/errors/handle-error.ts'
 import { audit } from '../changes/audit.ts'

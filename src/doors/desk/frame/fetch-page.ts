@@ -3,7 +3,7 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import type { Outbound, OutboundRefusal } from '../../../core/outbound/outbound.ts'
-import { refused, type Refused } from '../../../core/outcome.ts'
+import { refused, type Refused } from '../../../core/values/outcome.ts'
 import type { Proxies } from '../domains/proxies.ts'
 import type { Impersonator } from './impersonate.ts'
 import { dialThrough } from './upstream-proxy.ts'

@@ -1,7 +1,7 @@
 // A browser's handshake, for allowed domains: some sites answer a plain client with another page than their users get. The
 // package is optional; without it pages are fetched plainly. It dials by itself, so that it is led through the checked proxy.
 import type { Logger } from 'pino'
-import { refused, type Refused } from '../../../core/outcome.ts'
+import { refused, type Refused } from '../../../core/values/outcome.ts'
 import { openCheckedProxy, type CheckedProxy, type CheckedProxyOptions } from './checked-proxy.ts'
 import type { PageAnswer, PageRefusal } from './fetch-page.ts'
 

@@ -1,7 +1,7 @@
 // The solver frame: the page of a task, shown to the operator who holds the task, on another host name, in a sandbox without an
 // origin, through a proxy that fetches allowed domains only.
 import type { Outbound } from '../../../core/outbound/outbound.ts'
-import { Semaphore } from '../../../core/semaphore.ts'
+import { Semaphore } from '../../../core/concurrency/semaphore.ts'
 import type { Desk } from '../desk.ts'
 import { parseDomain } from '../domains/domain.ts'
 import { mayBeFetched } from '../domains/domain-store.ts'

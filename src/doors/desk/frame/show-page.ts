@@ -1,6 +1,6 @@
 // Fetches a page, or a file that a page asks for, rewrites it for the frame and answers it.
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Overloaded } from '../../../core/outcome.ts'
+import { Overloaded } from '../../../core/values/outcome.ts'
 import type { Desk } from '../desk.ts'
 import { entriesFor, isReserved, parsePage } from '../domains/domain.ts'
 import { domainNames } from '../domains/domain-store.ts'

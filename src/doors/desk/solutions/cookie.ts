@@ -1,6 +1,6 @@
 // A cookie as it is submitted, kept and shown (docs/desk.md, section 5).
 import { Type, type Static } from 'typebox'
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 import { parseMoment } from './moment.ts'
 
 const NAME = String.raw`^[!#$%&'*+\-.^_\x60|~0-9A-Za-z]+$`

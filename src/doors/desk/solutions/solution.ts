@@ -6,7 +6,7 @@
 //   answer   the fields of the form      → on the task only
 import { Type, type Static } from 'typebox'
 import type { HttpError } from '../../../core/http/errors/http-error.ts'
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 import { invalid } from '../errors.ts'
 import type { DeskSettings } from '../settings.ts'
 import { checkAnswer } from '../tasks/form.ts'

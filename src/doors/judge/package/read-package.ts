@@ -7,7 +7,7 @@ import { readStatement, titleInStatement } from './statement.ts'
 import { readTests } from './test-tree.ts'
 import { parseFlags } from '../compare/flags.ts'
 import { readValidator } from './validator.ts'
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 import { FieldReader, parseYaml } from './yaml-fields.ts'
 
 const TITLE_CHARS_MAX = 200

@@ -1,5 +1,5 @@
 // YAML written by hand: every value is checked, and an error names its place.
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 import { isScalar, parseDocument, visit } from 'yaml'
 import { PackageError } from './package.ts'
 

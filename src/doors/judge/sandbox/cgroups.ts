@@ -5,7 +5,7 @@ import { readlinkSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { codeOf } from '../../../core/error-code.ts'
+import { codeOf } from '../../../core/values/error-code.ts'
 
 const V1_CONTROLLERS = ['memory', 'cpuacct', 'pids'] as const
 const CONTROLLERS = '+memory +pids'

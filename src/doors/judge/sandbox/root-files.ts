@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { chmod, lstat, mkdir, readlink, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { codeOf } from '../../../core/error-code.ts'
+import { codeOf } from '../../../core/values/error-code.ts'
 import type { Mount } from './box.ts'
 
 const SHOWN = [

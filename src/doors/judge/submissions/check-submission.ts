@@ -1,5 +1,5 @@
 // Checks a submission before it becomes a job, for the route and for other doors.
-import { refused, type Refused } from '../../../core/outcome.ts'
+import { refused, type Refused } from '../../../core/values/outcome.ts'
 import type { JudgeCode } from '../errors.ts'
 import type { Language } from '../languages/language.ts'
 import type { OfferedLanguages } from '../languages/offered-languages.ts'

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { newJobId } from '../../../core/random.ts'
-import { Semaphore } from '../../../core/semaphore.ts'
+import { Semaphore } from '../../../core/concurrency/semaphore.ts'
 import type { BoxRunner } from '../sandbox/box.ts'
 
 export interface Slot {

@@ -1,7 +1,7 @@
 // Adding, listing and retiring canaries.
 import type { Database } from '../../../core/db/database.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
-import { refused, type Refused } from '../../../core/outcome.ts'
+import { refused, type Refused } from '../../../core/values/outcome.ts'
 import type { RequirementClasses } from '../tasks/requirement-classes.ts'
 import type { CanaryStock } from './canary-stock.ts'
 import { timestampText } from '../wire.ts'

@@ -11,7 +11,7 @@ import { preferredWaitMs, waitSignal } from '../../../core/http/request/prefer.t
 import { isEnded } from '../../../core/ledger/ended.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import type { NewJob } from '../../../core/ledger/submit/submit.ts'
-import { refused, type Refused } from '../../../core/outcome.ts'
+import { refused, type Refused } from '../../../core/values/outcome.ts'
 import type { QuotaAnswer } from '../../../core/quotas/quota.ts'
 import { assertQuota } from '../../../core/quotas/quotas.ts'
 import { newJobId } from '../../../core/random.ts'

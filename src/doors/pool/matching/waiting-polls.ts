@@ -1,5 +1,5 @@
 // The polls that wait in this process, one per worker, in the order in which they came.
-import { Waiter } from '../../../core/waiter.ts'
+import { Waiter } from '../../../core/concurrency/waiter.ts'
 import type { Worker } from '../workers/presence.ts'
 import type { Assignment } from './assignments.ts'
 import type { Candidate } from './match.ts'

@@ -2,7 +2,7 @@
 // digits: numbers within a tolerance, or vectors with a high cosine similarity.
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { Type, type Static } from 'typebox'
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 
 /** A longer output agrees only with an equal one. */
 export const COMPARED_BYTES_MAX = 128 * 1024

@@ -1,8 +1,8 @@
 // The hash of an output. Megabytes of JSON take a good part of a second to canonicalize, so a long text is hashed in a
 // thread of its own.
 import { once } from 'node:events'
-import { Semaphore } from '../../../core/semaphore.ts'
-import { besideAs, startThread } from '../../../core/start-thread.ts'
+import { Semaphore } from '../../../core/concurrency/semaphore.ts'
+import { besideAs, startThread } from '../../../core/concurrency/start-thread.ts'
 import { hashOf, type Hashed } from './hash-thread.ts'
 
 const INLINE_CHARS_MAX = 128 * 1024

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from '@reeve/sdk'
 import type { Database } from '../../../core/db/database.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 import type { Loop } from '../../../core/loop.ts'
 import type { Requirements } from './requirements.ts'
 

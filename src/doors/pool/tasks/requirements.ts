@@ -1,5 +1,5 @@
 // What a job requires of the worker that runs it: a region, and specs. Matching and `why` compare by the same rule.
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 
 export type Specs = Readonly<Record<string, unknown>>
 

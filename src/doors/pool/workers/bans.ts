@@ -1,6 +1,6 @@
 // A ban takes the worker's assignment away, and its vote in every undecided quorum.
 import type { Database } from '../../../core/db/database.ts'
-import { ok, refused, type Ok, type Refused } from '../../../core/outcome.ts'
+import { ok, refused, type Ok, type Refused } from '../../../core/values/outcome.ts'
 import type { Assignments } from '../matching/assignments.ts'
 import { leaseOwner } from './presence.ts'
 import { touchVotesOf } from '../quorum/quorum-rows.ts'

@@ -2,7 +2,7 @@
 // long poll is online while its connection stands: all of those are marked together, three times a lease.
 import { batched } from '../../../core/db/batch.ts'
 import type { Database } from '../../../core/db/database.ts'
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 import { timestampText } from '../wire.ts'
 import type { TrackRecord } from './reputation.ts'
 import type { WorkerProfile } from '../tasks/requirements.ts'

@@ -1,6 +1,6 @@
 // A worker's standing: in full for admins; for its owner without what would reveal which jobs were canaries.
 import type { Database } from '../../../core/db/database.ts'
-import { isObject } from '../../../core/is-object.ts'
+import { isObject } from '../../../core/values/is-object.ts'
 import type { CanaryStock } from '../canaries/canary-stock.ts'
 import { timestampText } from '../wire.ts'
 import { isTrusted, scoreOf, type Standing, type TrackRecord } from './reputation.ts'

@@ -1,6 +1,6 @@
 // pool_workers, as owners see them.
 import { isRefusedValue, type Database } from '../../../core/db/database.ts'
-import { refused, type Refused } from '../../../core/outcome.ts'
+import { refused, type Refused } from '../../../core/values/outcome.ts'
 import type { QuotaAnswer } from '../../../core/quotas/quota.ts'
 import type { Quotas } from '../../../core/quotas/quotas.ts'
 import type { Assignments } from '../matching/assignments.ts'

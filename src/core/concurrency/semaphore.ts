@@ -1,4 +1,4 @@
-import { Overloaded } from './outcome.ts'
+import { Overloaded } from '../values/outcome.ts'
 
 export interface SemaphoreOptions {
   /** How many may hold a permit at once. */

@@ -1,10 +1,10 @@
 // A worker of the pool: polls, runs a handler, renews the lease meanwhile, signs the result and submits it. Errors that may
 // pass are retried; an assignment that was cancelled or lost is dropped.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ReeveClient } from './client.ts'
-import { ReeveError } from './error.ts'
-import { memberTexts } from './member-texts.ts'
-import { outputHash, signSubmission, type PrivateKey } from './pool-signing.ts'
+import type { ReeveClient } from '../client.ts'
+import { ReeveError } from '../error.ts'
+import { memberTexts } from '../member-texts.ts'
+import { outputHash, signSubmission, type PrivateKey } from './signing.ts'
 
 const WAIT_SEC = 50
 const POLL_PAUSE_MS = 1000 // after a poll that found nothing sooner than it was asked to wait

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os'
 import type { DatabaseError } from 'pg'
 import pino, { type Logger } from 'pino'
-import type { Config } from './config.ts'
-import { isRefusedValue } from './db/database.ts'
+import type { Config } from '../config.ts'
+import { isRefusedValue } from '../db/database.ts'
 
 // Fields with these names are masked, should they be logged by mistake.
 const SECRET_PATHS = ['authorization', 'cookie', 'password', 'token', 'secret', 'solution', 'x-api-key']

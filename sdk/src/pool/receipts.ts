@@ -3,8 +3,8 @@
 //   body       canonical JSON of ReceiptBody
 //   hash       SHA-256 of the body, in hex; the next receipt carries it as `previous`
 //   signature  base64url(Ed25519(server key, body))
-import { canonicalJson } from './canonical-json.ts'
-import { decodeBase64url, isSignedBy, sha256Hex, signedText, signText, type PrivateKey } from './pool-signing.ts'
+import { canonicalJson } from '../canonical-json.ts'
+import { decodeBase64url, isSignedBy, sha256Hex, signedText, signText, type PrivateKey } from './signing.ts'
 
 /** What the first receipt carries as `previous`. */
 export const FIRST_PREVIOUS = '0'.repeat(64)

@@ -1,4 +1,4 @@
-import { jitter } from './random.ts'
+import { jitter } from '../random.ts'
 
 export interface RetryPolicy {
   baseMs: number

@@ -7,7 +7,7 @@
 // key of small order (under the identity, a forged signature verifies for anything), one that is not written in its one
 // way, and a signature whose second half is not below the order of the group.
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
-import { canonicalJson, canonicalText } from './canonical-json.ts'
+import { canonicalJson, canonicalText } from '../canonical-json.ts'
 
 export const PUBLIC_KEY_BYTES = 32
 export const SIGNATURE_BYTES = 64

@@ -1,4 +1,4 @@
-import type { ArenaUser, SessionEnded, SessionState, SessionView } from './arena-wire.ts'
+import type { ArenaUser, SessionEnded, SessionState, SessionView } from './wire.ts'
 
 /** How many ticks ahead a move aims, unless it says otherwise: it has that long to arrive. */
 const AHEAD = 1

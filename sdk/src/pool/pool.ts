@@ -13,7 +13,7 @@ export {
   signText,
   type PrivateKey,
   type Signed,
-} from './pool-signing.ts'
+} from './signing.ts'
 export {
   FIRST_PREVIOUS,
   problemWithChain,
@@ -24,7 +24,7 @@ export {
   type Receipt,
   type ReceiptBody,
   type ReceiptHead,
-} from './pool-receipts.ts'
+} from './receipts.ts'
 export {
   runWorker,
   type Handler,
@@ -32,4 +32,4 @@ export {
   type HandlerResult,
   type WorkerEvent,
   type WorkerOptions,
-} from './pool-worker.ts'
+} from './worker.ts'

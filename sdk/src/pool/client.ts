@@ -1,4 +1,4 @@
-import type { ReeveClient } from './client.ts'
+import type { ReeveClient } from '../client.ts'
 
 export interface NewPoolJob {
   payload: Record<string, unknown>

@@ -6,8 +6,8 @@
 //   console.log(await session.ended)
 //
 // A lost connection comes back by itself, with what was missed.
-import { ArenaSession } from './arena-session.ts'
-import { ArenaSocket, isObject, type AuthState, type SocketConstructor } from './arena-socket.ts'
+import { ArenaSession } from './session.ts'
+import { ArenaSocket, isObject, type AuthState, type SocketConstructor } from './socket.ts'
 import type {
   ArenaError,
   ArenaMode,
@@ -22,14 +22,14 @@ import type {
   SessionState,
   SessionView,
   Snapshot,
-} from './arena-wire.ts'
-import { ReeveClient } from './client.ts'
-import { ReeveError } from './error.ts'
+} from './wire.ts'
+import { ReeveClient } from '../client.ts'
+import { ReeveError } from '../error.ts'
 
-export { ArenaSession } from './arena-session.ts'
-export type { AuthState, SocketConstructor, SocketLike } from './arena-socket.ts'
-export * from './arena-wire.ts'
-export * from './arena-replay.ts'
+export { ArenaSession } from './session.ts'
+export type { AuthState, SocketConstructor, SocketLike } from './socket.ts'
+export * from './wire.ts'
+export * from './replay.ts'
 
 export interface ArenaOptions {
   /** Where the server is, for example http://127.0.0.1:8080. */

@@ -3,7 +3,7 @@
 //
 // A wait misses no solution: a task is read after it was created and before it is waited for, the server answers at the task's end,
 // and a broken connection is opened again until the time is up.
-import type { ReeveClient } from './client.ts'
+import type { ReeveClient } from '../client.ts'
 import {
   CaptchaSession,
   injectSessionCookies,
@@ -11,16 +11,10 @@ import {
   type SessionData,
   type Solution,
   type WireSession,
-} from './desk-session.ts'
-import { ReeveError } from './error.ts'
+} from './session.ts'
+import { ReeveError } from '../error.ts'
 
-export {
-  CaptchaSession,
-  injectSessionCookies,
-  SessionMismatch,
-  type SessionData,
-  type Solution,
-} from './desk-session.ts'
+export { CaptchaSession, injectSessionCookies, SessionMismatch, type SessionData, type Solution } from './session.ts'
 
 const WAIT_SEC_MAX = 50 // the server's
 const WAIT_TIMEOUT_MS = 900_000

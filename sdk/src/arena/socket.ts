@@ -1,7 +1,7 @@
 // The WebSocket of a player: it connects, and connects again when the connection is lost, with a resync of what was missed.
 // The platform's WebSocket serves, or one that is given (`ws` on Node 20): the token goes as a subprotocol, which all of
 // them can send.
-import { ArenaError, type Envelope, type Snapshot } from './arena-wire.ts'
+import { ArenaError, type Envelope, type Snapshot } from './wire.ts'
 
 const BEARER_PROTOCOL = 'reeve.bearer'
 const RETRY_BASE_MS = 250
