@@ -61,6 +61,7 @@ describe('a crowd', () => {
 
   test('that reads the leaderboard has two connections and no more, and those who read the same page share a query', async (t) => {
     const { database } = await setup(t, 30)
+    await database.query('update players set games = 1') // the leaderboard lists those who have played
     const { watched, seen } = counted(database.hot)
     const read = openPages(watched)
 

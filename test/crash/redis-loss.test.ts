@@ -75,12 +75,13 @@ describe('a loss in Redis', () => {
   })
 })
 
-/** Two workers at work: some jobs are done, some are in their hands, and most still wait in the stream. */
+/** Two workers at work: some jobs are done, some are running, and most still wait in the stream. */
 async function midRun(rig: Rig) {
   const { streams } = rig
   assert(streams !== null)
   const jobIds = await rig.submit(JOBS, () => WORK_MS)
   const workers = [rig.worker({ slots: SLOTS }), rig.worker({ slots: SLOTS })]
+  await Promise.all(workers.map((worker) => worker.heard('ready'))) // a process cannot start while Redis is away
   await until('work is under way', async () => (await rig.countDone()) >= DONE_BEFORE)
   assert((await rig.countDone()) < JOBS / 2, 'it was over before it could be disturbed')
   return { jobIds, workers, streams }

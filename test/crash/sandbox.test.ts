@@ -195,7 +195,7 @@ describe('the driver', SAFETY, () => {
     atEnd(t, () => mine.remove())
     const folder = mine.args[1] ?? ''
     const [, namespace] = /helper-(\d+)-/.exec(folder) ?? []
-    const dead = folder.replace(/helper-.*/, `helper-${namespace}-4194304-1-1`)
+    const dead = folder.replace(/helper-.*/, `helper-${namespace}-4194304-1-1-1`)
     mkdirSync(join(dead, 'run'), { recursive: true })
     const sleeper = spawn('/bin/sh', ['-c', `echo $$ > ${dead}/run/cgroup.procs; echo in; exec sleep 1000`])
     atEnd(t, () => sleeper.kill('SIGKILL'))

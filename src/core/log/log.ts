@@ -3,6 +3,7 @@ import type { DatabaseError } from 'pg'
 import pino, { type Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { isRefusedValue } from '../db/database.ts'
+import { isObject } from '../values/is-object.ts'
 
 // Fields with these names are masked, should they be logged by mistake.
 const SECRET_PATHS = ['authorization', 'cookie', 'password', 'token', 'secret', 'solution', 'x-api-key']
@@ -22,11 +23,19 @@ export function openLog(config: Pick<Config, 'LOG_LEVEL'>, destination?: pino.De
 
 /** Only the fields that explain the error. A library may attach its connection to an error, password included. */
 function plainError(error: unknown): object {
-  if (!(error instanceof Error)) return { message: String(error) }
+  if (!(error instanceof Error)) return isObject(error) ? serialisedError(error) : { message: String(error) }
   if (isRefusedValue(error)) return dataError(error)
   const code = 'code' in error ? { code: String(error.code) } : {}
   return { type: error.name, message: error.message, ...code, stack: error.stack }
 }
+
+/** The error of a line that another thread has logged. */
+const serialisedError = ({ type, message, code, stack }: Record<string, unknown>): object => ({
+  type,
+  message,
+  code,
+  stack,
+})
 
 /** PostgreSQL quotes the refused value in the message, and so in the stack, in the detail and elsewhere. */
 function dataError(error: DatabaseError): object {

@@ -1,9 +1,10 @@
 // Where runs are counted. Below a base (`reeve` at the hierarchy's root, the own cgroup where that was delegated, or SANDBOX_CGROUP)
-// each helper has a folder `helper-<pid namespace>-<pid>-<start>-<number>`, named after the Reeve process that made it. The helper
+// each helper has a folder `helper-<pid namespace>-<pid>-<start>-<thread>-<number>`, named after the Reeve process that made it. The helper
 // removes it when it ends; what a killed one has left is removed by its Reeve process, or by the next one to start.
 import { readlinkSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { threadId } from 'node:worker_threads'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf } from '../../../core/values/error-code.ts'
 
@@ -61,7 +62,7 @@ export function findHierarchy(
   return { version: 2, trees: [{ mount: unified.point, base: base.replace(/^\/+/, '').replace(OWN_LEAF, '') }] }
 }
 
-/** By this process, whichever of its sandboxes asked: a folder's name must not come twice. */
+/** By this thread, for all of its sandboxes: a folder's name is unique. */
 let foldersMade = 0
 
 /** Makes the base, sweeps what dead processes have left, and tries. Rejects with the system's error, which names call and path. */
@@ -73,7 +74,7 @@ export async function openCgroups(hierarchy: Hierarchy): Promise<Cgroups> {
 
   const newHelper = () => {
     foldersMade += 1
-    return makeFolders(hierarchy, `helper-${identity(process.pid)}-${foldersMade}`)
+    return makeFolders(hierarchy, `helper-${identity(process.pid)}-${threadId}-${foldersMade}`)
   }
   await (await newHelper()).remove() // the base may be there and somebody else's
   return { version, newHelper }
@@ -161,7 +162,7 @@ async function handDown(folder: string): Promise<void> {
 /** Removes folders of dead processes. Only of this pid namespace: processes of others are not visible. */
 async function sweep(base: string): Promise<void> {
   for (const name of await readdir(base).catch(() => [])) {
-    const [, owner, pid] = /^helper-((?:\d+)-(\d+)-(?:\d+))-\d+$/.exec(name) ?? []
+    const [, owner, pid] = /^helper-((?:\d+)-(\d+)-(?:\d+))-\d+-\d+$/.exec(name) ?? []
     if (owner === undefined || !owner.startsWith(`${pidNamespace()}-`) || owner === identity(Number(pid))) continue
     await removeFolders(join(base, name))
   }
