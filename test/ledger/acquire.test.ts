@@ -292,7 +292,7 @@ describe('acquire next', () => {
     const early = await world.submit()
     const late = await world.submit()
     await world.expireLease(abandoned)
-    const ranks = await world.database.query<{ rank: string }>('select rank from jobs order by job_id')
+    const ranks = await world.database.query<{ rank: string }>('select rank from jobs order by rank')
     const [, , last] = ranks.map(({ rank }) => Number(rank))
     const request = { kind: 'echo', limit: 10, owner: 'w1', leaseMs: 60_000 }
 

@@ -27,7 +27,7 @@ export async function allDoors(t: TestContext) {
     t,
     migrationFolders().filter(({ owner }) => owner !== 'core'),
   )
-  const folder = await temporaryFolder()
+  const folder = await temporaryFolder(t)
   const settings = parseConfig(
     { SERVER_PORT: '0', LOG_LEVEL: 'warn', REEVE_DATA_DIR: folder, DRAIN_TIMEOUT_SEC: '3' },
     doorSettings(),

@@ -122,9 +122,12 @@ function poolOf(pool: PgPool, watchdog: Watchdog): Pool {
   const inTurn: Pool['inTurn'] = async (work) => {
     const client = await pool.connect()
     try {
-      return await work({ query: (sql, params) => run(watchdog, client, sql, params) })
-    } finally {
-      client.release() // the pool itself knows a broken one
+      const result = await work({ query: (sql, params) => run(watchdog, client, sql, params) })
+      client.release()
+      return result
+    } catch (error) {
+      client.release(isLostConnection(error)) // true closes it: the next query must not get a socket that is about to end
+      throw error
     }
   }
   return {
