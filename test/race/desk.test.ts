@@ -85,8 +85,9 @@ describe('desk races', () => {
     })
 
     for (const { answers, task } of races) {
-      const won = answers.filter(({ body }) => body.message.startsWith('CAPTCHA solved'))
-      const lost = answers.find(({ body }) => !body.message.startsWith('CAPTCHA solved'))
+      const hasWon = ({ body }: (typeof answers)[number]) => String(body.message).startsWith('CAPTCHA solved')
+      const won = answers.filter(hasWon)
+      const lost = answers.find((answer) => !hasWon(answer))
       assert.equal(won.length, 1)
       assert.equal(task.solver_result.payload, `by ${task.assigned_to}`)
       assert.equal(won[0]?.body.task.assigned_to, task.assigned_to)

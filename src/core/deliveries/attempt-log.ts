@@ -70,7 +70,7 @@ export const openAttemptLog = (database: Database): AttemptLog => ({
 })
 
 export const pruneAttempts = (database: Database, keptDays: number, page = PRUNE_PAGE): Loop => ({
-  name: 'prune the log of delivery attempts',
+  name: 'prune-the-log-of-delivery-attempts',
   everyMs: PRUNE_EVERY_MS,
   async runOnce() {
     return (await database.query(PRUNE, [keptDays, page])).length === page

@@ -24,7 +24,7 @@ export async function openLog(path: string): Promise<LogFile> {
   return {
     fd,
     loop: {
-      name: 'keep postgres.log short',
+      name: 'truncate-postgres-log',
       everyMs: TRIM_EVERY_MS,
       runOnce: () => trimLog(path).then(() => false),
     },

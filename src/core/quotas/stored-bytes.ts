@@ -49,7 +49,7 @@ export function openStoredBytes(database: Database): StoredBytes {
       const rows = await database.query<UsageRow>(SELECT, [accountIds])
       return new Map(rows.map((row) => [Number(row.account_id), Math.max(0, Number(row.stored_bytes))]))
     },
-    loop: { name: 'write stored bytes per account', everyMs: WRITE_EVERY_MS, runOnce: () => flush().then(() => false) },
+    loop: { name: 'write-stored-bytes-per-account', everyMs: WRITE_EVERY_MS, runOnce: () => flush().then(() => false) },
     flush,
   }
 }

@@ -53,7 +53,7 @@ export function openHub(limits: HubLimits): Hub {
     },
     size: () => connections.size,
     loop: {
-      name: 'ping WebSockets',
+      name: 'ping-websockets',
       everyMs: LOOK_EVERY_MS,
       async runOnce() {
         for (const connection of connections) connection.look(performance.now())

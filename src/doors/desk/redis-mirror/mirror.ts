@@ -80,7 +80,7 @@ export function openMirror({ redisUrl, settings, database, sealer, proxies, log 
     apply: (changes) => changes.forEach((change) => send((batch) => show(batch, keys, sessionText, change))),
     loops: [
       {
-        name: 'repaint the desk in Redis',
+        name: 'repaint-desk-in-redis',
         everyMs: REPAINT_EVERY_MS,
         wake,
         async runOnce() {

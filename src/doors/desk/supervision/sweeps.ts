@@ -40,11 +40,11 @@ const PRUNE_EVERY_MS = 60_000
 export type SweepParts = Pick<Desk, 'database' | 'ledger' | 'changes' | 'settings'>
 
 export const sweepLoops = (parts: SweepParts & Pick<Desk, 'previews'>): Loop[] => [
-  { name: 'release lapsed desk locks', everyMs: SWEEP_EVERY_MS, runOnce: () => sweepLapsed(parts) },
-  { name: 'expire unclaimed desk tasks', everyMs: SWEEP_EVERY_MS, runOnce: () => sweepUnclaimed(parts) },
-  { name: 'report overdue desk tasks', everyMs: SWEEP_EVERY_MS, runOnce: () => sweepOverdue(parts) },
-  { name: 'delete expired desk sessions', everyMs: SWEEP_EVERY_MS, runOnce: () => sweepSessions(parts) },
-  { name: 'prune desk solutions and previews', everyMs: PRUNE_EVERY_MS, runOnce: () => pruneSolutions(parts) },
+  { name: 'release-lapsed-desk-locks', everyMs: SWEEP_EVERY_MS, runOnce: () => sweepLapsed(parts) },
+  { name: 'expire-unclaimed-desk-tasks', everyMs: SWEEP_EVERY_MS, runOnce: () => sweepUnclaimed(parts) },
+  { name: 'report-overdue-desk-tasks', everyMs: SWEEP_EVERY_MS, runOnce: () => sweepOverdue(parts) },
+  { name: 'delete-expired-desk-sessions', everyMs: SWEEP_EVERY_MS, runOnce: () => sweepSessions(parts) },
+  { name: 'prune-desk-solutions-and-previews', everyMs: PRUNE_EVERY_MS, runOnce: () => pruneSolutions(parts) },
 ]
 
 export const sweepLapsed = async (parts: Pick<Desk, 'changes'>): Promise<boolean> =>
