@@ -25,7 +25,7 @@ test('a page plays a match against a Node client', async (t) => {
   atEnd(t, () => bob.close())
 
   const played = page.evaluate(`(async () => {
-    const { ArenaClient } = await import('/page/arena.js')
+    const { ArenaClient } = await import('/page/arena/arena.js')
     const arena = await ArenaClient.login({ url: location.origin, username: 'ann', password: 'p password', register: true })
     const session = await arena.play({ timeoutSeconds: 30 })
     session.onState(() => session.move(3))
