@@ -42,4 +42,14 @@ describe('an error in the log', () => {
     assert.deepEqual([err.type, err.message], ['TypeError', 'oh'])
     assert.match(err.stack, /^TypeError: oh\n {4}at /)
   })
+
+  test('of another thread, which has written it down before, keeps what explains it and nothing else', () => {
+    const lines: string[] = []
+    const err = { type: 'Error', message: 'EEXIST', code: 'EEXIST', stack: 'at mkdir', connection: CANARY }
+
+    openLog({ LOG_LEVEL: 'info' }, { write: (line) => void lines.push(line) }).error({ err }, 'judging failed')
+
+    const { connection: _, ...explains } = err
+    assert.deepEqual(JSON.parse(lines[0] ?? '').err, explains)
+  })
 })
