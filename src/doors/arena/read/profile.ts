@@ -33,24 +33,18 @@ const NEWCOMER = { rating: 1500, wins: 0, losses: 0, games: 0 }
 const SIZE_DEFAULT = 50
 const GAME_MAX = 2_147_483_647
 
-const Profile = Success(
-  Type.Object({
-    userId: Type.Integer(),
-    username: Type.String(),
-    rating: Type.Integer(),
-    wins: Type.Integer(),
-    losses: Type.Integer(),
-    matches: Type.Integer(),
-  }),
-)
+const PROFILE = {
+  userId: Type.Integer(),
+  username: Type.String(),
+  rating: Type.Integer(),
+  wins: Type.Integer(),
+  losses: Type.Integer(),
+  matches: Type.Integer(),
+}
+const Profile = Success(Type.Object(PROFILE))
 const PublicProfile = Success(
   Type.Object({
-    userId: Type.Integer(),
-    username: Type.String(),
-    rating: Type.Integer(),
-    wins: Type.Integer(),
-    losses: Type.Integer(),
-    matches: Type.Integer(),
+    ...PROFILE,
     rank: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: no rated match yet.' }),
   }),
 )
