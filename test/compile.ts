@@ -1,20 +1,20 @@
 // Compiles source and tests into build/, where everything else of the repository is found at the same place as beside src/.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { bundleTypebox } from './runner/bundle-typebox.ts'
+import { bundleStarted } from './runner/bundle.ts'
 
 const BUILD = 'build'
 const COMPILED = ['src', 'test', 'scripts']
 
 /** Null, or what the compiler said. What is there is written over, not removed: another run may be using it. */
-export function compileTests(): string | null {
+export async function compileTests(): Promise<string | null> {
   const { status, stdout, stderr } = spawnSync('node_modules/.bin/tsc', ['-p', 'test'], { encoding: 'utf8' })
   if (status !== 0) return `${stdout}${stderr}`
   for (const folder of COMPILED)
     cpSync(folder, join(BUILD, folder), { recursive: true, filter: (path) => !path.endsWith('.ts') })
   removeOldMigrations()
-  bundleTypebox(BUILD)
+  await bundleStarted(modules(), BUILD)
   for (const name of readdirSync('.')) {
     const place = join(BUILD, name)
     if (![...COMPILED, BUILD, 'node_modules', '.git'].includes(name) && !existsSync(place))
@@ -23,11 +23,38 @@ export function compileTests(): string | null {
   return null
 }
 
+const modules = (): string[] =>
+  COMPILED.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  ).filter((file) => file.endsWith('.ts'))
+
 /** A migration that was renamed or merged must not stay: a test applies whatever is there. */
 function removeOldMigrations(): void {
   for (const path of readdirSync(join(BUILD, 'src'), { recursive: true, encoding: 'utf8' })) {
     if (path.endsWith('.sql') && !existsSync(join('src', path))) rmSync(join(BUILD, 'src', path))
   }
+}
+
+/** The console as it is now, for the tests in a browser. Null, or what the build said. */
+export function buildConsole(): string | null {
+  const sources = [
+    'console/src',
+    'console/index.html',
+    'console/vite.config.ts',
+    'sdk/src',
+    'docs',
+    'package-lock.json',
+  ]
+  const page = 'console/dist/index.html'
+  if (existsSync(page) && Math.max(...sources.map(newest)) < statSync(page).mtimeMs) return null
+  const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', 'build'], { encoding: 'utf8' })
+  return status === 0 ? null : `${stdout}${stderr}`
+}
+
+function newest(path: string): number {
+  const { mtimeMs } = statSync(path)
+  if (!statSync(path).isDirectory()) return mtimeMs
+  return Math.max(mtimeMs, ...readdirSync(path).map((name) => newest(join(path, name))))
 }
 
 export const compiled = (file: string): string => join(BUILD, file.replace(/\.ts$/, '.js'))

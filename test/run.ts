@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { compileTests } from './compile.ts'
+import { buildConsole, compileTests } from './compile.ts'
 import { runFiles } from './runner/run-files.ts'
 import { inOrder, QUICK } from './runner/order.ts'
 import { report } from './runner/report.ts'
@@ -24,12 +24,18 @@ if (isWhole || isQuick) {
   check('types', 'tsc', ['-b'])
   if (existsSync('bench/node_modules')) check('types of benchmarks', 'tsc', ['-p', 'bench'])
 }
-compile()
+await compile()
 needProgram('redis-server', 'redis-server')
-if (isWhole || starts.some((start) => start.startsWith('test/browser'))) {
+if (runs('test/documents')) for (const program of ['jq', 'curl', 'openssl']) needProgram(program, program) // samples use them
+if (runs('test/browser')) {
   wantProgram('chromium', 'chromium', 'the tests in a browser are skipped')
+  build()
 }
 process.exitCode = await runTests()
+
+function runs(folder: string): boolean {
+  return isWhole || starts.some((start) => start.startsWith(folder))
+}
 
 async function runTests(): Promise<number> {
   const files = testFiles()
@@ -41,7 +47,12 @@ async function runTests(): Promise<number> {
   const postgres = given() ?? (await startPostgres())
   const redis = await startRedis()
   try {
-    const env = { ...process.env, REEVE_TEST_POSTGRES: JSON.stringify(postgres.at), REEVE_TEST_REDIS: redis.at }
+    const env = {
+      ...process.env,
+      REEVE_TEST_POSTGRES: JSON.stringify(postgres.at),
+      REEVE_TEST_REDIS: redis.at,
+      REEVE_TEST_JUDGE: scratch.shared,
+    }
     const ran = await runFiles(inOrder(files), { env, scratch, isVerbose: !isWhole && !isQuick })
     return report(ran, performance.now() - began)
   } finally {
@@ -70,10 +81,17 @@ function check(what: string, command: string, options: string[]): void {
   process.exit(1)
 }
 
-function compile(): void {
-  const wrong = compileTests()
+async function compile(): Promise<void> {
+  const wrong = await compileTests()
   if (wrong === null) return console.log('✔ types of tests')
   console.error(`✖ types of tests\n${wrong}`)
+  process.exit(1)
+}
+
+function build(): void {
+  const wrong = buildConsole()
+  if (wrong === null) return console.log('✔ console')
+  console.error(`✖ console\n${wrong}`)
   process.exit(1)
 }
 

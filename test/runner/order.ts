@@ -2,13 +2,15 @@
 
 /** By how long they took when they were last measured. The rest follows in the order of their names. */
 const LONG = [
-  'test/crash/judge',
-  'test/crash/challenge',
-  'test/crash/steps',
-  'test/race/desk',
   'test/contract/judge/invariants',
+  'test/crash/judge',
   'test/crash/pool.',
   'test/crash/arena-storm',
+  'test/crash/challenge',
+  'test/crash/planted-bugs',
+  'test/race/desk',
+  'test/documents/run-samples',
+  'test/crash/pool-server',
   'test/crash/',
   'test/race/',
   'src/core/files/',

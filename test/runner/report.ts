@@ -11,7 +11,7 @@ export function report(ran: readonly RanFile[], ms: number): number {
   const tests = ran.reduce((sum, file) => sum + file.tests, 0)
 
   console.log(`\nThe files that took longest:`)
-  for (const file of longest) console.log(`  ${(file.ms / 1000).toFixed(1).padStart(6)} s  ${file.file}`)
+  for (const file of longest) console.log(`  ${seconds(file.ms)} s (processor ${seconds(file.cpuMs)} s)  ${file.file}`)
   if (skipped.length > 0) console.log(`\nSkipped:\n${skipped.join('\n')}`)
   for (const { output } of failed) console.log(failures(output))
   if (failed.length > 0) console.log(`\nFailed:\n${failed.map(({ file }) => `  ${file}`).join('\n')}`)
@@ -19,6 +19,8 @@ export function report(ran: readonly RanFile[], ms: number): number {
   console.log(`\n${failed.length === 0 ? '✔' : '✖'} ${tests} tests in ${ran.length} files, ${minutes}`)
   return failed.length === 0 ? 0 : 1
 }
+
+const seconds = (ms: number): string => (ms / 1000).toFixed(1).padStart(6)
 
 /** The part in which the test runner repeats what failed, or everything if it did not come to that. */
 function failures(output: string): string {

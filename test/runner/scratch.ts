@@ -10,6 +10,8 @@ const LOOK_MS = 50
 const LOOKS_MAX = 100 // a process that was killed takes a moment to go
 
 export interface Scratch {
+  /** A folder for what the files of a run share. */
+  shared: string
   /** For one file of tests. */
   open(): Place
   close(): void
@@ -24,8 +26,11 @@ export interface Place {
 export function openScratch(): Scratch {
   const root = mkdtempSync(join(tmpdir(), 'rt-')) // a Unix socket's path has room for 107 bytes
   chmodSync(root, 0o755) // tests run programs as other users
+  const shared = join(root, 'shared')
+  mkdirSync(shared)
   let places = 0
   return {
+    shared,
     open() {
       places += 1
       const folder = join(root, String(places))

@@ -23,9 +23,13 @@ export const NO_BROWSER = 'Chromium is not installed here'
 
 /** Null: there is none, and the test is to be skipped with NO_BROWSER. */
 export async function openBrowser(t: TestContext): Promise<Browser | null> {
-  const executablePath = PLACES.find((path) => existsSync(path))
-  if (executablePath === undefined) return null
-  const browser = await chromium.launch({ executablePath, args: ARGS, headless: true })
-  atEnd(t, () => browser.close())
+  const browser = await launchBrowser()
+  if (browser !== null) atEnd(t, () => browser.close())
   return browser
+}
+
+/** The same; whoever launches it closes it. */
+export async function launchBrowser(): Promise<Browser | null> {
+  const executablePath = PLACES.find((path) => existsSync(path))
+  return executablePath === undefined ? null : chromium.launch({ executablePath, args: ARGS, headless: true })
 }

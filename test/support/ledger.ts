@@ -35,7 +35,7 @@ export const openTestLedger = (options: Pick<LedgerOptions, 'database' | 'bus'> 
     ageingSec: 60,
     announceByOutbox: false,
     onReady: () => {},
-    onEffects: () => {},
+    onOutbox: () => {},
     ...options,
   })
 

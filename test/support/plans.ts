@@ -9,7 +9,7 @@ export interface Statement {
   params: readonly unknown[]
 }
 
-interface PlanNode {
+export interface PlanNode {
   'Node Type': string
   'Relation Name'?: string
   'Actual Rows': number
@@ -42,6 +42,7 @@ export async function scansOf(
 ): Promise<Scan[]> {
   if (analyzed) await database.transaction((other) => other.script('analyze'))
   return database.hot.transaction(async (tx) => {
+    await tx.script('set local idle_in_transaction_session_timeout = 0') // filling the tables may take a while
     for (const [index, { sql }] of statements.entries()) await tx.script(`prepare s${index} as ${sql}`)
     const empty = await look(tx, statements, 'empty', tables)
     await database.transaction((other) => other.script(fill))
@@ -75,7 +76,7 @@ async function look(
 
 const literalText = (param: unknown): string => (Array.isArray(param) ? `{${param.join(',')}}` : String(param))
 
-function scansIn(node: PlanNode, tables: readonly string[]): { node: string; rows: number }[] {
+export function scansIn(node: PlanNode, tables: readonly string[]): { node: string; rows: number }[] {
   const table = node['Relation Name'] ?? ''
   const rows = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
   const isScan = tables.includes(table) && node['Node Type'].includes('Scan')

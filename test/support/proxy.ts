@@ -14,13 +14,26 @@ export interface Proxy {
   cutAfter(isLast: (bytes: Buffer) => boolean): void
 }
 
-export async function startProxy(t: TestContext, target: net.NetConnectOpts): Promise<Proxy> {
+/** Reads along on one connection. */
+export interface Tap {
+  toServer(bytes: Buffer): void
+  /** False: these bytes and all that follow on this connection are lost. */
+  toClient(bytes: Buffer): boolean
+}
+
+const NO_TAP: Tap = { toServer: () => {}, toClient: () => true }
+
+export async function startProxy(
+  t: TestContext,
+  target: net.NetConnectOpts,
+  openTap: () => Tap = () => NO_TAP,
+): Promise<Proxy> {
   const sockets = new Set<Socket>()
   const dead = new WeakSet<Socket>()
   let isPartitioned = false
   let isLast: (bytes: Buffer) => boolean = () => false
 
-  const pass = (from: Socket, to: Socket, toServer: boolean) => {
+  const pass = (from: Socket, to: Socket, tap: Tap, toServer: boolean) => {
     sockets.add(from)
     from.on('error', () => {})
     from.once('close', () => {
@@ -30,6 +43,11 @@ export async function startProxy(t: TestContext, target: net.NetConnectOpts): Pr
     from.on('data', (bytes) => {
       if (isPartitioned) dead.add(from).add(to)
       if (dead.has(from)) return
+      if (toServer) tap.toServer(bytes)
+      else if (!tap.toClient(bytes)) {
+        dead.add(from).add(to)
+        return
+      }
       to.write(bytes)
       if (toServer && isLast(bytes)) {
         isLast = () => false
@@ -43,8 +61,9 @@ export async function startProxy(t: TestContext, target: net.NetConnectOpts): Pr
   const server = net.createServer((client) => {
     const upstream = net.connect(target)
     if (isPartitioned) dead.add(client).add(upstream)
-    pass(client, upstream, true)
-    pass(upstream, client, false)
+    const tap = openTap()
+    pass(client, upstream, tap, true)
+    pass(upstream, client, tap, false)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const LOOK_MS = 20
+const LOOK_MS = 5
+const LOOK_MS_MAX = 100
 const PATIENCE_MS = Number(process.env['REEVE_TEST_PATIENCE_MS'] ?? 60_000)
 
 /** For what nothing announces, such as the work of another process. Fails with the sentence if it never holds. */
@@ -11,8 +12,9 @@ export async function until(
   explain: () => unknown = () => '',
 ): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS
-  while (!(await holds())) {
+  // Looking costs what is looked at: less and less often the longer it takes.
+  for (let lookMs = LOOK_MS; !(await holds()); lookMs = Math.min(1.5 * lookMs, LOOK_MS_MAX)) {
     if (performance.now() > deadline) assert.fail(`never: ${sentence} ${JSON.stringify(await explain())}`)
-    await sleep(LOOK_MS)
+    await sleep(lookMs)
   }
 }
