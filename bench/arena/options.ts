@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { pick, positive } from '../options.ts'
 
-export const MEASURES = ['colyseus', 'bare', 'reeve', 'pairing', 'leaderboard'] as const
+export const MEASURES = ['processor', 'colyseus', 'bare', 'reeve', 'pairing', 'leaderboard'] as const
 
 export interface Options {
   measures: readonly (typeof MEASURES)[number][]
@@ -14,6 +14,8 @@ export interface Options {
   /** On the leaderboard. */
   accounts: number
   jsonFile: string | null
+  /** Fail if a figure is worse than what docs/arena.md promises. */
+  check: boolean
 }
 
 const FULL = {
@@ -32,6 +34,7 @@ export const OPTIONS_HELP = `\
   --seconds N        how long each step is measured (${FULL.seconds})
   --queued N         players who wait when pairing begins (${FULL.queued})
   --accounts N       on the leaderboard (${FULL.accounts})
+  --check            end with an error if the measure processor is worse than docs/arena.md promises
   --json FILE        write every number there, too
   --quick            small numbers: shows that it works, not how fast`
 
@@ -46,6 +49,7 @@ export function parseOptions(args: string[]): Options {
       queued: { type: 'string' },
       accounts: { type: 'string' },
       json: { type: 'string' },
+      check: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
     },
   })
@@ -58,6 +62,7 @@ export function parseOptions(args: string[]): Options {
     queued: positive('--queued', values.queued) ?? size.queued,
     accounts: positive('--accounts', values.accounts) ?? size.accounts,
     jsonFile: values.json ?? null,
+    check: values.check,
   }
 }
 

@@ -2,13 +2,19 @@ import { machineLine, type Machine } from '../machine.ts'
 import { table } from '../table.ts'
 import { LATE_MS_MAX, TRIES_MAX, type Capacity, type Step } from './capacity.ts'
 import type { Options } from './options.ts'
+import type { Cost } from './processor.ts'
+import { ratiosOf } from './promises.ts'
 import type { Outcome } from './suite.ts'
 
 export function report(machine: Machine, options: Options, outcome: Outcome): { text: string; json: unknown } {
   return { text: textOf(machine, options, outcome), json: { machine, options, outcome } }
 }
 
-function textOf(machine: Machine, options: Options, { reeve, colyseus, bare, pairing, leaderboard }: Outcome): string {
+function textOf(
+  machine: Machine,
+  options: Options,
+  { costs, reeve, colyseus, bare, pairing, leaderboard }: Outcome,
+): string {
   const sides = [
     { title: 'Reeve', capacity: reeve },
     { title: 'Colyseus', capacity: colyseus },
@@ -16,6 +22,7 @@ function textOf(machine: Machine, options: Options, { reeve, colyseus, bare, pai
   ].flatMap(({ title, capacity }) => (capacity === null ? [] : [{ title, capacity }]))
   const parts = [
     `Machine: ${machineLine(machine)}.`,
+    costs === null ? '' : costsTable(costs),
     sides.length === 0
       ? ''
       : `One server process on one core, the load and PostgreSQL on another. Two players a session, 10 states a second, 5 inputs a ` +
@@ -59,6 +66,21 @@ function stepsTable(title: string, steps: readonly Step[]): string {
       step.statesPerSocket.toFixed(2),
       step.cpuPercent.toFixed(0),
       step.rssMb.toFixed(0),
+    ]),
+  )
+}
+
+function costsTable(costs: readonly Cost[]): string {
+  const ratioOf = new Map(ratiosOf(costs).map(({ title, ratio }) => [title, ratio]))
+  return table(
+    ['all at the same time', 'sessions', 'CPU idle, %', 'CPU per 1,000 more, %', 'times Reeve', 'memory per 1,000, MB'],
+    costs.map(({ title, sessions, idlePercent, cpuPercent, memoryMb }) => [
+      title,
+      sessions.toLocaleString('en'),
+      idlePercent.toFixed(1),
+      cpuPercent.toFixed(1),
+      ratioOf.get(title)?.toFixed(2) ?? '1',
+      memoryMb.toFixed(0),
     ]),
   )
 }

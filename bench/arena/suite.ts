@@ -14,13 +14,16 @@ import { findCapacity, type Capacity, type Step } from './capacity.ts'
 import { measureLeaderboard, type PageTimes } from './leaderboard.ts'
 import { startLoad } from './load-process.ts'
 import { OPTIONS_HELP, parseOptions, type Options } from './options.ts'
+import { measureCosts, type Contestant, type Cost } from './processor.ts'
 import { measurePairing, type PairingTimes } from './pairing.ts'
 import { leaveServerCore, startPinned } from './pinned-process.ts'
 import type { Address } from './players/post.ts'
 import { startReeve } from './reeve-server.ts'
+import { assertPromises } from './promises.ts'
 import { report } from './report.ts'
 
 export interface Outcome {
+  costs: Cost[] | null
   reeve: Capacity | null
   colyseus: Capacity | null
   bare: Capacity | null
@@ -45,6 +48,7 @@ export const arenaSuite: Suite = {
     const has = (measure: Options['measures'][number]) => options.measures.includes(measure)
 
     const outcome: Outcome = {
+      costs: has('processor') ? await runTogether(postgres, folder, options, teardown) : null,
       colyseus: has('colyseus') ? await runPeer(PEERS.colyseus, folder, peerOptions, teardown) : null,
       bare: has('bare') ? await runPeer(PEERS.bare, folder, ownOptions, teardown) : null,
       reeve: has('reeve') ? await runReeve(postgres, folder, options, teardown) : null,
@@ -54,6 +58,7 @@ export const arenaSuite: Suite = {
     const machine = describeMachine({ postgresVersion: postgres.version, redisVersion: 'not used' })
     const { text, json } = report(machine, options, outcome)
     console.log(text)
+    if (options.check) assertPromises(outcome.costs ?? [])
     if (options.jsonFile !== null) await writeFile(options.jsonFile, `${JSON.stringify(json, null, 2)}\n`)
   },
 }
@@ -76,6 +81,7 @@ async function runReeve(
 
 const PEERS = {
   colyseus: { title: 'Colyseus', game: 'colyseus', script: 'colyseus-server.ts' },
+  plain: { title: 'Plain ws', game: 'reeve', script: 'plain-server.ts' },
   bare: { title: 'Bare ws', game: 'reeve', script: 'bare-server.ts' },
 } as const
 
@@ -85,21 +91,45 @@ async function runPeer(
   { steps, measureMs }: { steps: readonly number[]; measureMs: number },
   teardown: Teardown,
 ): Promise<Capacity> {
-  const script = fileURLToPath(new URL(peer.script, import.meta.url))
-  const command = [
-    process.execPath,
-    '--max-semi-space-size=64',
-    '--import',
-    'tsx',
-    script,
-    String(await freePort('127.0.0.1')),
-  ]
-  const server = await startPinned(command, { NODE_ENV: 'production' }, teardown)
-  const load = await startLoad(peer.game, addressOf(server.url), folder, teardown)
+  const { server, load } = await startPeer(peer, folder, teardown)
   const capacity = await findCapacity(server, load, { steps, measureMs }, (step) => tell(peer.title, step))
   await load.stop()
   await server.stop()
   return capacity
+}
+
+async function startPeer(
+  { title, game, script }: (typeof PEERS)[keyof typeof PEERS],
+  folder: string,
+  teardown: Teardown,
+): Promise<Contestant> {
+  const file = fileURLToPath(new URL(script, import.meta.url))
+  const port = String(await freePort('127.0.0.1'))
+  const command = [process.execPath, '--max-semi-space-size=64', '--import', 'tsx', file, port]
+  const server = await startPinned(command, { NODE_ENV: 'production' }, teardown)
+  return { title, server, load: await startLoad(game, addressOf(server.url), folder, teardown) }
+}
+
+async function runTogether(
+  postgres: PostgresServer,
+  folder: string,
+  options: Options,
+  teardown: Teardown,
+): Promise<Cost[]> {
+  const sessions = Math.min(...options.reeveSteps)
+  const server = await startReeve(postgres, { database: 'arena_processor', players: 2 * sessions }, teardown)
+  const contestants = [
+    { title: 'Reeve', server, load: await startLoad('reeve', addressOf(server.url), folder, teardown) },
+    await startPeer(PEERS.plain, folder, teardown),
+    await startPeer(PEERS.bare, folder, teardown),
+    await startPeer(PEERS.colyseus, folder, teardown),
+  ]
+  const costs = await measureCosts(contestants, { sessions, measureMs: options.measureMs })
+  for (const { load, server } of contestants) {
+    await load.stop()
+    await server.stop()
+  }
+  return costs
 }
 
 function tell(who: string, step: Step): void {

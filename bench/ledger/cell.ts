@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nowUs } from '../clock.ts'
+import { processorMicros } from '../processor.ts'
 import type { PostgresServer } from '../servers/postgres.ts'
 import type { RedisServer } from '../servers/redis.ts'
 import type { Teardown } from '../teardown.ts'
@@ -19,12 +20,20 @@ export interface Field {
   teardown: Teardown
 }
 
+/** Processor time so far, in microseconds. */
+export interface Spent {
+  node: number
+  postgres: number
+  redis: number
+}
+
 export interface Cell {
   contestant: Contestant
   producer: Producer
   worker: WorkerProcess
   /** See PostgresServer.settle. */
   settleDatabase(): Promise<void>
+  spent(): Spent
 }
 
 export async function inNewCell<T>(field: Field, contestant: Contestant, body: (cell: Cell) => Promise<T>): Promise<T> {
@@ -41,12 +50,35 @@ export async function inNewCell<T>(field: Field, contestant: Contestant, body: (
   const producer = await contestant.openProducer(servers)
   const worker = await forkWorker(contestant, servers, field.teardown)
   try {
-    return await body({ contestant, producer, worker, settleDatabase: () => field.postgres.settle(database) })
+    return await body({
+      contestant,
+      producer,
+      worker,
+      settleDatabase: () => field.postgres.settle(database),
+      spent: () => ({
+        node: processorMicros([worker.pid]) + ownMicros(),
+        postgres: processorMicros([field.postgres.pid]),
+        redis: processorMicros([redis.pid]),
+      }),
+    })
   } finally {
     await worker.stop()
     await producer.close()
     await field.postgres.dropDatabase(database)
   }
+}
+
+/** Without the servers and the worker, which are its children. */
+function ownMicros(): number {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}
+
+/** What the processes spent on each of so many jobs since `before`. */
+export function spentPerJob(cell: Cell, before: Spent, jobs: number): Spent {
+  const now = cell.spent()
+  const per = (name: keyof Spent): number => (now[name] - before[name]) / jobs
+  return { node: per('node'), postgres: per('postgres'), redis: per('redis') }
 }
 
 export interface Finish {

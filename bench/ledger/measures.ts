@@ -15,6 +15,12 @@ export const FIGURES = {
   oneByOne: { title: 'one by one, end to end', unit: 'jobs/s' },
   bulk: { title: 'in bulk, end to end', unit: 'jobs/s' },
   consume: { title: 'consume only', unit: 'jobs/s' },
+  oneByOneNode: { title: 'one by one: Node', unit: 'µs' },
+  oneByOnePostgres: { title: 'PostgreSQL', unit: 'µs' },
+  oneByOneRedis: { title: 'Redis', unit: 'µs' },
+  bulkNode: { title: 'bulk: Node', unit: 'µs' },
+  bulkPostgres: { title: 'PostgreSQL', unit: 'µs' },
+  bulkRedis: { title: 'Redis', unit: 'µs' },
   idleP50: { title: 'idle start p50', unit: 'ms' },
   idleP95: { title: 'idle start p95', unit: 'ms' },
   idleP99: { title: 'idle start p99', unit: 'ms' },
@@ -35,9 +41,29 @@ export const MEASURES: readonly Measure[] = [
   {
     name: 'one-by-one',
     reeveOnly: false,
-    take: async (cell, limits) => [['oneByOne', await measureOneByOne(cell, limits)]],
+    async take(cell, limits) {
+      const { rate, spent } = await measureOneByOne(cell, limits)
+      return [
+        ['oneByOne', rate],
+        ['oneByOneNode', spent.node],
+        ['oneByOnePostgres', spent.postgres],
+        ['oneByOneRedis', spent.redis],
+      ]
+    },
   },
-  { name: 'bulk', reeveOnly: false, take: async (cell, limits) => [['bulk', await measureBulk(cell, limits)]] },
+  {
+    name: 'bulk',
+    reeveOnly: false,
+    async take(cell, limits) {
+      const { rate, spent } = await measureBulk(cell, limits)
+      return [
+        ['bulk', rate],
+        ['bulkNode', spent.node],
+        ['bulkPostgres', spent.postgres],
+        ['bulkRedis', spent.redis],
+      ]
+    },
+  },
   {
     name: 'consume',
     reeveOnly: false,

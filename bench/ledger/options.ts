@@ -20,6 +20,7 @@ export interface Options {
   contestants: readonly string[]
   measures: readonly MeasureName[]
   jsonFile: string | null
+  checks: boolean
 }
 
 const FULL = { jobs: 50_000, seconds: 5, idleJobs: 200, finishedFew: 10_000, finishedMany: 1_000_000, repetitions: 3 }
@@ -33,6 +34,7 @@ export const OPTIONS_HELP = `\
   --idle-jobs N      jobs whose start is timed when idle (${FULL.idleJobs})
   --repetitions N    (${FULL.repetitions})
   --json FILE        write every number there, too
+  --check            fail if a ratio is below what docs/performance.md promises
   --quick            one small repetition: shows that it works, not how fast`
 
 export function parseOptions(args: string[]): Options {
@@ -46,6 +48,7 @@ export function parseOptions(args: string[]): Options {
       'idle-jobs': { type: 'string' },
       repetitions: { type: 'string' },
       json: { type: 'string' },
+      check: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
     },
   })
@@ -62,6 +65,7 @@ export function parseOptions(args: string[]): Options {
     contestants: pick('--only', values.only, namesOf(CONTESTANTS)),
     measures: pick('--measure', values.measure, namesOf(MEASURES)),
     jsonFile: values.json ?? null,
+    checks: values.check,
   }
 }
 

@@ -17,6 +17,14 @@ export interface Outcome {
 }
 
 const RATES = ['oneByOne', 'bulk', 'consume'] as const satisfies readonly Figure[]
+const COSTS = [
+  'oneByOneNode',
+  'oneByOnePostgres',
+  'oneByOneRedis',
+  'bulkNode',
+  'bulkPostgres',
+  'bulkRedis',
+] as const satisfies readonly Figure[]
 const LATENCIES = ['idleP50', 'idleP95', 'idleP99'] as const satisfies readonly Figure[]
 const FLATNESS = ['afterFew', 'afterMany'] as const satisfies readonly Figure[]
 
@@ -33,6 +41,7 @@ function textOf({ machine, settings, options, results }: Outcome): string {
       `(min–max).\nOne by one: 50 at a time, ${limits.jobs} jobs or ${limits.seconds} s; bulk and consume: ${limits.jobs} ` +
       `jobs; idle: ${limits.idleJobs} jobs.`,
     absolutes('Jobs per second', RATES, results),
+    absolutes('Processor time per job, µs', COSTS, results),
     absolutes('From enqueue to start of the handler when idle, ms', LATENCIES, results),
     ratios(results),
     flatness(results, limits),

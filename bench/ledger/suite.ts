@@ -15,6 +15,7 @@ import type { Contestant } from './contestant.ts'
 import { CONTESTANTS } from './contestants.ts'
 import { applies, FIGURES, MEASURES, type Measure, type Sample } from './measures.ts'
 import { OPTIONS_HELP, parseOptions, type Options } from './options.ts'
+import { brokenPromises } from './promises.ts'
 import { report, type Results } from './report.ts'
 
 export const ledgerSuite: Suite = {
@@ -39,6 +40,8 @@ export const ledgerSuite: Suite = {
     const { text, json } = report({ machine, settings, options, results })
     console.log(text)
     if (options.jsonFile !== null) await writeFile(options.jsonFile, `${JSON.stringify(json, null, 2)}\n`)
+    const broken = options.checks ? brokenPromises(results) : []
+    if (broken.length > 0) throw new Error(`Below what docs/performance.md promises:\n${broken.join('\n')}`)
   },
 }
 

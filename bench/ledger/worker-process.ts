@@ -13,6 +13,7 @@ const ANSWER_MS_MAX = 180_000
 const STOP_MS_MAX = 10_000
 
 export interface WorkerProcess {
+  pid: number
   start(): Promise<void>
   /** Resolves when the worker has handled jobs 0 to `count - 1` of the round. */
   handled(round: number, count: number): Promise<Handled>
@@ -31,6 +32,7 @@ export async function forkWorker(contestant: Contestant, servers: Servers, teard
   await reports.next((report) => report.type === 'loaded')
 
   return {
+    pid: child.pid ?? 0,
     async start() {
       const started = reports.next((report) => report.type === 'started')
       order(child, { type: 'start' })

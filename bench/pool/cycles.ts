@@ -1,7 +1,11 @@
 // Full cycles per second: a client submits and waits, a worker polls, signs and submits, the client sees the result.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { generateKey } from '@reeve/sdk/pool'
+import type { Teardown } from '../teardown.ts'
+import { startLoad } from './load-process.ts'
 import type { Reeve } from './server.ts'
-import { cycle, poll, registerWorkers, submit } from './workers.ts'
+import { beginCounting, type StatementCount } from './statements.ts'
+import { registerWorkers } from './workers.ts'
 
 const WARM_MS = 2000
 
@@ -9,50 +13,56 @@ export interface Cycles {
   workers: number
   replicas: number
   perSec: number
+  /** Processor time per cycle, in ms. */
+  serverMs: number
+  postgresMs: number
+  /** Of the load program, of one core. */
+  loadPercent: number
+  /** Per cycle; empty unless they are counted. */
+  statements: StatementCount[]
+  walBytes: number
 }
 
-export async function measureCycles(
-  reeve: Reeve,
-  options: { workers: number; replicas: number; seconds: number },
-): Promise<Cycles> {
-  const { workers: count, replicas, seconds } = options
-  const label = `cycles ${count} ${replicas}`
-  const client = await reeve.account(`${label} client`, 'CLIENT')
+export interface CyclesOptions {
+  workers: number
+  replicas: number
+  seconds: number
+  /** The compiled load program. */
+  program: string
+  /** Whether statements are counted. */
+  counts: boolean
+}
+
+export async function measureCycles(reeve: Reeve, teardown: Teardown, options: CyclesOptions): Promise<Cycles> {
+  const { workers: count, replicas, seconds, program } = options
+  const client = await reeve.account('client', 'CLIENT')
+  const key = generateKey()
+  const load = startLoad(program, reeve.url, key, teardown)
   // Replicas go to different owners.
-  const owners = await Promise.all(
-    Array.from({ length: Math.max(1, replicas) }, (_, n) => reeve.account(`${label} owner ${n}`, 'WORKER_OWNER')),
-  )
-  const crews = await Promise.all(
-    owners.map((owner, n) => {
-      const names = Array.from({ length: Math.ceil(count / owners.length) }, (_, w) => `${label} ${n} ${w}`)
-      return registerWorkers(reeve, owner, names)
-    }),
-  )
-  const over = { isAsked: false, isDone: false }
-  let done = 0
-  const working = crews.flat().map(async (worker) => {
-    while (!over.isDone) {
-      const found = await poll(reeve, worker)
-      if (found !== null) await submit(reeve, worker, found.assigned)
-    }
-  })
+  for (let owner = 0; owner < replicas; owner += 1) {
+    const account = await reeve.account(`owner ${owner}`, 'WORKER_OWNER')
+    const names = Array.from({ length: Math.ceil(count / replicas) }, (_, n) => `${owner} ${n}`)
+    for (const id of await registerWorkers(reeve, account, key, names)) load.worker(id, account)
+  }
   // Twice as many clients as can be served at once: a worker never waits for one.
   const more = replicas === 1 ? {} : { replicas, quorum: Math.floor(replicas / 2) + 1 }
-  const asking = Array.from({ length: Math.ceil((2 * count) / replicas) }, async () => {
-    while (!over.isAsked) {
-      await cycle(reeve, client, more)
-      done += 1
-    }
-  })
+  for (let n = 0; n < Math.ceil((2 * count) / replicas); n += 1) load.client(client, { more })
   await sleep(WARM_MS)
-  const [before, started] = [done, performance.now()]
-  await sleep(seconds * 1000)
-  const perSec = ((done - before) / (performance.now() - started)) * 1000
-  over.isAsked = true
-  await Promise.all(asking) // the workers go on until every client has its answer
-  over.isDone = true
-  // They are in their last poll: one job each ends it.
-  await Promise.all(crews.flat().map(() => reeve.http.post('/v1/jobs', { payload: {} }, { ...client })))
-  await Promise.all(working)
-  return { workers: count, replicas, perSec }
+  const before = await reeve.usage()
+  const counting = options.counts ? await beginCounting(reeve.postgres, reeve.database) : null
+  const { done, cpuMs } = await load.measure(seconds * 1000)
+  const after = await reeve.usage()
+  const counted = await counting?.read()
+  await load.settle()
+  await load.stop()
+  return {
+    workers: count,
+    replicas,
+    perSec: done / seconds,
+    serverMs: (after.cpuMs - before.cpuMs) / done,
+    postgresMs: (after.postgresCpuMs - before.postgresCpuMs) / done,
+    loadPercent: cpuMs / seconds / 10,
+    statements: (counted?.statements ?? []).map((one) => ({ ...one, calls: one.calls / done, ms: one.ms / done })),
+    walBytes: (counted?.walBytes ?? 0) / done,
+  }
 }

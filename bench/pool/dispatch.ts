@@ -1,12 +1,12 @@
 // Idle dispatch: from the moment a client sends a job to the moment a worker that waited has it.
-import { setTimeout as sleep } from 'node:timers/promises'
-import { nowUs } from '../clock.ts'
-import { percentile } from '../statistics.ts'
-import type { Reeve } from './server.ts'
-import { poll, registerWorkers, submit } from './workers.ts'
+import { generateKey } from '@reeve/sdk/pool'
+import type { Teardown } from '../teardown.ts'
+import { startLoad, type Load } from './load-process.ts'
+import type { Account, Reeve } from './server.ts'
+import { registerWorkers } from './workers.ts'
 
-const PAUSE_MS = 15
-const WARM = 20
+const PAUSE_MS = 15 // its poll waits by then
+const WARM_MS = 1000
 
 export interface Latency {
   samples: number
@@ -15,22 +15,26 @@ export interface Latency {
   max: number
 }
 
-/** `region`: only the one worker of this measurement may take the jobs, however many others wait. */
-export async function measureDispatch(reeve: Reeve, options: { label: string; samples: number }): Promise<Latency> {
-  const client = await reeve.account(`dispatch ${options.label} client`, 'CLIENT')
-  const owner = await reeve.account(`dispatch ${options.label} owner`, 'WORKER_OWNER')
-  const [worker] = await registerWorkers(reeve, owner, [`dispatch ${options.label}`])
-  if (worker === undefined) throw new Error('no worker')
-  const times: number[] = []
-  for (let sample = 0; sample < options.samples + WARM; sample += 1) {
-    const waiting = poll(reeve, worker)
-    await sleep(PAUSE_MS) // its poll waits by now
-    const sentUs = nowUs()
-    await reeve.http.post('/v1/jobs', { payload: { sentUs } }, { ...client })
-    const found = await waiting
-    if (found === null) throw new Error('a job was not dispatched')
-    if (sample >= WARM) times.push((found.atUs - sentUs) / 1000)
-    await submit(reeve, worker, found.assigned)
-  }
-  return { samples: times.length, p50: percentile(times, 50), p99: percentile(times, 99), max: Math.max(...times) }
+export async function measureDispatch(
+  reeve: Reeve,
+  teardown: Teardown,
+  { program, seconds }: { program: string; seconds: number },
+): Promise<Latency> {
+  const client = await reeve.account('client', 'CLIENT')
+  const owner = await reeve.account('owner', 'WORKER_OWNER')
+  const key = generateKey()
+  const load = startLoad(program, reeve.url, key, teardown)
+  for (const id of await registerWorkers(reeve, owner, key, ['one'])) load.worker(id, owner)
+  const latency = await dispatchOf(load, client, seconds)
+  await load.stop()
+  return latency
+}
+
+/** Of a load whose workers wait already. */
+export async function dispatchOf(load: Load, client: Account, seconds: number): Promise<Latency> {
+  load.client(client, { pauseMs: PAUSE_MS })
+  await load.measure(WARM_MS)
+  const { done: samples, p50, p99, max } = await load.measure(seconds * 1000)
+  await load.settle()
+  return { samples, p50, p99, max }
 }

@@ -1,10 +1,10 @@
 // Reeve as a user runs it, in a process of its own, on the benchmark's PostgreSQL.
 import { spawn } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
 import type { PostgresServer } from '../servers/postgres.ts'
 import { stopChild } from '../servers/stop-child.ts'
 import type { Teardown } from '../teardown.ts'
 import { openHttp, type Http } from './http.ts'
+import { cpuMsOfFamily, usageOf, type ProcessUsage } from './usage.ts'
 
 const PASSWORD = 'bench password'
 const START_MS_MAX = 120_000 // migrations wait for the disk, and others may have left it much to write
@@ -14,45 +14,67 @@ export interface Account {
 }
 
 export interface Reeve {
+  url: string
+  postgres: PostgresServer
+  database: string
   http: Http
   admin: Account
   account(username: string, role: 'CLIENT' | 'WORKER_OWNER'): Promise<Account>
-  /** Resident memory, in megabytes, and CPU seconds used so far. */
-  usage(): Promise<{ rssMb: number; cpuSec: number }>
+  /** So far. */
+  usage(): Promise<ProcessUsage & { postgresCpuMs: number }>
   stop(): Promise<void>
 }
 
-export async function startReeve(postgres: PostgresServer, database: string, teardown: Teardown): Promise<Reeve> {
+export interface ReeveOptions {
+  database: string
+  /** A folder with another build, to compare with. */
+  build: string
+  nodeOptions: readonly string[]
+}
+
+export async function startReeve(postgres: PostgresServer, options: ReeveOptions, teardown: Teardown): Promise<Reeve> {
+  const { database, build, nodeOptions } = options
   await postgres.createDatabase(database)
   const { host, port, user } = postgres
-  const child = spawn(process.execPath, ['--max-semi-space-size=64', 'dist/cli/main.js', 'up'], {
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      DATABASE_URL: `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`,
-      SERVER_PORT: '0',
-      DOORS: 'pool',
-      LOG_LEVEL: 'warn',
-      REEVE_ADMIN_USERNAME: 'admin',
-      REEVE_ADMIN_PASSWORD: PASSWORD,
-      LOGIN_RATE_LIMIT_MAX: '100000',
-      QUOTA_WORKERS: '100000',
+  const child = spawn(
+    process.execPath,
+    ['--max-semi-space-size=64', ...nodeOptions, `${build}/dist/cli/main.js`, 'up'],
+    {
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        DATABASE_URL: `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`,
+        SERVER_PORT: '0',
+        DOORS: 'pool',
+        LOG_LEVEL: 'warn',
+        REEVE_ADMIN_USERNAME: 'admin',
+        REEVE_ADMIN_PASSWORD: PASSWORD,
+        LOGIN_RATE_LIMIT_MAX: '100000',
+        QUOTA_WORKERS: '100000',
+      },
+      stdio: ['ignore', 'ignore', 'pipe'],
     },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
+  )
   const stop = teardown.add(() => stopChild(child, START_MS_MAX))
-  const http = openHttp(await addressOf(child.stderr))
+  const url = await addressOf(child.stderr)
+  const http = openHttp(url)
   const login = async (username: string): Promise<Account> => {
     const { body } = await http.post<{ access_token: string }>('/auth/login', { username, password: PASSWORD }, {})
     return { authorization: `Bearer ${body.access_token}` }
   }
   return {
+    url,
+    postgres,
+    database,
     http,
     admin: await login('admin'),
     async account(username, role) {
       await http.post('/auth/register', { username, password: PASSWORD, role }, {})
       return login(username)
     },
-    usage: () => usageOf(child.pid ?? 0),
+    usage: async () => ({
+      ...(await usageOf(child.pid ?? 0)),
+      postgresCpuMs: await cpuMsOfFamily(postgres.pid),
+    }),
     async stop() {
       http.close()
       await stop()
@@ -73,13 +95,4 @@ async function addressOf(stderr: NodeJS.ReadableStream): Promise<string> {
     return url
   }
   throw new Error(`Reeve did not start: ${said}`)
-}
-
-const TICKS_PER_SEC = 100
-
-async function usageOf(pid: number): Promise<{ rssMb: number; cpuSec: number }> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  const stat = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /, '').split(' ')
-  const rssKb = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0)
-  return { rssMb: rssKb / 1024, cpuSec: (Number(stat[11]) + Number(stat[12])) / TICKS_PER_SEC }
 }

@@ -6,31 +6,49 @@ import { parseArgs } from 'node:util'
 import { describeMachine, machineLine } from '../machine.ts'
 import { pick, positive } from '../options.ts'
 import { startPostgres, type PostgresServer } from '../servers/postgres.ts'
+import { percentile } from '../statistics.ts'
 import type { Suite } from '../suite.ts'
-import { table } from '../table.ts'
 import type { Teardown } from '../teardown.ts'
 import { measureCycles, type Cycles } from './cycles.ts'
 import { measureDispatch, type Latency } from './dispatch.ts'
+import { missed } from './goals.ts'
 import { measureIdle, type Idle } from './idle.ts'
+import { compileLoad } from './load-process.ts'
+import { report } from './report.ts'
+import { COUNTING } from './statements.ts'
 import { startReeve, type Reeve } from './server.ts'
 
 const MEASURES = ['cycles', 'dispatch', 'idle'] as const
-const CREWS = [1, 8, 64, 256]
-const REPLICAS = 3
+const CREWS = ['1', '8', '64', '256', '96x3'] as const
 
-interface Results {
-  cycles: Cycles[]
+export interface Results {
+  cycles: (Cycles & { label: string })[]
   dispatch: Latency | null
   idle: Idle | null
+}
+
+interface Bench {
+  postgres: PostgresServer
+  teardown: Teardown
+  /** The load, compiled. */
+  program: string
+  seconds: number
+  counts: boolean
+  nodeOptions: readonly string[]
 }
 
 export const poolSuite: Suite = {
   name: 'pool',
   summary: 'full cycles per second, idle dispatch by long poll, and thousands of workers that wait',
   options: `  --measures LIST   of ${MEASURES.join(',')} (all)
-  --seconds N       per crew of workers (8)
-  --samples N       of the idle dispatch (400)
-  --idle N          workers that wait, in the end (5000)
+  --crews LIST      workers of the cycles, and x replicas: of ${CREWS.join(',')} (all)
+  --seconds N       per crew of workers, and of the dispatch (8)
+  --repetitions N   of the cycles; medians are printed (1)
+  --against FOLDER  the cycles also of another build, in turns
+  --idle N          workers that wait, in the end (15000)
+  --profile FOLDER  a CPU profile of each server process
+  --statements      the statements of a cycle, as PostgreSQL counts them
+  --check           ends with an error if a figure is worse than its goal (goals.ts)
   --json FILE       the figures as JSON`,
 
   async run(args, teardown) {
@@ -38,28 +56,42 @@ export const poolSuite: Suite = {
       args,
       options: {
         measures: { type: 'string' },
+        crews: { type: 'string' },
         seconds: { type: 'string' },
-        samples: { type: 'string' },
+        repetitions: { type: 'string' },
+        against: { type: 'string' },
         idle: { type: 'string' },
+        profile: { type: 'string' },
+        statements: { type: 'boolean' },
+        check: { type: 'boolean' },
         json: { type: 'string' },
       },
     })
     const measures = pick('--measures', values.measures, MEASURES)
-    const has = (measure: (typeof MEASURES)[number]) => measures.includes(measure)
-    const seconds = positive('--seconds', values.seconds) ?? 8
-    const samples = positive('--samples', values.samples) ?? 400
-    const idle = positive('--idle', values.idle) ?? 5000
+    const crews = pick('--crews', values.crews, CREWS)
+    const idle = positive('--idle', values.idle) ?? 15_000
     const folder = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
     teardown.add(() => rm(folder, { recursive: true, force: true }))
-    const postgres = await startPostgres(folder, teardown)
-
+    const postgres = await startPostgres(folder, teardown, values.statements === true ? COUNTING : {})
+    const bench: Bench = {
+      postgres,
+      teardown,
+      program: await compileLoad(folder),
+      seconds: positive('--seconds', values.seconds) ?? 8,
+      counts: values.statements === true,
+      nodeOptions: values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`],
+    }
+    const repetitions = positive('--repetitions', values.repetitions) ?? 1
+    const builds = values.against === undefined ? ['.'] : [values.against, '.']
     const results: Results = {
-      cycles: has('cycles') ? await cyclesOf(postgres, teardown, seconds) : [],
-      dispatch: has('dispatch')
-        ? await withReeve(postgres, teardown, (reeve) => measureDispatch(reeve, { label: 'one', samples }))
+      cycles: measures.includes('cycles') ? await cyclesOf(bench, { crews, repetitions, builds }) : [],
+      dispatch: measures.includes('dispatch')
+        ? await withReeve(bench, '.', (reeve) => measureDispatch(reeve, teardown, bench))
         : null,
-      idle: has('idle')
-        ? await withReeve(postgres, teardown, (reeve) => measureIdle(reeve, [idle / 5, idle / 2, idle].map(Math.round)))
+      idle: measures.includes('idle')
+        ? await withReeve(bench, '.', (reeve) =>
+            measureIdle(reeve, teardown, { ...bench, counts: [idle / 5, idle / 2, idle].map(Math.round) }),
+          )
         : null,
     }
     const machine = describeMachine({ postgresVersion: postgres.version, redisVersion: 'not used' })
@@ -68,17 +100,16 @@ export const poolSuite: Suite = {
     )
     console.log(report(results))
     if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify({ machine, ...results }, null, 2)}\n`)
+    const lines = values.check === true ? missed(results) : []
+    if (lines.length > 0) throw new Error(`Worse than the goals:\n  ${lines.join('\n  ')}`)
   },
 }
 
 let databases = 0
 
-async function withReeve<T>(
-  postgres: PostgresServer,
-  teardown: Teardown,
-  measure: (reeve: Reeve) => Promise<T>,
-): Promise<T> {
-  const reeve = await startReeve(postgres, `pool_${(databases += 1)}`, teardown)
+async function withReeve<T>(bench: Bench, build: string, measure: (reeve: Reeve) => Promise<T>): Promise<T> {
+  const { postgres, teardown, nodeOptions } = bench
+  const reeve = await startReeve(postgres, { database: `pool_${(databases += 1)}`, build, nodeOptions }, teardown)
   try {
     return await measure(reeve)
   } finally {
@@ -86,47 +117,45 @@ async function withReeve<T>(
   }
 }
 
-async function cyclesOf(postgres: PostgresServer, teardown: Teardown, seconds: number): Promise<Cycles[]> {
-  const cycles: Cycles[] = []
-  for (const [workers, replicas] of [...CREWS.map((count) => [count, 1] as const), [96, REPLICAS] as const]) {
-    const one = await withReeve(postgres, teardown, (reeve) => measureCycles(reeve, { workers, replicas, seconds }))
-    console.error(`${workers} workers, replicas ${replicas}: ${one.perSec.toFixed(0)} cycles/s`)
-    cycles.push(one)
-  }
-  return cycles
+interface CyclesPlan {
+  crews: readonly string[]
+  repetitions: number
+  /** In turns, so that a busy neighbour disturbs all of them. */
+  builds: readonly string[]
 }
 
-function report({ cycles, dispatch, idle }: Results): string {
-  const number = (value: number, digits = 0) => value.toLocaleString('en', { maximumFractionDigits: digits })
-  const latency = (name: string, { samples, p50, p99, max }: Latency) => [
-    name,
-    number(samples),
-    number(p50, 1),
-    number(p99, 1),
-    number(max, 1),
-  ]
-  const parts: string[] = []
-  if (cycles.length > 0) {
-    const rows = cycles.map(({ workers, replicas, perSec }) => [
-      `${workers} workers, replicas ${replicas}`,
-      number(perSec),
-    ])
-    parts.push(table(['Full cycles', 'per second'], rows))
+async function cyclesOf(bench: Bench, { crews, repetitions, builds }: CyclesPlan): Promise<Results['cycles']> {
+  const medians: Results['cycles'] = []
+  for (const crew of crews) {
+    const [workers = 1, replicas = 1] = crew.split('x').map(Number)
+    const runs = builds.map((): Cycles[] => [])
+    for (let repetition = 0; repetition < repetitions; repetition += 1) {
+      for (const [index, build] of builds.entries()) {
+        const one = await withReeve(bench, build, (reeve) =>
+          measureCycles(reeve, bench.teardown, { ...bench, workers, replicas }),
+        )
+        console.error(
+          `${build === '.' ? '' : `${build}: `}${workers} workers, replicas ${replicas}: ${one.perSec.toFixed(0)} cycles/s, ` +
+            `${one.serverMs.toFixed(2)} + ${one.postgresMs.toFixed(2)} ms`,
+        )
+        runs[index]?.push(one)
+      }
+    }
+    for (const [index, build] of builds.entries()) {
+      medians.push({ ...medianOf(runs[index] ?? []), label: build === '.' ? '' : `${build}: `, workers, replicas })
+    }
   }
-  const latencies = [
-    ...(dispatch === null ? [] : [latency('one worker waits', dispatch)]),
-    ...(idle === null ? [] : [latency(`${number(idle.steps.at(-1)?.workers ?? 0)} workers wait`, idle.dispatch)]),
-  ]
-  if (latencies.length > 0) parts.push(table(['Dispatch when idle, ms', 'samples', 'p50', 'p99', 'max'], latencies))
-  if (idle !== null) {
-    const base = idle.steps[0]?.rssMb ?? 0
-    const rows = idle.steps.map(({ workers, rssMb, cpuPercent }) => [
-      number(workers),
-      number(rssMb),
-      workers === 0 ? '' : number(((rssMb - base) * 1024) / workers, 1),
-      number(cpuPercent, 1),
-    ])
-    parts.push(table(['Workers in long polls', 'memory, MB', 'each, KB', 'CPU, % of a core'], rows))
+  return medians
+}
+
+function medianOf(runs: readonly Cycles[]): Omit<Cycles, 'workers' | 'replicas'> {
+  const median = (of: (run: Cycles) => number) => percentile(runs.map(of), 50)
+  return {
+    statements: runs.at(-1)?.statements ?? [],
+    walBytes: median(({ walBytes }) => walBytes),
+    perSec: median(({ perSec }) => perSec),
+    serverMs: median(({ serverMs }) => serverMs),
+    postgresMs: median(({ postgresMs }) => postgresMs),
+    loadPercent: median(({ loadPercent }) => loadPercent),
   }
-  return parts.join('\n\n')
 }

@@ -26,8 +26,11 @@ export interface PostgresServer {
   host: string
   port: number
   user: string
+  pid: number
   version: string
   settings: string
+  /** Of the postmaster. */
+  pid: number
   /** A new, empty database, after a checkpoint: nobody pays for the pages another contestant left dirty. */
   createDatabase(name: string): Promise<void>
   dropDatabase(name: string): Promise<void>
@@ -35,8 +38,12 @@ export interface PostgresServer {
   settle(name: string): Promise<void>
 }
 
-export async function startPostgres(folder: string, teardown: Teardown): Promise<PostgresServer> {
-  const server = await startEmbedded({ dataDir: join(folder, 'data'), settings: SETTINGS })
+export async function startPostgres(
+  folder: string,
+  teardown: Teardown,
+  more: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
+  const server = await startEmbedded({ dataDir: join(folder, 'data'), settings: { ...SETTINGS, ...more } })
   teardown.add(() => server.stop())
 
   const { host, port, user, database: admin } = server.connection
@@ -47,6 +54,7 @@ export async function startPostgres(folder: string, teardown: Teardown): Promise
     host,
     port,
     user,
+    pid: server.pid,
     version: await query(admin, 'show server_version'),
     settings: Object.entries(SETTINGS)
       .map(([name, value]) => `${name} ${value}`)

@@ -15,6 +15,7 @@ export interface RedisServer {
   /** Of the Unix socket. */
   path: string
   version: string
+  pid: number
   /** Empties the server, so that no measurement finds what another left. */
   flush(): Promise<void>
 }
@@ -36,5 +37,6 @@ export async function startRedis(folder: string, teardown: Teardown): Promise<Re
 
   const info = await client.info('server')
   const version = /redis_version:(\S+)/.exec(info)?.[1] ?? 'unknown'
-  return { host, port, path, version, flush: async () => void (await client.flushall()) }
+  const pid = Number(/process_id:(\d+)/.exec(info)?.[1])
+  return { host, port, path, version, pid, flush: async () => void (await client.flushall()) }
 }

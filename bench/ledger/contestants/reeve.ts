@@ -23,21 +23,27 @@ const PREFILL = `
   select gen_random_uuid(), '${KIND}', 'done', 5, n, '{"round": 0, "id": 0}', 'null', 1, 'bench', now(), now()
     from generate_series(1, $1::integer) as n`
 
-const reeve = (name: string, title: string, withRedis: boolean): Contestant => ({
+type Way = 'postgres' | 'redis' | 'redis, rows deleted'
+
+const reeve = (name: string, title: string, way: Way): Contestant => ({
   name,
   title,
   side: 'reeve',
-  settings: `one process, ${SLOTS} slots`,
+  settings: `one process, ${SLOTS} slots${way === 'postgres' ? '' : `, OUTBOX_KEPT_DAYS ${keptDays(way)}`}`,
   bulk: { size: 1000, lanes: 2 },
-  openProducer: (servers) => openProducer(servers, withRedis),
-  startWorker: (servers, handle) => startWorker(servers, withRedis, handle),
+  openProducer: (servers) => openProducer(servers, way),
+  startWorker: (servers, handle) => startWorker(servers, way, handle),
 })
 
-export const reevePostgres = reeve('reeve-postgres', 'Reeve, PostgreSQL feed', false)
-export const reeveRedis = reeve('reeve-redis', 'Reeve, Redis feed', true)
+const keptDays = (way: Way): string => (way === 'redis, rows deleted' ? '0' : '1')
 
-async function openParts({ postgres, redis }: Servers, withRedis: boolean) {
-  const { core: config } = parseConfig({ REDIS_URL: withRedis ? `redis://${redis.host}:${redis.port}` : '' }, {})
+export const reevePostgres = reeve('reeve-postgres', 'Reeve, PostgreSQL feed', 'postgres')
+export const reeveRedis = reeve('reeve-redis', 'Reeve, Redis feed', 'redis')
+export const reeveRedisDeleting = reeve('reeve-redis-0', 'Reeve, Redis feed, rows deleted', 'redis, rows deleted')
+
+async function openParts({ postgres, redis }: Servers, way: Way) {
+  const redisUrl = way === 'postgres' ? '' : `redis://${redis.host}:${redis.port}`
+  const { core: config } = parseConfig({ REDIS_URL: redisUrl, OUTBOX_KEPT_DAYS: keptDays(way) }, {})
   const database = openDatabase(postgres, () => {})
   const metrics = openMetrics()
   const log = pino({ level: 'silent' })
@@ -52,8 +58,8 @@ async function openParts({ postgres, redis }: Servers, withRedis: boolean) {
   return { config, database, engine, outbox, log, close }
 }
 
-async function openProducer(servers: Servers, withRedis: boolean): Promise<Producer> {
-  const { config, database, engine, outbox, log, close } = await openParts(servers, withRedis)
+async function openProducer(servers: Servers, way: Way): Promise<Producer> {
+  const { config, database, engine, outbox, log, close } = await openParts(servers, way)
   const background = openBackground({ config, engine, kinds: [], loops: outbox.loops, log })
   background.start()
   return {
@@ -78,8 +84,8 @@ async function openProducer(servers: Servers, withRedis: boolean): Promise<Produ
   }
 }
 
-async function startWorker(servers: Servers, withRedis: boolean, handle: Handle): Promise<Worker> {
-  const { config, engine, outbox, log, close } = await openParts(servers, withRedis)
+async function startWorker(servers: Servers, way: Way, handle: Handle): Promise<Worker> {
+  const { config, engine, outbox, log, close } = await openParts(servers, way)
   const kind = {
     name: KIND,
     slots: SLOTS,

@@ -10,5 +10,5 @@ export async function measureAfter(cell: Cell, limits: Limits, finishedJobs: num
   if (producer.prefillFinished === undefined) throw new Error(`${contestant.title} has no prefillFinished`)
   await producer.prefillFinished(finishedJobs)
   await cell.settleDatabase()
-  return await measureOneByOne(cell, limits)
+  return (await measureOneByOne(cell, limits)).rate
 }

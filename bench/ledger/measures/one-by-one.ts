@@ -4,20 +4,22 @@
 // blink for the fast or take minutes for the slow.
 
 import { nowUs } from '../../clock.ts'
-import { finished, type Cell } from '../cell.ts'
+import { finished, spentPerJob, type Cell } from '../cell.ts'
 import type { Limits } from '../options.ts'
+import type { Measured } from './bulk.ts'
 
 const LANES = 50
 const WARM_UP = { jobs: 1_000, seconds: 1 }
 
-export async function measureOneByOne(cell: Cell, limits: Limits): Promise<number> {
+export async function measureOneByOne(cell: Cell, limits: Limits): Promise<Measured> {
   await cell.worker.start()
   await finished(cell, 0, await enqueue(cell, 0, WARM_UP))
 
+  const before = cell.spent()
   const startUs = nowUs()
   const count = await enqueue(cell, 1, limits)
   const { endUs } = await finished(cell, 1, count)
-  return count / ((endUs - startUs) / 1e6)
+  return { rate: count / ((endUs - startUs) / 1e6), spent: spentPerJob(cell, before, count) }
 }
 
 async function enqueue({ producer }: Cell, round: number, limits: { jobs: number; seconds: number }): Promise<number> {
