@@ -3,7 +3,7 @@ import { environment, parseConfig, redisUrl, type Config } from '../../core/conf
 import { openFiles } from '../../core/files/open-files.ts'
 import { openLog } from '../../core/log/log.ts'
 import { openRedisBus } from '../../core/events/redis-bus.ts'
-import { joinStorage } from '../../core/db/storage.ts'
+import { joinStorage, NoDatabaseYet } from '../../core/db/storage.ts'
 import { doorChecks, doorTools } from '../../doors/doors.ts'
 import { doorSettings } from '../../doors/outline.ts'
 import { CommandFailed } from '../failure.ts'
@@ -43,7 +43,8 @@ async function checked(what: string, check: () => Promise<string>): Promise<Chec
 
 const checkDatabase = (config: Config): Promise<Check> =>
   checked('database', async () => {
-    const storage = await joinStorage(config, openLog({ LOG_LEVEL: 'silent' }))
+    const storage = await joinStorage(config, openLog({ LOG_LEVEL: 'silent' })).catch(orNoneYet)
+    if (storage === null) return `none yet in ${config.REEVE_DATA_DIR}: reeve up makes it`
     try {
       const [row] = await storage.database.query<{ version: string }>(
         `select current_setting('server_version') as version`,
@@ -53,6 +54,11 @@ const checkDatabase = (config: Config): Promise<Check> =>
       await storage.close()
     }
   })
+
+function orNoneYet(error: unknown): null {
+  if (error instanceof NoDatabaseYet) return null
+  throw error
+}
 
 async function checkRedis(config: Config): Promise<Check> {
   const url = redisUrl(config)

@@ -20,6 +20,7 @@ export async function runServer(role: ProcessRole): Promise<number> {
   const log = openLog(settings.core, isTerminal ? prettyLog() : undefined)
   const stopAsked = askedToStop()
   const running = await start({ settings, role, log })
+  if (role === 'work') await Promise.race([running.prepared(), stopAsked])
   greet(role, running)
 
   const why = await Promise.race([stopAsked, running.lost])
