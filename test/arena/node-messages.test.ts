@@ -91,6 +91,7 @@ test('every type of message decodes to what was encoded', () => {
     { type: 'input', sessionId, node: 'a1', clientId: 1, userId: 7, seq: 3, sequence: 4, targetTick: 5, delta: -3 },
     { type: 'refuse', clientId: 1, seq: 3, code: 'input_invalid' },
     { type: 'timeout', userIds: [7, 8] },
+    { type: 'rematch', sessionId, userId: 7, opponentId: 8 },
     { type: 'released' },
   ]
 

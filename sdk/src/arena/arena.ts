@@ -6,7 +6,7 @@
 //   console.log(await session.ended)
 //
 // A lost connection comes back by itself, with what was missed.
-import { ArenaSession } from './session.ts'
+import { ArenaSession, type SomeView } from './session.ts'
 import { ArenaSocket, isObject, type AuthState, type SocketConstructor } from './socket.ts'
 import type {
   ArenaError,
@@ -17,7 +17,9 @@ import type {
   LiveMatch,
   Match,
   MatchWithReplay,
+  PublicProfile,
   RatingChange,
+  RematchWanted,
   SessionEnded,
   SessionState,
   SessionView,
@@ -26,7 +28,7 @@ import type {
 import { ReeveClient } from '../client.ts'
 import { ReeveError } from '../error.ts'
 
-export { ArenaSession } from './session.ts'
+export { ArenaSession, type PresenceChange } from './session.ts'
 export type { AuthState, SocketConstructor, SocketLike } from './socket.ts'
 export * from './wire.ts'
 export * from './replay.ts'
@@ -34,8 +36,8 @@ export * from './replay.ts'
 export interface ArenaOptions {
   /** Where the server is, for example http://127.0.0.1:8080. */
   url: string
-  /** Of a login. */
-  token: string
+  /** Of a login. Without one, a page of the same origin uses the cookie of its session. */
+  token?: string
   /** Default: the platform's. Node 20 has none: give it that of `ws`. */
   WebSocket?: SocketConstructor
   /** Default: the platform's. */
@@ -51,12 +53,18 @@ export interface Credentials {
 
 export interface Join {
   mode?: ArenaMode
+  /** Of mode private: two who give the same code play each other. */
+  code?: string
   timeoutSeconds?: number
 }
 
 export interface ArenaEvents {
   session: ArenaSession
   connection: 'open' | 'lost' | 'closed'
+  /** After every connect: whether the player waits in the queue. Null: no. */
+  queue: Snapshot['queue'] | null
+  /** The opponent of a match that has ended wants another. */
+  rematch: RematchWanted
   error: ArenaError
 }
 
@@ -67,12 +75,22 @@ export class ArenaClient {
   readonly #socket: ArenaSocket
   readonly #sessions = new Map<string, ArenaSession>()
   readonly #created = new Map<string, Pick<SessionView, 'createdAt' | 'participants'>>()
-  readonly #listeners: Listeners = { session: new Set(), connection: new Set(), error: new Set() }
+  readonly #listeners: Listeners = {
+    session: new Set(),
+    connection: new Set(),
+    queue: new Set(),
+    rematch: new Set(),
+    error: new Set(),
+  }
   #userId = 0
   #current: ArenaSession | null = null
 
   constructor({ url, token, WebSocket = platformWebSocket(), fetch }: ArenaOptions) {
-    this.#http = new ReeveClient({ url, token, ...(fetch === undefined ? {} : { fetch }) })
+    this.#http = new ReeveClient({
+      url,
+      ...(token === undefined ? { cookie: true } : { token }),
+      ...(fetch === undefined ? {} : { fetch }),
+    })
     this.#socket = new ArenaSocket({
       url,
       token,
@@ -91,6 +109,14 @@ export class ArenaClient {
     if (register) await http.request('POST', '/api/auth/register', { body }).catch(ignoreTaken)
     const { data } = await http.request<{ data: { token: string } }>('POST', '/api/auth/login', { body })
     return new ArenaClient({ ...rest, token: data.token })
+  }
+
+  /** As a new guest, who has no password and no rating. */
+  static async guest(options: Omit<ArenaOptions, 'token'>): Promise<ArenaClient> {
+    const { url, fetch } = options
+    const http = new ReeveClient({ url, ...(fetch === undefined ? {} : { fetch }) })
+    const { data } = await http.request<{ data: { token: string } }>('POST', '/api/auth/guest', { body: {} })
+    return new ArenaClient({ ...options, token: data.token })
   }
 
   /** The session that the player is in; null: none. */
@@ -146,8 +172,12 @@ export class ArenaClient {
     await this.#socket.ask('session.unwatch', { sessionId })
   }
 
-  join({ mode = 'normal', timeoutSeconds }: Join = {}): Promise<Joined> {
-    const body = { mode, ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }) }
+  join({ mode = 'normal', code, timeoutSeconds }: Join = {}): Promise<Joined> {
+    const body = {
+      mode,
+      ...(code === undefined ? {} : { code }),
+      ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+    }
     return this.#ask('POST', '/api/queue/join', { body })
   }
 
@@ -157,6 +187,11 @@ export class ArenaClient {
 
   profile(): Promise<ArenaProfile> {
     return this.#ask('GET', '/api/profile')
+  }
+
+  /** With the rank. Default: your own. */
+  async player(userId?: number): Promise<PublicProfile> {
+    return this.#ask('GET', `/api/players/${userId ?? (await this.profile()).userId}`)
   }
 
   leaderboard(query: { page?: number; size?: number } = {}): Promise<Leaderboard> {
@@ -207,6 +242,9 @@ export class ArenaClient {
     else if (event === 'session.started' && isStarted(p)) this.#started(p)
     else if (event === 'session.state' && isState(p)) this.#sessions.get(p.sessionId)?.update(p)
     else if (event === 'session.ended' && isEnded(p)) this.#ended(p)
+    else if (event === 'session.rematch' && isUserEvent(p)) this.#emit('rematch', p)
+    else if ((event === 'opponent.left' || event === 'opponent.back') && isUserEvent(p))
+      this.#sessions.get(p.sessionId)?.notePresence({ userId: p.userId, isPresent: event === 'opponent.back' })
   }
 
   #started({ sessionId, tickIntervalMs, state }: Started): void {
@@ -214,18 +252,26 @@ export class ArenaClient {
     this.#created.delete(sessionId)
     if (created === undefined) return
     this.#enter({ ...created, sessionId, tickIntervalMs, tick: state.tick, players: state.players })
+    void this.#askLength(sessionId)
+  }
+
+  /** `session.started` does not say how long the match is; whoever plays may ask as a spectator does. */
+  async #askLength(sessionId: string): Promise<void> {
+    const view = await this.#socket.ask('session.watch', { sessionId }).catch(() => null)
+    const session = this.#sessions.get(sessionId)
+    if (isView(view) && session !== undefined) session.ticks = view.ticks
   }
 
   /** A session that the player is in. */
-  #enter(view: Omit<SessionView, 'ticks'>): void {
+  #enter(view: SomeView): void {
     const known = this.#sessions.get(view.sessionId)
-    if (known !== undefined) return known.update({ sessionId: view.sessionId, tick: view.tick, players: view.players })
+    if (known !== undefined) return known.resume(view)
     this.#current = this.#open(view)
     this.#emit('session', this.#current)
   }
 
-  #open(view: Omit<SessionView, 'ticks'>): ArenaSession {
-    const session = new ArenaSession(view, this.#userId, (input) => this.#socket.send('session.input', input))
+  #open(view: SomeView): ArenaSession {
+    const session = new ArenaSession(view, this.#userId, this.#socket)
     this.#sessions.set(view.sessionId, session)
     return session
   }
@@ -238,8 +284,9 @@ export class ArenaClient {
   }
 
   /** The session goes on, or has ended while nobody was listening; so have those that were watched. */
-  async #resynced({ session: view }: Snapshot): Promise<void> {
+  async #resynced({ session: view, queue }: Snapshot): Promise<void> {
     if (view !== undefined) this.#enter(view)
+    this.#emit('queue', queue ?? null)
     const others = [...this.#sessions.values()].filter(({ sessionId }) => sessionId !== view?.sessionId)
     await Promise.all(others.map((session) => this.#findAgain(session)))
   }
@@ -280,4 +327,5 @@ const isCreated = (p: unknown): p is Pick<SessionView, 'sessionId' | 'createdAt'
 const isStarted = (p: unknown): p is Started => hasId(p) && 'state' in p
 const isState = (p: unknown): p is SessionState => hasId(p) && 'players' in p
 const isEnded = (p: unknown): p is SessionEnded => hasId(p) && 'reason' in p
+const isUserEvent = (p: unknown): p is { sessionId: string; userId: number } => hasId(p) && 'userId' in p
 const isView = (p: unknown): p is SessionView => isState(p) && 'participants' in p

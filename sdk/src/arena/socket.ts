@@ -8,6 +8,11 @@ const RETRY_BASE_MS = 250
 const RETRY_MAX_MS = 5000
 const ANSWER_WITHIN_MS = 10_000
 const CLOSED_BY_US = 1000
+// A connection may be lost without a word: no state comes, and nothing says so. Whoever hears nothing asks, and gives up.
+const LISTEN_EVERY_MS = 1000
+const ASK_AFTER_MS = 3000
+const LOST_AFTER_MS = 7000
+const CONNECT_WITHIN_MS = 20_000
 const TRIES_MAX = 100 // some eight minutes: the token may be good no more
 
 export interface SocketLike {
@@ -30,7 +35,8 @@ export interface AuthState {
 export interface ArenaSocketOptions {
   /** Of the server, http or https. */
   url: string
-  token: string
+  /** Undefined: the browser sends the cookie of its session. */
+  token: string | undefined
   WebSocket: SocketConstructor
   onEvent(event: string, p: unknown): void
   /** An error that answers nothing that was asked. */
@@ -93,11 +99,13 @@ export class ArenaSocket {
 
   #connect(): Promise<AuthState> {
     const { url, token, WebSocket } = this.#options
-    const socket = new WebSocket(`${url.replace(/^http/, 'ws').replace(/\/$/, '')}/ws`, [BEARER_PROTOCOL, token])
+    const socket = new WebSocket(`${url.replace(/^http/, 'ws').replace(/\/$/, '')}/ws`, protocolsOf(token))
     return new Promise((resolve, reject) => {
       let isIn = false
+      const listening = this.#listen(socket)
       socket.addEventListener('error', () => {}) // a close follows
       socket.addEventListener('message', ({ data }) => {
+        if (!listening.heard()) return
         const message = parseEnvelope(data)
         if (message === null) return
         if (message.event === 'auth_state' && isAuthState(message.p)) {
@@ -110,11 +118,44 @@ export class ArenaSocket {
           this.#hear(message)
         }
       })
-      socket.addEventListener('close', ({ code, reason }) => {
+      const onClose = ({ code, reason }: { code: number; reason: string }) => {
+        if (!listening.stop()) return
         if (!isIn) reject(new Error(reason === '' ? `The server cannot be reached (${code}).` : reason))
         this.#lost(socket, isIn)
+      }
+      socket.addEventListener('close', onClose)
+      listening.onSilence(() => {
+        onClose({ code: 1006, reason: '' })
+        socket.close()
       })
     })
+  }
+
+  /** Watches over a connection that may fall silent. `stop` returns false if it was stopped before. */
+  #listen(socket: SocketLike) {
+    let heardAt = Date.now()
+    let isStopped = false
+    let onSilence = () => {}
+    const timer = setInterval(() => {
+      const silentMs = Date.now() - heardAt
+      const isIn = this.#socket === socket
+      if (silentMs > (isIn ? LOST_AFTER_MS : CONNECT_WITHIN_MS)) onSilence()
+      else if (silentMs > ASK_AFTER_MS && isIn) this.ask('echo', { message: '' }).catch(() => {})
+    }, LISTEN_EVERY_MS)
+    return {
+      /** False: the connection was given up. */
+      heard(): boolean {
+        heardAt = Date.now()
+        return !isStopped
+      },
+      onSilence: (listener: () => void) => void (onSilence = listener),
+      stop(): boolean {
+        if (isStopped) return false
+        isStopped = true
+        clearInterval(timer)
+        return true
+      },
+    }
   }
 
   /** With the token of before, if there is one: what that connection missed is in the answer. */
@@ -171,6 +212,8 @@ export class ArenaSocket {
     }, waitMs)
   }
 }
+
+const protocolsOf = (token: string | undefined): string[] => (token === undefined ? [] : [BEARER_PROTOCOL, token])
 
 function parseEnvelope(data: unknown): Envelope | null {
   const value: unknown = typeof data === 'string' ? JSON.parse(data) : null

@@ -1,6 +1,9 @@
 // What the arena sends, field for field.
 
-export type ArenaMode = 'normal' | 'rated' | 'private'
+export type ArenaMode = 'normal' | 'rated' | 'private' | 'bot'
+
+/** The user id of the built-in bot. */
+export const BOT_USER_ID = 0
 
 export interface ArenaUser {
   userId: number
@@ -12,6 +15,11 @@ export interface ArenaProfile extends ArenaUser {
   wins: number
   losses: number
   matches: number
+}
+
+export interface PublicProfile extends ArenaProfile {
+  /** Null: no rated match yet. */
+  rank: number | null
 }
 
 export interface LeaderboardEntry extends ArenaProfile {
@@ -76,7 +84,7 @@ export interface MatchPlayer extends ArenaUser {
 export interface Match {
   matchId: string
   mode: ArenaMode
-  reason: 'completed' | 'void'
+  reason: 'completed' | 'resigned' | 'void'
   result: SessionResult | null
   ticks: number
   tickIntervalMs: number
@@ -114,6 +122,13 @@ export interface Joined {
   queued: true
   mode: ArenaMode
   expiresAt: string
+}
+
+/** A player asks for another match against the same opponent. */
+export interface RematchWanted {
+  /** The match that has ended. */
+  sessionId: string
+  userId: number
 }
 
 /** Every message of the WebSocket. */

@@ -17,6 +17,7 @@ import { queueRoutes } from './queue/join.ts'
 import { leaderboardRoute } from './read/leaderboard.ts'
 import { matchesRoutes } from './read/matches.ts'
 import { opsStatusRoute } from './read/ops-status.ts'
+import { setListed } from './read/listed.ts'
 import { profileRoutes } from './read/profile.ts'
 import { ARENA_SETTINGS, type ArenaSettings } from './settings.ts'
 import { gatewayRoute } from './sockets/gateway.ts'
@@ -31,6 +32,7 @@ export const arenaDoor: Door<typeof ARENA_SETTINGS> = {
 
   open(deps, settings) {
     const node = openNode(deps, settings)
+    deps.identity.onActiveChange(setListed)
     return {
       kinds: [matchKind],
       loops: { serving: node.loops, working: [pruneLoop(deps.database)] },
@@ -52,6 +54,7 @@ async function arenaRoutes(app: App, { deps, settings, node }: Arena): Promise<v
   const { config, identity, database, clock } = deps
   const { hot: pool } = database
   const { log, metrics, wheel, players, sessions, remotes, presence, store, seats, watching, rotateToken } = node
+  const { askRematch, matchmaker } = node
   // Anyone may ask, as often as they like: concurrent callers share one query.
   const queueLength = batched<object, { queue: number }>({
     concurrency: 1,
@@ -63,9 +66,21 @@ async function arenaRoutes(app: App, { deps, settings, node }: Arena): Promise<v
   const count = async (): Promise<Live> => ({ ...(await queueLength({})), sessions: sessions.size })
   app.liveCounts.provide(count)
 
-  const conversation = { sessions, remotes, players, presence, store, watching, rotateToken, clock, log }
+  const conversation = {
+    sessions,
+    remotes,
+    players,
+    presence,
+    store,
+    watching,
+    rotateToken,
+    askRematch,
+    matchmaker,
+    clock,
+    log,
+  }
   await app.register(gatewayRoute({ ...conversation, config, identity, wheel, metrics }))
-  await app.register(queueRoutes({ database, identity, settings, seats, matchmaker: node.matchmaker }))
+  await app.register(queueRoutes({ database, identity, settings, seats, matchmaker }))
   await app.register(profileRoutes({ pool, identity }))
   await app.register(leaderboardRoute({ pool }))
   await app.register(matchesRoutes({ pool: database, identity, store }))

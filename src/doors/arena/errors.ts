@@ -18,6 +18,11 @@ const ARENA_WORDS = {
   leaderboard_range: { ko: '페이지 또는 크기가 범위를 벗어났습니다.', en: 'The page or the size is out of range.' },
   invalid_resume_token: { ko: '재연결 토큰이 올바르지 않습니다.', en: 'The resume token is not valid.' },
   unknown_event: { code: 'bad_request', ko: '지원하지 않는 이벤트입니다.', en: 'There is no such event.' },
+  too_fast: {
+    code: 'rate_limited',
+    ko: '메시지가 너무 빠릅니다. 일부가 처리되지 않았습니다.',
+    en: 'Messages come too fast. Some were dropped.',
+  },
   code_mismatch: {
     code: 'bad_request',
     ko: 'code는 private 모드에서만, 그리고 반드시 필요합니다.',
@@ -59,7 +64,9 @@ export const SOCKET_ERRORS = {
   },
   unavailable: ENVELOPE_WORDS.unavailable,
   unknown_event: ARENA_WORDS.unknown_event,
+  too_fast: ARENA_WORDS.too_fast,
   queue_timeout: ARENA_WORDS.queue_timeout,
+  queue_duplicate: ARENA_WORDS.queue_duplicate,
   session_not_found: ARENA_WORDS.session_not_found,
   session_closed: ARENA_WORDS.session_closed,
   session_full: ARENA_WORDS.session_full,

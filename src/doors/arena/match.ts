@@ -2,7 +2,7 @@
 
 export const MATCH_KIND = 'match'
 
-export const MODES = ['normal', 'rated', 'private'] as const
+export const MODES = ['normal', 'rated', 'private', 'bot'] as const
 export type Mode = (typeof MODES)[number]
 
 export interface Rating {
@@ -30,12 +30,25 @@ export interface Match {
   createdAt: string
 }
 
-/** Private matches, and matches of a guest, move no rating. */
-export const isRated = ({ mode, participants }: Pick<Match, 'mode' | 'participants'>): boolean =>
-  mode !== 'private' && !participants.some(({ isGuest }) => isGuest)
+/** The built-in opponent. No account has this id. */
+export const BOT: Participant = {
+  userId: 0,
+  username: 'bot',
+  isGuest: false,
+  rating: 1500,
+  rd: 350,
+  volatility: 0.06,
+  games: 0,
+}
 
-/** An email address is not shown to others. */
-export const shownName = (userId: number, username: string): string =>
-  username.includes('@') ? `player-${userId}` : username
+/** Private matches, and matches of a guest or the bot, move no rating. */
+export const isRated = ({ mode, participants }: Pick<Match, 'mode' | 'participants'>): boolean =>
+  mode !== 'private' && mode !== 'bot' && !participants.some(({ isGuest }) => isGuest)
+
+/** An email address is not shown to others. Null: the account was deleted. */
+export function shownName(userId: number, username: string | null): string {
+  if (userId === BOT.userId) return BOT.username
+  return username === null || username.includes('@') ? `player-${userId}` : username
+}
 
 export const userIdsOf = ({ participants: [a, b] }: Match): [number, number] => [a.userId, b.userId]

@@ -28,6 +28,7 @@ import { openArenaMetrics } from './metrics.ts'
 import { openPresence } from './players/presence.ts'
 import { openResumeTokens } from './players/resume-tokens.ts'
 import { openMatchmaker } from './queue/matchmaker.ts'
+import { openRematch } from './queue/rematch.ts'
 import { openSeats } from './queue/seats.ts'
 import type { ArenaSettings } from './settings.ts'
 import { Players } from './sockets/players.ts'
@@ -91,6 +92,7 @@ export function openNode(deps: NodeDeps, settings: ArenaSettings) {
     seats,
     watching,
     rotateToken,
+    askRematch: openRematch(pool),
     matchmaker,
     /** Run in processes that serve. */
     loops: [announce, matchmaker.pairing, matchmaker.expiring, keeper.loop, takeover, remotes.loop],

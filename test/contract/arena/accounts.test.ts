@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Client } from 'pg'
-import { ask, login, matched, player, QUICK, startServer } from './setup.ts'
+import { ask, login, matched, player, startServer } from './setup.ts'
+
+/** Slow enough that an input for the fifth tick arrives before it on a busy machine. */
+const CALM = { SESSION_TICKS: '10', SESSION_TICK_INTERVAL_MS: '200' }
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -130,7 +133,7 @@ describe('arena: accounts', () => {
   })
 
   test('arena 2.5: a new profile has rating 1500 and no matches; a finished match changes it', async (t) => {
-    const { url } = await startServer(t, { env: QUICK })
+    const { url } = await startServer(t, { env: CALM })
     const fresh = await player(url, 'new')
 
     const before = await ask(url, '/api/profile', { token: fresh.token })
@@ -167,7 +170,7 @@ describe('arena: accounts', () => {
   })
 
   test('arena 2.6: accounts, tokens and ratings survive a restart', async (t) => {
-    const first = await startServer(t, { env: QUICK })
+    const first = await startServer(t, { env: CALM })
     const { ann, annLine, sessionId } = await matched(t, first.url)
     annLine.send('session.input', { sessionId, sequence: 1, targetTick: 5, delta: 3 })
     await annLine.event('session.ended')

@@ -7,6 +7,8 @@ import { ReeveError } from '@reeve/sdk'
 import { ArenaClient, ArenaError, replayBytes, replayInputs, unpackInputs, type ArenaSession } from '@reeve/sdk/arena'
 import { WebSocket } from 'ws'
 import { atEnd } from '../../support/cleanup.ts'
+import { startProxy } from '../../support/proxy.ts'
+import { until } from '../../support/until.ts'
 import { startServer } from './setup.ts'
 
 async function client(t: TestContext, url: string, username: string): Promise<ArenaClient> {
@@ -157,5 +159,50 @@ describe('the SDK’s arena client', () => {
     await assert.rejects(new ArenaClient({ url, token: 'f'.repeat(64), WebSocket }).connect())
     await assert.rejects(new ArenaClient({ url: 'http://127.0.0.1:1', token: 'x', WebSocket }).connect())
     if (typeof globalThis.WebSocket !== 'function') assert.throws(() => new ArenaClient({ url, token: 'x' }), /ws/)
+  })
+
+  test('a guest plays the bot, resigns and gets a rematch; a private match tells of the opponent who left', async (t) => {
+    const { url } = await startServer(t, { env: { SESSION_TICKS: '600' } })
+    const guest = await ArenaClient.guest({ url, WebSocket })
+    const [ann, bob] = [await client(t, url, 'ann'), await client(t, url, 'bob')]
+    atEnd(t, () => guest.close())
+
+    const first = await guest.play({ mode: 'bot' })
+    first.resign()
+    const resigned = await first.ended
+    const followed = new Promise<ArenaSession>((resolve) => guest.on('session', resolve))
+    await first.rematch()
+    const second = await followed
+    const [own] = await Promise.all([
+      ann.play({ mode: 'private', code: 'sesame' }),
+      bob.play({ mode: 'private', code: 'sesame' }),
+    ])
+    const left = new Promise((resolve) => own.onPresence(resolve))
+    bob.close()
+
+    assert.deepEqual([resigned.reason, resigned.result?.winnerUserId], ['resigned', 0])
+    assert.notEqual(second.sessionId, first.sessionId)
+    const { userId } = own.participants.find(({ username }) => username === 'bob') ?? { userId: 0 }
+    assert.deepEqual(await left, { userId, isPresent: false })
+    assert.equal((await ann.player()).rank, null)
+  })
+
+  test('a connection that falls silent is given up, and the match goes on over a new one', async (t) => {
+    const { url } = await startServer(t, { env: { SESSION_TICKS: '6000' } })
+    const network = await startProxy(t, { host: '127.0.0.1', port: Number(new URL(url).port) })
+    const ann = await client(t, `http://127.0.0.1:${network.port}`, 'ann')
+    const session = await ann.play({ mode: 'bot' })
+    const states: string[] = []
+    ann.on('connection', (state) => states.push(state))
+
+    network.partition()
+    await until('the silence is noticed', () => states.includes('lost'))
+    network.heal()
+    await until('it is connected again', () => states.includes('open'))
+    const { tick } = session.state
+    await until('states come again', () => session.state.tick > tick + 3)
+
+    assert.deepEqual(states.slice(0, 1), ['lost'])
+    assert.equal(session.ticks, 6000)
   })
 })

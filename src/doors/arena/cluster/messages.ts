@@ -27,6 +27,8 @@ export type NodeMessage =
   | { type: 'refuse'; clientId: number; seq: number; code: SocketError }
   /** To all nodes: these players found no opponent in time. */
   | { type: 'timeout'; userIds: readonly number[] }
+  /** To all nodes: a player wants a rematch, and the opponent is told. */
+  | { type: 'rematch'; sessionId: string; userId: number; opponentId: number }
   /** To all nodes: a node released its matches. */
   | { type: 'released' }
 
@@ -76,6 +78,8 @@ export function encodeMessage(message: NodeMessage): string {
       return `refuse ${message.clientId} ${message.seq} ${message.code}`
     case 'timeout':
       return `timeout ${message.userIds.join(',')}`
+    case 'rematch':
+      return `rematch ${message.sessionId} ${message.userId} ${message.opponentId}`
     case 'released':
       return 'released'
   }
@@ -129,6 +133,10 @@ const DECODERS: Readonly<Record<string, (rest: string) => NodeMessage | null>> =
     return isSocketError(code) ? { type: 'refuse', clientId: Number(clientId), seq: Number(seq), code } : null
   },
   timeout: (users) => ({ type: 'timeout', userIds: numbersOf(users) }),
+  rematch(rest) {
+    const [[sessionId, userId, opponentId]] = fieldsOf(rest, 3)
+    return { type: 'rematch', sessionId, userId: Number(userId), opponentId: Number(opponentId) }
+  },
   released: () => ({ type: 'released' }),
 }
 

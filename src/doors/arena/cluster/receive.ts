@@ -1,7 +1,7 @@
 // What a node does with a message from another node.
 import type { Sessions } from '../engine/sessions.ts'
 import type { Players } from '../sockets/players.ts'
-import { errorText } from '../wire.ts'
+import { errorText, eventText } from '../wire.ts'
 import type { InputMessage, NodeMessage, SendToNode } from './messages.ts'
 import type { RemoteSessions } from './remote-sessions.ts'
 
@@ -53,6 +53,12 @@ export function openReceiver(deps: ReceiveDeps): (message: NodeMessage) => void 
       }
       case 'timeout':
         return tellTimeout(players, message.userIds)
+      case 'rematch': {
+        const { sessionId, userId, opponentId } = message
+        const text = eventText('session.rematch', { sessionId, userId })
+        for (const client of players.clientsOf(opponentId)) client.send(text)
+        return undefined
+      }
       case 'released':
         return deps.onReleased()
     }

@@ -7,9 +7,10 @@
 import type { Side } from '@reeve/sdk/arena-replay'
 import type { Held } from '../../../core/ledger/job.ts'
 import type { SocketError } from '../errors.ts'
-import { userIdsOf, type Match } from '../match.ts'
+import { BOT, userIdsOf, type Match } from '../match.ts'
 import { eventText, stateWriter } from '../wire.ts'
 import { Audience, type Client } from './audience.ts'
+import { playBot } from './bot.ts'
 import { asciiFrame, textFrame } from './frame.ts'
 import type { Game } from './game.ts'
 import { PeerNodes } from './peer-nodes.ts'
@@ -64,6 +65,8 @@ export class Session extends Timed implements VisibleSession {
   readonly #absent = new Set<number>()
   readonly #world: SessionWorld
   readonly #userIds: readonly [number, number]
+  /** Null: both are people. */
+  readonly #botSide: Side | null
   readonly #write: (game: Game, issuedAt: string) => string
   #dueMs = 0
   #waitsUntil: number
@@ -76,6 +79,7 @@ export class Session extends Timed implements VisibleSession {
     this.held = held
     this.saved = { tick: game.tick, bytes: game.record.length }
     this.#userIds = userIdsOf(match)
+    this.#botSide = this.sideOf(BOT.userId)
     this.#write = stateWriter(match)
     this.#waitsUntil = isResumed ? world.wheel.now() + RESUME_WAIT_MS : 0
   }
@@ -100,6 +104,7 @@ export class Session extends Timed implements VisibleSession {
   override run(now: number): void {
     if (this.state !== 'running') return
     if (!this.#isWaiting(now)) {
+      if (this.#botSide !== null) playBot(this.game, this.#botSide)
       this.game.advance()
       this.#tell(now)
       if (this.game.isOver) {
@@ -182,6 +187,7 @@ export class Session extends Timed implements VisibleSession {
   }
 
   #isPresent(userId: number): boolean {
+    if (userId === BOT.userId) return true
     return this.peerNodes.hasUser(userId) || this.audience.clients().some((client) => client.userId === userId)
   }
 }

@@ -10,9 +10,11 @@ create table players (
   games      integer not null default 0,
   wins       integer not null default 0,
   losses     integer not null default 0,
+  -- False while the account is closed.
+  is_listed  boolean not null default true,
   -- The rating as it is shown, negative: the leaderboard is in the order of (place, user_id). Null before the first rated
-  -- game: the leaderboard lists those who have played.
-  place      integer generated always as (case when games > 0 then -round(rating)::integer end) stored,
+  -- game, and of a closed account: the leaderboard lists those who have played.
+  place      integer generated always as (case when games > 0 and is_listed then -round(rating)::integer end) stored,
 
   constraint players_wins_and_losses_within_games check (wins + losses <= games)
 ) with (fillfactor = 80);
@@ -82,14 +84,15 @@ create table seats (
   user_id    bigint primary key references accounts on delete cascade,
   -- The order in which they came.
   number     bigint not null generated always as identity,
-  mode       text not null constraint seats_mode_known check (mode in ('normal', 'rated', 'private')),
-  -- Of a private match: two who give the same code are paired.
+  mode       text not null constraint seats_mode_known check (mode in ('normal', 'rated', 'private', 'bot')),
+  -- Two with the same mode and code are paired: the code of a private match, or the match that a rematch follows.
   code       text,
   joined_at  timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
   match_id   uuid
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);
 create index seats_waiting_by_number on seats (mode, number) where match_id is null;
+create index seats_by_code on seats (code, mode) where code is not null;
 create index seats_waiting_by_expiry on seats (expires_at) where match_id is null;
 
 -- A repeated join with the same Idempotency-Key is answered with the first answer. Kept for a day at least.

@@ -38,6 +38,8 @@ export interface Matchmaker {
   joined(timeoutMs: number): void
   /** Tells these players, on whichever node they are connected, that no opponent was found. */
   tellTimeout(userIds: readonly number[]): void
+  /** Tells the opponent that the player wants a rematch. */
+  tellRematch(wanted: { sessionId: string; userId: number; opponentId: number }): void
 }
 
 export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
@@ -52,6 +54,7 @@ export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
       alarm.setFor(deps.wheel.now() + timeoutMs)
     },
     tellTimeout,
+    tellRematch: (wanted) => deps.sendToAll({ type: 'rematch', ...wanted }),
     pairing: {
       name: 'pair-players',
       everyMs: PAIR_EVERY_MS,

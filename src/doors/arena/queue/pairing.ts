@@ -3,35 +3,53 @@
 // order of joining. A pass makes up to a thousand pairs; joins and cancels do not wait for it.
 import type { Outbox } from '../../../core/outbox/outbox.ts'
 import type { Database, Pool, Tx } from '../../../core/db/database.ts'
+import { hideFromPlanner } from '../../../core/db/sql.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { groupBy } from '../../../core/values/group-by.ts'
 import { newJobId } from '../../../core/random.ts'
-import { MATCH_KIND, MODES, shownName, type Match, type Mode, type Participant } from '../match.ts'
+import { BOT, MATCH_KIND, shownName, type Match, type Mode, type Participant } from '../match.ts'
 import type { ArenaSettings } from '../settings.ts'
 import { pairByRating } from './pair-by-rating.ts'
 
 const PLAYERS_PER_PASS_MAX = 2000
+/** Private matches have no queue: their players wait for somebody with the same code. */
+const QUEUES = ['normal', 'rated', 'bot'] as const
+type QueueMode = (typeof QUEUES)[number]
 /** A node that has not announced itself for this long gets no match. */
 const NODE_LOST_SEC = 10
 
 // Any number that nothing else uses.
 const LOCK = `select pg_advisory_xact_lock(7305860)`
 
-const COUNT_TWO = `select count(*)::integer as waiting from (select from seats where match_id is null limit 2) as two`
+const CAN_PAIR = `
+  select exists (select from seats where mode = 'bot' and match_id is null)
+      or (select count(*) from (select from seats where match_id is null limit 2) as two) = 2 as can`
 
-// A row that is locked (a cancel) is left for the next pass.
-const SELECT_WAITING = `
-  select s.user_id, s.code, a.username, a.is_guest, p.rating, p.rd, p.volatility, p.games,
+const WAITING = `
+  select s.user_id, s.mode, s.code, a.username, a.is_guest, p.rating, p.rd, p.volatility, p.games,
          (extract(epoch from clock_timestamp() - s.joined_at) * 1000)::float8 as waited_ms,
          array(select w.node from presences w join arena_nodes n on n.node = w.node
                 where w.user_id = s.user_id and n.seen_at > statement_timestamp() - ${NODE_LOST_SEC} * interval '1 second'
               ) as nodes
     from seats s
     join players p on p.user_id = s.user_id
-    join accounts a on a.account_id = s.user_id
-   where s.mode = $1 and s.match_id is null and s.expires_at > statement_timestamp()
-   order by s.number limit $2
-     for update of s skip locked`
+    join accounts a on a.account_id = s.user_id`
+
+// A row that is locked (a cancel) is left for the next pass.
+const IN_ORDER = `order by s.number limit $1 for update of s skip locked`
+
+const SELECT_WAITING = `
+  ${WAITING}
+   where s.mode = $2 and s.code is null and s.match_id is null and s.expires_at > statement_timestamp()
+   ${IN_ORDER}`
+
+// Only those whose partner waits too: the others do not use up the pass.
+const SELECT_WITH_PARTNER = `
+  ${WAITING}
+   where s.code is not null and ${hideFromPlanner('s.match_id is null and s.expires_at > statement_timestamp()')}
+     and exists (select from seats o where o.code = s.code and o.mode = s.mode and o.user_id <> s.user_id
+                    and ${hideFromPlanner('o.match_id is null and o.expires_at > statement_timestamp()')})
+   ${IN_ORDER}`
 
 const MAKE_MATCHES = `
   with made as materialized (
@@ -70,16 +88,16 @@ export interface PairingPass {
 
 /** A cheap check before the pass, which locks rows. */
 export async function canPair(pool: Pool): Promise<boolean> {
-  const [row] = await pool.query<{ waiting: number }>(COUNT_TWO)
-  return row?.waiting === 2
+  const [row] = await pool.query<{ can: boolean }>(CAN_PAIR)
+  return row?.can === true
 }
 
 /** One pass. When it resolves, the matches are committed and no node runs them yet. */
 export async function pairOnce(deps: PairingDeps): Promise<PairingPass> {
   const pass = await deps.database.hot.transaction(async (tx) => {
     await tx.query(LOCK)
-    const passes = []
-    for (const mode of MODES) passes.push(await pairMode(tx, deps, mode))
+    const passes = [await pairWithCode(tx, deps)]
+    for (const mode of QUEUES) passes.push(await pairQueue(tx, deps, mode))
     const paired = passes.flatMap((one) => one.paired)
     const jobs = paired.map(({ match }) => jobOf(match))
     if (jobs.length > 0) await deps.ledger.submitIn(tx, jobs)
@@ -96,16 +114,29 @@ const jobOf = ({ matchId, mode, participants: [a, b] }: Match) => ({
   maxAttempts: null, // the node that takes it over decides whether it continues
 })
 
-async function pairMode(tx: Tx, { settings, node }: PairingDeps, mode: Mode): Promise<PairingPass> {
-  const rows = await tx.query<WaitingRow>(SELECT_WAITING, [mode, PLAYERS_PER_PASS_MAX])
-  const waiting = rows.map(waitingFrom)
-  const pairs = pairsOf(mode, waiting)
-  if (pairs.length === 0) return { paired: [], isFull: false }
+async function pairQueue(tx: Tx, deps: PairingDeps, mode: QueueMode): Promise<PairingPass> {
+  const rows = await tx.query<WaitingRow>(SELECT_WAITING, [PLAYERS_PER_PASS_MAX, mode])
+  const pairs = pairsOf(mode, rows.map(waitingFrom))
+  return { paired: await makeMatches(tx, deps, pairs), isFull: isFull(rows, pairs) }
+}
 
+/** Private matches and rematches. */
+async function pairWithCode(tx: Tx, deps: PairingDeps): Promise<PairingPass> {
+  const rows = await tx.query<WaitingRow>(SELECT_WITH_PARTNER, [PLAYERS_PER_PASS_MAX])
+  const groups = groupBy(rows.map(waitingFrom), ({ mode, code }) => `${mode} ${code}`)
+  const pairs = [...groups.values()].flatMap(pairInOrder)
+  return { paired: await makeMatches(tx, deps, pairs), isFull: isFull(rows, pairs) }
+}
+
+const isFull = (rows: readonly WaitingRow[], pairs: readonly PlayerPair[]): boolean =>
+  rows.length === PLAYERS_PER_PASS_MAX && pairs.length > 0
+
+async function makeMatches(tx: Tx, { settings, node }: PairingDeps, pairs: readonly PlayerPair[]): Promise<Paired[]> {
+  if (pairs.length === 0) return []
   const drafts = pairs.map(([a, b]) => ({
     match: {
       matchId: newJobId(),
-      mode,
+      mode: a.mode,
       participants: [a.participant, b.participant] as const,
       ticks: settings.SESSION_TICKS,
       tickIntervalMs: settings.SESSION_TICK_INTERVAL_MS,
@@ -116,11 +147,10 @@ async function pairMode(tx: Tx, { settings, node }: PairingDeps, mode: Mode): Pr
     JSON.stringify(drafts.map(({ match, node }) => rowOf(match, node))),
   ])
   const createdAt = new Map(made.map((row) => [row.match_id, row.created_at.toISOString()]))
-  const paired = drafts.map((draft) => ({
+  return drafts.map((draft) => ({
     ...draft,
     match: { ...draft.match, createdAt: createdAt.get(draft.match.matchId) ?? '' },
   }))
-  return { paired, isFull: rows.length === PLAYERS_PER_PASS_MAX }
 }
 
 const rowOf = (match: Omit<Match, 'createdAt'>, node: string) => ({
@@ -134,14 +164,16 @@ const rowOf = (match: Omit<Match, 'createdAt'>, node: string) => ({
   node,
 })
 
-function pairsOf(mode: Mode, waiting: readonly WaitingPlayer[]): [WaitingPlayer, WaitingPlayer][] {
+type PlayerPair = [WaitingPlayer, WaitingPlayer]
+
+function pairsOf(mode: QueueMode, waiting: readonly WaitingPlayer[]): PlayerPair[] {
   switch (mode) {
     case 'normal':
       return pairInOrder(waiting)
     case 'rated':
       return pairByRating(waiting)
-    case 'private':
-      return [...groupBy(waiting, ({ code }) => code ?? '').values()].flatMap(pairInOrder)
+    case 'bot':
+      return waiting.map((player) => [player, BOT_WAITING])
   }
 }
 
@@ -161,12 +193,22 @@ function pairInOrder<T>(waiting: readonly T[]): [T, T][] {
 }
 
 interface WaitingPlayer {
+  mode: Mode
   participant: Participant
   rating: number
   code: string | null
   waitedMs: number
   /** To which the player is connected. */
   nodes: readonly string[]
+}
+
+const BOT_WAITING: WaitingPlayer = {
+  mode: 'bot',
+  participant: BOT,
+  rating: BOT.rating,
+  code: null,
+  waitedMs: 0,
+  nodes: [],
 }
 
 /** A node to which both are connected, else one of them, else this node. */
@@ -178,6 +220,7 @@ function nodeFor(a: WaitingPlayer, b: WaitingPlayer, here: string): string {
 
 interface WaitingRow {
   user_id: string
+  mode: Mode
   code: string | null
   username: string
   is_guest: boolean
@@ -190,10 +233,11 @@ interface WaitingRow {
 }
 
 function waitingFrom(row: WaitingRow): WaitingPlayer {
-  const { code, rating, rd, volatility, games, waited_ms: waitedMs, nodes } = row
+  const { mode, code, rating, rd, volatility, games, waited_ms: waitedMs, nodes } = row
   const userId = Number(row.user_id)
   const username = shownName(userId, row.username)
   return {
+    mode,
     participant: { userId, username, isGuest: row.is_guest, rating, rd, volatility, games },
     rating,
     code,

@@ -167,7 +167,7 @@ const playerOf = (
   ratingAfter: number | null,
 ) => ({
   userId: Number(userId),
-  username: shownName(Number(userId), username ?? ''),
+  username: shownName(Number(userId), username),
   position,
   ratingBefore,
   ratingAfter,

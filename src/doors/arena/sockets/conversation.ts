@@ -10,6 +10,8 @@ import type { Match } from '../match.ts'
 import type { StoredMatch, MatchStore } from '../matches/match-store.ts'
 import type { PlayerPresence } from '../players/presence.ts'
 import type { RotateToken } from '../players/resume-tokens.ts'
+import type { Matchmaker } from '../queue/matchmaker.ts'
+import type { AskRematch } from '../queue/rematch.ts'
 import type { RemoteSessions } from '../cluster/remote-sessions.ts'
 import { errorText, eventText, participantsOf, playersOf } from '../wire.ts'
 import { inputFrom, parseMessage, type ClientMessage } from './message.ts'
@@ -25,6 +27,8 @@ export interface ConversationDeps {
   store: MatchStore
   watching: Watching
   rotateToken: RotateToken
+  askRematch: AskRematch
+  matchmaker: Pick<Matchmaker, 'joined' | 'tellRematch'>
   clock: Clock
   log: Logger
 }
@@ -44,6 +48,7 @@ type MessageHandler = (
 const HANDLERS: ReadonlyMap<string, MessageHandler> = new Map<string, MessageHandler>([
   ['session.input', takeInput],
   ['session.resign', resign],
+  ['session.rematch', rematch],
   ['echo', echo],
   ['resync_request', resync],
   ['session.watch', watch],
@@ -94,6 +99,18 @@ function resign(deps: ConversationDeps, speaker: Speaker, { seq, p }: ClientMess
   if (typeof sessionId !== 'string') return 'session_not_found'
   const session = sessionSeen(deps, speaker, sessionId)
   return session === undefined ? whereElse(deps, sessionId) : session.resign(speaker.client, seq)
+}
+
+async function rematch(deps: ConversationDeps, { client, userId }: Speaker, { seq, p }: ClientMessage) {
+  const sessionId = typeof p['sessionId'] === 'string' ? parseJobId(p['sessionId']) : null
+  if (sessionId === null) return 'session_not_found'
+  const asked = await deps.askRematch(sessionId, userId)
+  if (!asked.ok) return asked.code
+  const { opponentId, expiresAt, leftMs } = asked
+  client.send(eventText('session.rematch', { sessionId, userId, expiresAt: expiresAt.toISOString() }, seq))
+  deps.matchmaker.tellRematch({ sessionId, userId, opponentId })
+  deps.matchmaker.joined(leftMs)
+  return null
 }
 
 /** Looks at the player's own session first: it is nearly always that one. */

@@ -3,7 +3,8 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import type { Config } from '../../../core/config.ts'
-import { languageOf } from '../../../core/http/errors/envelope.ts'
+import { SECURED, UPGRADED } from '../../../core/http/routes/docs.ts'
+import { Failure, languageOf } from '../../../core/http/errors/envelope.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
 import { requireSocket } from '../../../core/http/auth/socket-auth.ts'
 import type { Identity } from '../../../core/identity/identity.ts'
@@ -30,15 +31,16 @@ export const gatewayRoute =
   (deps: GatewayDeps): FastifyPluginAsync =>
   async (app) => {
     let count = 0
-    app.get('/ws', { websocket: true, onRequest: requireSocket(deps.identity) }, (socket, request) => {
+    const schema = {
+      tags: ['arena'],
+      summary: 'WebSocket: a player connects. Messages are in docs/arena.md, sections 4 to 7.',
+      security: SECURED,
+      response: { ...UPGRADED, 401: Failure, 403: Failure, 426: Failure, 429: Failure },
+    }
+    app.get('/ws', { websocket: true, onRequest: requireSocket(deps.identity), schema }, (socket, request) => {
       count += 1
       const speaker = speakerOf(deps, socket, request, count)
       socket.pause()
-      socket.on('message', (data, isBinary) => {
-        speaker.client.count()
-        if (isBinary || !Buffer.isBuffer(data)) speaker.client.send(errorText('bad_request', speaker.client.language))
-        else hear(deps, speaker, data)
-      })
       welcome(deps, speaker, socket).catch((error: unknown) => {
         request.log.error({ err: error }, 'could not accept a player')
         speaker.client.close(FAILED.code, FAILED.reason)
@@ -49,7 +51,7 @@ export const gatewayRoute =
 function speakerOf(deps: GatewayDeps, socket: WebSocket, request: FastifyRequest, id: number): Speaker {
   const { players, wheel, config, metrics } = deps
   const { accountId: userId, username } = accountOf(request)
-  const client = new PlayerSocket({
+  const client: PlayerSocket = new PlayerSocket({
     id,
     userId,
     language: languageOf(request.headers['accept-language'] ?? ''),
@@ -58,20 +60,25 @@ function speakerOf(deps: GatewayDeps, socket: WebSocket, request: FastifyRequest
     wheel,
     limits: { messagesMax: config.WS_QUEUE_LIMIT_MESSAGES, bytesMax: config.WS_QUEUE_LIMIT_BYTES },
     tickOf: () => players.sessionOf(userId)?.tick ?? null,
+    onMessage: (message) => {
+      if (message === null) client.send(errorText('bad_request', client.language))
+      else hear(deps, speaker, message)
+    },
     onOffence: (reason) => metrics.closed.inc({ reason }),
   })
-  return { client, userId, username }
+  const speaker: Speaker = { client, userId, username }
+  return speaker
 }
 
 async function welcome(deps: GatewayDeps, speaker: Speaker, socket: WebSocket): Promise<void> {
-  const { players, presence, remotes } = deps
+  const { players, presence, remotes, identity } = deps
   const { client, userId, username } = speaker
   const resumeToken = newSecret()
-  await presence.arrive({ userId, resumeToken })
+  await Promise.all([presence.arrive({ userId, resumeToken }), identity.keepGuest({ accountId: userId, username })])
 
   const oldest = players.enter(client)
-  socket.once('close', () => void depart(deps, speaker))
-  if (socket.readyState !== socket.OPEN) return depart(deps, speaker)
+  client.onClosing(() => void depart(deps, speaker))
+  if (client.isClosing) return
   if (oldest instanceof PlayerSocket) oldest.close(TOO_MANY.code, TOO_MANY.reason)
   client.send(eventText('auth_state', { userId, username, resumeToken, snapshotVersion: FIRST_VERSION }))
   await remotes.locate(userId)
@@ -79,7 +86,8 @@ async function welcome(deps: GatewayDeps, speaker: Speaker, socket: WebSocket): 
   socket.resume()
 }
 
-async function depart({ players, presence, remotes, watching, log }: GatewayDeps, { client, userId }: Speaker) {
+async function depart(deps: GatewayDeps, { client, userId, username }: Speaker): Promise<void> {
+  const { players, presence, remotes, watching, identity, log } = deps
   const session = players.sessionOf(userId)
   const wasLast = players.leave(client)
   watching.leave(client)
@@ -89,6 +97,7 @@ async function depart({ players, presence, remotes, watching, log }: GatewayDeps
   try {
     await presence.leave(userId)
     if (players.has(userId)) await presence.stay(userId) // reconnected before it was written
+    await identity.keepGuest({ accountId: userId, username })
   } catch (error) {
     log.error({ err: error }, 'could not store that a player left')
   }

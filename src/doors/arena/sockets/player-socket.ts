@@ -3,9 +3,14 @@
 //
 // A client that does not keep up is closed with 1008 `backpressure_exceeded`: when its queue exceeds the limit, or when it
 // does not answer a ping in time. (The kernel buffers megabytes, minutes of ticks, for a reader that has stalled, before the
-// socket reports anything; the ping is queued behind them.) A client that sends too fast is read more slowly.
+// socket reports anything; the ping is queued behind them.)
+//
+// A client that sends too fast is slowed. Its messages wait in a queue (paced-input.ts) while reading continues, so that its
+// pongs are seen. Only a flood that would cost too much to parse pauses the connection; the pong is then behind what was not
+// read, and has more time.
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
+import { closeSocket } from '../../../core/http/sockets/close-socket.ts'
 import { BACKPRESSURE } from '../../../core/http/sockets/hub.ts'
 import { assertNever } from '../../../core/values/outcome.ts'
 import { unitRandom } from '../../../core/random.ts'
@@ -13,14 +18,20 @@ import type { Client } from '../engine/audience.ts'
 import { textFrame } from '../engine/frame.ts'
 import { Timed, type Wheel } from '../engine/wheel.ts'
 import type { MessageLanguage } from '../errors.ts'
+import { errorText } from '../wire.ts'
+import { Allowance, PacedInput, type Incoming } from './paced-input.ts'
 
 const PONG_WITHIN_MS = 5000 // also the interval between pings
 // A ping counts as unanswered only after a second check, when everything that had arrived by the first one has been read: a
 // busy server is not the client's fault.
 const SECOND_CHECK_MS = 500
-const TERMINATE_AFTER_MS = 1000
-const MESSAGES_PER_SECOND = 200
-const MESSAGES_AT_ONCE = 400
+/** For a client whose connection had to be paused. */
+const PONG_WITHIN_FLOOD_MS = 20_000
+/** Frames that are read, whether they are handled or dropped. */
+const FRAMES = { perSecond: 5000, atOnce: 10_000 } as const
+/** A ping counts as that many frames: `ws` writes an answer, which the client may not read. */
+const PING_COST = 25
+const REFUSE_EVERY_MS = 100
 
 export interface SocketLimits {
   messagesMax: number
@@ -38,6 +49,7 @@ export interface PlayerSocketOptions {
   limits: SocketLimits
   /** The tick of the player's session. A ping carries it with a random number. */
   tickOf(): number | null
+  onMessage(message: Incoming): void
   onOffence(reason: 'queue' | 'ping'): void
 }
 
@@ -55,9 +67,14 @@ export class PlayerSocket extends Timed implements Client {
   #lastBytes = 0
   #ping: 'none' | 'sent' | 'overdue' = 'none'
   #pong = ''
+  #pingedMs = 0
+  /** Reading was paused since the last ping. */
+  #wasPaused = false
   #isClosing = false
-  #allowance = MESSAGES_AT_ONCE
-  #allowedMs: number
+  #onClosing: () => void = () => {}
+  #refusedMs = -Infinity
+  readonly #frames: Allowance
+  readonly #input: PacedInput
 
   constructor(options: PlayerSocketOptions) {
     super()
@@ -69,15 +86,22 @@ export class PlayerSocket extends Timed implements Client {
     this.#wheel = options.wheel
     this.#limits = options.limits
     this.#options = options
-    this.#allowedMs = options.wheel.now()
-    this.#socket.on('ping', () => this.count()) // `ws` answers each ping, and the client may not read the answers
+    const now = options.wheel.now()
+    this.#frames = new Allowance(FRAMES, now)
+    this.#input = new PacedInput({ wheel: options.wheel, handle: (message) => options.onMessage(message) })
+    this.#listen()
+    // Spread by connection number, so that connections opened together are not pinged together.
+    options.wheel.addAt(this, now + 1000 + ((options.id * 617) % (PONG_WITHIN_MS - 1000)))
+  }
+
+  #listen(): void {
+    this.#socket.on('message', (data, isBinary) => this.#receive(isBinary || !Buffer.isBuffer(data) ? null : data))
+    this.#socket.on('ping', () => this.#count(PING_COST))
     this.#socket.on('pong', (data) => {
-      this.count()
+      this.#count(1)
       if (String(data) === this.#pong) this.#ping = 'none' // a client that reads nothing cannot know the number
     })
-    this.#socket.once('close', () => (this.#isClosing = true))
-    // Spread by connection number, so that connections opened together are not pinged together.
-    options.wheel.addAt(this, this.#allowedMs + 1000 + ((options.id * 617) % (PONG_WITHIN_MS - 1000)))
+    this.#socket.once('close', () => this.#beginClosing())
   }
 
   get isClosing(): boolean {
@@ -91,31 +115,52 @@ export class PlayerSocket extends Timed implements Client {
   sendFrame(frame: Buffer): void {
     if (this.#isClosing || !this.#tcp.writable) return
     const waitingBytes = this.#tcp.writableLength
-    if (waitingBytes === 0) this.#waiting.length = 0
-    else if (!this.#hasRoom(waitingBytes, frame.length)) return this.#offend('queue')
+    if (waitingBytes > 0) {
+      if (!this.#hasRoom(waitingBytes, frame.length)) return this.#offend('queue')
+    } else if (this.#waiting.length > 0) {
+      this.#waiting.length = 0
+    }
     this.#lastBytes = frame.length
     this.#tcp.write(frame)
   }
 
   close(code: number, reason: string): void {
     if (this.#isClosing) return
-    this.#isClosing = true
-    this.#socket.close(code, reason)
-    const cutOff = setTimeout(() => this.#socket.terminate(), TERMINATE_AFTER_MS)
-    this.#socket.once('close', () => clearTimeout(cutOff))
+    closeSocket(this.#socket, { code, reason })
+    this.#beginClosing()
   }
 
-  /** Called for each message. A flood is not refused: reading pauses until the rate is within the limit. */
-  count(): void {
+  /** Called once, when either side begins to close; at once if that has happened. */
+  onClosing(listener: () => void): void {
+    if (this.#isClosing) listener()
+    else this.#onClosing = listener
+  }
+
+  #beginClosing(): void {
+    if (this.#isClosing) return
+    this.#isClosing = true
+    this.#input.stop()
+    this.#onClosing()
+  }
+
+  #receive(message: Incoming): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    const now = this.#count(1)
+    if (this.#input.take(message) || now - this.#refusedMs < REFUSE_EVERY_MS) return
+    this.#refusedMs = now
+    this.send(errorText('too_fast', this.language))
+  }
+
+  /** A flood is read no faster than FRAMES. */
+  #count(cost: number): number {
     const now = this.#wheel.now()
-    this.#allowance = Math.min(
-      MESSAGES_AT_ONCE,
-      this.#allowance + ((now - this.#allowedMs) * MESSAGES_PER_SECOND) / 1000 - 1,
-    )
-    this.#allowedMs = now
-    if (this.#allowance >= 0 || this.#socket.isPaused) return
+    const isWithin = this.#frames.has(now)
+    this.#frames.spend(cost)
+    if (isWithin || this.#socket.isPaused) return now
+    this.#wasPaused = true
     this.#socket.pause()
-    this.#wheel.addAt(new Resuming(this.#socket), now + (-this.#allowance * 1000) / MESSAGES_PER_SECOND)
+    this.#wheel.addAt(new Resuming(this.#socket), now + this.#frames.debtMs)
+    return now
   }
 
   /** Sends a ping, or checks the last one. */
@@ -124,6 +169,8 @@ export class PlayerSocket extends Timed implements Client {
     switch (this.#ping) {
       case 'none':
         this.#ping = 'sent'
+        this.#pingedMs = now
+        this.#wasPaused = this.#socket.isPaused
         this.#pong = `${this.#options.tickOf() ?? ''} ${unitRandom()}`
         this.#socket.ping(this.#pong)
         return this.#wheel.addAt(this, now + PONG_WITHIN_MS - SECOND_CHECK_MS)
@@ -131,6 +178,8 @@ export class PlayerSocket extends Timed implements Client {
         this.#ping = 'overdue'
         return this.#wheel.addAt(this, now + SECOND_CHECK_MS)
       case 'overdue':
+        if (this.#wasPaused && now - this.#pingedMs < PONG_WITHIN_FLOOD_MS)
+          return this.#wheel.addAt(this, now + SECOND_CHECK_MS)
         return this.#offend('ping')
       default:
         return assertNever(this.#ping)
