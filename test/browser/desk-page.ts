@@ -1,33 +1,29 @@
-// A real operator's page of a real server in a real browser, and what an operator does there.
+// The desk's page of a real server in a real browser, with a task in hand.
 import assert from 'node:assert/strict'
 import type http from 'node:http'
 import type { TestContext } from 'node:test'
 import type { Frame, Page } from 'playwright-core'
-import { openPasswords } from '../../src/core/identity/password.ts'
-import { staffed, type SetupOptions } from '../contract/desk/setup.ts'
+import { staffed, type Asker, type SetupOptions } from '../contract/desk/setup.ts'
 import { startSite } from '../contract/desk/site.ts'
 import { openBrowser } from '../support/browser.ts'
 
 export const CONSOLE = '/console/desk'
-const PASSWORD = 'correct horse'
-const SET_PASSWORD = `update accounts set password_hash = $1`
 
 /** Null: there is no browser here. */
 export async function openDeskPage(t: TestContext, answer: http.RequestListener, options: SetupOptions = {}) {
   const browser = await openBrowser(t)
   if (browser === null) return null
   const desk = await staffed(t, options)
-  await desk.database.query(SET_PASSWORD, [await openPasswords().hash(PASSWORD)])
   const console = `http://localhost:${new URL(desk.url).port}`
   const site = await startSite(t, answer)
   await desk.admin.post('/api/v1/captcha/domains', { domain: site.domain, reason: 'a test' })
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
 
-  const signIn = async (page: Page, username = 'ann', password = PASSWORD) => {
+  const signIn = async (page: Page, { token }: Asker = desk.operator) => {
+    await context.addCookies([
+      { name: 'reeve_session', value: token, url: console, httpOnly: true, sameSite: 'Strict' },
+    ])
     await page.goto(console + CONSOLE)
-    await page.getByLabel('Name').fill(username)
-    await page.getByLabel('Password').fill(password)
-    await page.getByRole('button', { name: 'Sign in' }).click()
   }
   /** Signed in, and with this task in hand. */
   const work = async (more: object) => {
@@ -41,8 +37,8 @@ export async function openDeskPage(t: TestContext, answer: http.RequestListener,
 }
 
 export async function claim(page: Page, uuid: string): Promise<void> {
-  await page.locator(`#tasks button[data-uuid="${uuid}"]`).click()
-  await page.locator('#task dl').waitFor()
+  await page.locator(`button[data-uuid="${uuid}"]`).click()
+  await page.getByRole('timer', { name: 'Your lock' }).waitFor()
 }
 
 export async function frameOf(page: Page, selector: string): Promise<Frame> {

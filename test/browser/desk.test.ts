@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type http from 'node:http'
 import { describe, test, type TestContext } from 'node:test'
 import type { Frame, Page } from 'playwright-core'
-import { startSite } from '../contract/desk/site.ts'
+import { ask, startSite } from '../contract/desk/site.ts'
 import { NO_BROWSER } from '../support/browser.ts'
 import { until } from '../support/until.ts'
 import { claim, CONSOLE, frameOf, openDeskPage, taskFrame } from './desk-page.ts'
@@ -17,6 +17,7 @@ const HOSTILE = (console: string) => `<!doctype html><title>Shop</title><h1>Shop
 <img id="picture" src="/picture.png"><a id="next" href="/next">next</a>
 <form id="form" action="/form" method="post"><input name="field" value="typed"><button>go</button></form>
 <iframe src="/inner"></iframe>
+<script type="module" src="/module.mjs"></script>
 <script>
 window.tried = {}
 const attempt = async (name, work) => {
@@ -44,6 +45,24 @@ window.done = (async () => {
 })()
 </script>`
 
+/** Whatever a page can read about where it came from. */
+const FIND_TICKET = `JSON.stringify([
+  location.href, document.URL, document.baseURI, document.referrer, document.documentElement.outerHTML, window.name,
+  performance.getEntries().map(({ name }) => name), (window.navigation?.entries() ?? []).map(({ url }) => url), history.state,
+])`
+const REQUEST = `(async () => {
+  const xhr = await new Promise((resolve) => {
+    const request = new XMLHttpRequest()
+    request.onloadend = () => resolve(request.responseText || 'status ' + request.status)
+    request.open('GET', 'file')
+    request.send()
+  })
+  const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
+  return {
+    fetch: await (await fetch('file')).text(), post: await (await fetch('file', json)).text(), xhr,
+  }
+})()`
+
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
@@ -54,6 +73,12 @@ async function setup(t: TestContext) {
   const answer: http.RequestListener = (request, response) => {
     response.setHeader('set-cookie', `page=${PAGE_COOKIE}; Path=/`)
     if (request.url === '/picture.png') return response.setHeader('content-type', 'image/png').end(PNG)
+    if (request.url === '/module.mjs')
+      return response.setHeader('content-type', 'text/javascript').end('window.imported = "module"')
+    if (request.url === '/file') {
+      const text = request.method === 'POST' ? 'posted {}' : 'file'
+      return response.setHeader('content-type', 'text/plain').end(text)
+    }
     response.setHeader('content-type', 'text/html').setHeader('x-frame-options', 'DENY')
     response.setHeader('content-security-policy', `default-src 'none'`)
     if (request.url === '/inner') return response.end('<p>inner page</p>')
@@ -113,10 +138,12 @@ describe('the solver frame in Chromium', () => {
     assert(!JSON.stringify(site.requests).includes(CONSOLE_COOKIE))
     assert(site.requests.some(({ headers }) => headers.cookie?.includes(PAGE_COOKIE) === true)) // kept here, for the site
     const cookies = await context.cookies()
-    assert.deepEqual(
-      cookies.map(({ name, value, domain }) => [name, value, domain]),
-      [['console', CONSOLE_COOKIE, 'localhost']],
-    )
+    assert.deepEqual(cookies.map(({ name, domain, httpOnly }) => [name, domain, httpOnly]).toSorted(), [
+      ['console', 'localhost', false],
+      ['reeve_frame', 'frame.localhost', true],
+      ['reeve_session', 'localhost', true],
+    ])
+    assert(!JSON.stringify(cookies).includes(PAGE_COOKIE))
     assert.equal(await page.evaluate('document.cookie'), `console=${CONSOLE_COOKIE}`)
     return undefined
   })
@@ -141,18 +168,43 @@ describe('the solver frame in Chromium', () => {
       // A beacon says that it was sent before the policy stops it; what matters is that it did not arrive.
       if (what !== 'a beacon') assert(came.startsWith('no: '), `${what}: ${came}`)
     }
-    assert.equal(page.url(), `${console}${CONSOLE}`)
+    assert(page.url().startsWith(`${console}${CONSOLE}?task=`), page.url())
     const arrived = lines.filter((line) => line.includes('"msg":"request"') && line.includes('/auth/logout'))
     assert.deepEqual(arrived, [])
     assert.deepEqual(ofFrames, [])
     const answered = () =>
       lines.filter((line) => line.includes('"route":"/api/v1/captcha/tasks"') && line.includes('"status":200'))
-    const asked = () => ofConsole.filter((url) => url.includes(`${TASKS}?status=`))
+    const asked = () => ofConsole.filter((url) => url.includes(`${TASKS}?`))
     await until(
       'nobody but the operator’s page has been answered',
       () => asked().length > 0 && answered().length === asked().length,
       () => ({ asked: asked(), answered: answered() }),
     )
+    return undefined
+  })
+
+  test('desk 11.8: a page finds no ticket anywhere, its requests carry the frame’s cookie, and nobody else’s do', async (t) => {
+    const world = await setup(t)
+    if (world === null) return t.skip(NO_BROWSER)
+    const { show, url, context } = world
+
+    const { frame } = await show()
+    await frame.evaluate('window.done')
+    const found = await frame.evaluate(FIND_TICKET)
+    const requested: Record<string, string> = await frame.evaluate(REQUEST)
+    await frame.waitForFunction('window.imported === "module"')
+    const address = frame.url()
+    const inAnotherTab = await (await context.newPage()).goto(address)
+    const withoutBrowser = await ask(url, address)
+
+    assert.match(address, /^http:\/\/frame\.localhost:\d+\/internal\/solver-frame\/[0-9a-f-]{36}$/)
+    assert(!/v1\.|[?&]t=|reeve_frame/.test(String(found)), String(found))
+    assert.deepEqual(requested, {
+      fetch: 'file',
+      post: 'posted {}',
+      xhr: 'file',
+    })
+    assert.deepEqual([inAnotherTab?.status(), withoutBrowser.status], [403, 403])
     return undefined
   })
 
@@ -181,7 +233,7 @@ describe('the solver frame in Chromium', () => {
     await other.patch(`${TASKS}/${task.uuid}/status`, { status: 'pending' })
     const page = await context.newPage()
     await signIn(page)
-    const listed = (await page.locator('#tasks li').textContent()) ?? ''
+    const listed = (await page.locator(`button[data-uuid="${task.uuid}"]`).textContent()) ?? ''
     await claim(page, task.uuid)
     const frame = await taskFrame(page)
     await frame.waitForSelector('dl')
@@ -193,10 +245,9 @@ describe('the solver frame in Chromium', () => {
     assert.equal(await times(frame, 'dl'), 7)
     assert.equal(await frame.locator('script, img, svg').count(), 0)
     assert(listed.includes(script))
-    assert.equal(await times(page, '#task dl'), 7)
-    assert.equal(await times(page, '#task h2'), 1)
-    assert.equal(await times(page, '[data-part=entry]'), 4)
-    assert.equal(await page.locator('body script, svg, img:not([data-part=picture])').count(), 0)
+    assert.equal(await times(page, '[aria-label=Task] dl'), 6)
+    assert.equal(await times(page, '[aria-label=Solution]'), 4)
+    assert.equal(await page.locator('body script, svg[onload], img[src=x]').count(), 0)
     return undefined
   })
 

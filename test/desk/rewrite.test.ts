@@ -11,13 +11,16 @@ import {
 } from '../../src/doors/desk/domains/domain.ts'
 import { parseSetCookie } from '../../src/doors/desk/frame/cookie-jar.ts'
 import { framed, restOf, unframed } from '../../src/doors/desk/frame/frame-url.ts'
+import { PAGE_SCRIPT } from '../../src/doors/desk/frame/page-script.ts'
 import { rewriteCss } from '../../src/doors/desk/frame/rewrite-css.ts'
 import { isTooDeep, rewriteHtml } from '../../src/doors/desk/frame/rewrite-html.ts'
 import { cases } from '../support/size.ts'
 
 const PAGE = new URL('https://shop.org/a/b?c')
 const lead = (url: URL) => (url.host === 'shop.org' ? `/F${url.pathname}${url.search}` : null)
-const html = (text: string) => rewriteHtml(text, { page: PAGE, lead, base: null })
+/** Without what the frame puts before it. */
+const html = async (text: string) =>
+  (await rewriteHtml(text, { page: PAGE, lead, base: null })).replace(PAGE_SCRIPT, '')
 
 describe('rewriting a page', () => {
   test('leads what is on the list and spells out the rest', async () => {
@@ -41,6 +44,9 @@ describe('rewriting a page', () => {
       ['<meta http-equiv="x-frame-options" content="DENY"><p>', '<p>'],
       ['<meta http-equiv="Set-Cookie" content="a=b"><p>', '<p>'],
       ['<base href="/deep/er/"><a href="x">', '<base href="/F/deep/er/"><a href="/F/deep/er/x">'],
+      ['<script type=" Module" src="/m.js">', '<script type=" Module" src="/F/m.js" crossorigin="use-credentials">'],
+      ['<link rel="modulepreload" href="#">', '<link rel="modulepreload" href="#" crossorigin="use-credentials">'],
+      ['<img crossorigin src="/i">', '<img src="/F/i" crossorigin="use-credentials">'],
       ['<style>a{b:url(/c)}</style><p>', '<style>a{b:url("/F/c")}</style><p>'],
       ['<textarea><a href="/x"></textarea>', '<textarea><a href="/x"></textarea>'],
       ['<!-- <a href="/x"> --><p>&amp;</p>', '<!-- <a href="/x"> --><p>&amp;</p>'],
@@ -49,9 +55,9 @@ describe('rewriting a page', () => {
     for (const [before, after] of cases) assert.equal(await html(before), after)
   })
 
-  test('puts its base before the first thing that could need it', async () => {
+  test('puts its script and its base before the first thing that could need it', async () => {
     const withBase = (text: string) => rewriteHtml(text, { page: PAGE, lead, base: '/F/a/b?c&"d' })
-    const base = '<base href="/F/a/b?c&amp;&quot;d">'
+    const base = `${PAGE_SCRIPT}<base href="/F/a/b?c&amp;&quot;d">`
 
     assert.equal(await withBase('<!doctype html><html><head><title>T'), `<!doctype html><html><head>${base}<title>T`)
     assert.equal(await withBase('<img src="/x">'), `${base}<img src="/F/x">`)
@@ -145,14 +151,14 @@ describe('rewriting a style sheet', () => {
 })
 
 describe('the place of a page in the frame', () => {
-  const place = { uuid: 'u', ticket: 't', depth: 'page' as const }
+  const place = { uuid: 'u', depth: 'page' as const }
 
   test('there and back again is the same address', () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true }), (text) => {
         const url = new URL(text)
         const path = framed(place, url)
-        const [, , , , , scheme = '', host = ''] = path.split('/')
+        const [, , , , scheme = '', host = ''] = path.split('/')
         assert.equal(unframed(scheme, host, restOf(path))?.url.href, url.href)
       }),
     )

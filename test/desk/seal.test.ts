@@ -119,13 +119,21 @@ describe('a ticket of the frame', () => {
   const NOW = 1_700_000_000_000
   const ANN = { kind: 'token', secret: 'a'.repeat(64) } as const
 
-  test('is good for its task until it is over', () => {
-    const { text, expiresAt } = tickets.issue('u1', ANN, NOW)
+  const cookieOf = (line: string | null) => line?.split(';', 1)[0]
 
-    assert.deepEqual(tickets.read(text, 'u1', NOW), ANN)
-    assert.equal(tickets.read(text, 'u2', NOW), null)
-    assert.equal(tickets.read(text, 'u1', expiresAt.getTime()), null)
-    assert.equal(expiresAt.getTime() - NOW, 900_000)
+  test('is good for a cookie of its task until it is over', () => {
+    const { text, expiresAt } = tickets.issue('u1', ANN, NOW)
+    const cookie = cookieOf(tickets.cookieFor(text, 'u1', NOW))
+    const end = expiresAt.getTime()
+
+    assert.equal(tickets.cookieFor(text, 'u2', NOW), null)
+    assert.equal(tickets.cookieFor(text, 'u1', end), null)
+    assert.deepEqual(tickets.holderOf(`other=1; ${cookie}; reeve_frame=x`, 'u1', end - 1), ANN)
+    assert.equal(tickets.holderOf(cookie, 'u2', NOW), null)
+    assert.equal(tickets.holderOf(cookie, 'u1', end), null)
+    assert.equal(tickets.holderOf(undefined, 'u1', NOW), null)
+    assert.equal(tickets.holderOf(`reeve_frame=${text}`, 'u1', NOW), null)
+    assert.equal(end - NOW, 900_000)
   })
 
   test('cannot be made or changed by anyone else', () => {
@@ -143,9 +151,10 @@ describe('a ticket of the frame', () => {
       `${mark}.other.${iv}.${sealed}`,
       openSealer([k1]).seal('frame:u1', { expires: 9e12 }),
       openSealer([k1]).seal('solution:u1', { expires: 9e12, holder: ANN }),
+      openSealer([k1]).seal('frame_cookie:u1', { expires: 9e12, holder: ANN }),
     ])
-      assert.equal(tickets.read(wrong, 'u1', NOW), null, wrong)
-    assert.equal(openTickets(openSealer([k2])).read(text, 'u1', NOW), null)
-    assert.deepEqual(openTickets(openSealer([k2, k1])).read(text, 'u1', NOW), ANN)
+      assert.equal(tickets.cookieFor(wrong, 'u1', NOW), null, wrong)
+    assert.equal(openTickets(openSealer([k2])).cookieFor(text, 'u1', NOW), null)
+    assert.notEqual(openTickets(openSealer([k2, k1])).cookieFor(text, 'u1', NOW), null)
   })
 })

@@ -56,10 +56,10 @@ export interface TaskOptions {
   proxyUrl?: string
   userAgent?: string
   metadata?: Record<string, unknown>
-  /** A question to a person, with a small form. */
   /** Gets a signed request when the task ends. */
   callbackUrl?: string
   scrapeOptions?: unknown
+  /** A question to a person, with a small form. */
   form?: { question: string; fields?: readonly Record<string, unknown>[] }
   /** The same create may be repeated under it until it is answered. */
   idempotencyKey?: string
@@ -116,7 +116,8 @@ export async function waitForTask(uuid: string, reeve: ReeveClient, options: Wai
   const deadline = new Deadline(options.timeoutMs)
   const path = `/api/v1/captcha/tasks/${uuid}`
   for (;;) {
-    const waitSec = Math.max(0, Math.min(WAIT_SEC_MAX, deadline.leftSec()))
+    // The first answer says how long to wait by default.
+    const waitSec = deadline.isGuess ? 0 : Math.max(0, Math.min(WAIT_SEC_MAX, deadline.leftSec()))
     const task = await patiently<CaptchaTask>(deadline, options, () =>
       reeve.request('GET', path, { headers: { prefer: `wait=${waitSec}` }, ...signalOf(options) }),
     )
@@ -300,13 +301,21 @@ class Deadline {
   readonly #startedAt = performance.now()
   #timeoutMs: number
   readonly #isDefault: boolean
+  #isGuess: boolean
 
   constructor(timeoutMs: number | undefined) {
     this.#timeoutMs = timeoutMs ?? WAIT_TIMEOUT_MS
     this.#isDefault = timeoutMs === undefined
+    this.#isGuess = this.#isDefault
+  }
+
+  /** The server has not answered yet. */
+  get isGuess(): boolean {
+    return this.#isGuess
   }
 
   setDefault(seconds: number | undefined): void {
+    this.#isGuess = false
     if (this.#isDefault && seconds !== undefined) this.#timeoutMs = seconds * 1000
   }
 

@@ -7,26 +7,27 @@
 // domains/       the list of domains, the proxies: GET, POST, DELETE /domains
 // tasks/         POST, GET /tasks, GET /tasks/pending, GET /tasks/{uuid}, PUT and GET /tasks/{uuid}/preview
 // changes/       every change of a task or session as one declared value; the audit line, events and WebSockets that follow from it
-// locks/         POST /tasks/{uuid}/assign, /release, PATCH /tasks/{uuid}/status
+// locks/         POST /tasks/{uuid}/assign, /reassign, /release, PATCH /tasks/{uuid}/status
 // solutions/     POST /tasks/{uuid}/solve, /mark-unsolvable, /report-bad, /reveal; encryption; callbacks
 // sessions/      GET, DELETE /sessions/{domain}
-// supervision/   GET /audit, GET /operators, DELETE /expired; the sweeps
+// supervision/   GET /audit, GET /operators, GET /figures, DELETE /expired; the sweeps
 // redis-mirror/  what Redis shows of all this
 // frame/         the solver frame: POST /tasks/{uuid}/frame, GET /tasks/{uuid}/cookies, the pages
 // adapter/       other ways in: the common solver API, and `captcha` problems of other doors
-// console/       the operator's page
 import type { Door } from '../../core/door.ts'
 import { redisUrl } from '../../core/config.ts'
 import { detailBody } from '../../core/http/errors/detail.ts'
 import { StartError } from '../../core/start-error.ts'
 import { ADAPTER_PATHS, adapterRoutes } from './adapter/adapter.ts'
 import { assignRoute } from './locks/assign.ts'
-import { CONSOLE_PATH, consoleRoutes } from './console/console-routes.ts'
+import { reassignRoute } from './locks/reassign.ts'
+import { figuresRoute } from './supervision/figures.ts'
+import { deskTopic } from './changes/live-topic.ts'
 import { countOpenTasks } from './tasks/create-store.ts'
 import { createTaskRoute } from './tasks/create-task.ts'
 import type { Desk } from './desk.ts'
 import { domainsRoute } from './domains/domains.ts'
-import { refuseAtFrameHost } from './frame/frame-headers.ts'
+import { hostsOf, refuseAtFrameHost } from './frame/frame-headers.ts'
 import { framePageRoutes, frameRoutes } from './frame/frame-routes.ts'
 import { openFrame } from './frame/open-frame.ts'
 import { openKeyRing } from './solutions/key-ring.ts'
@@ -59,7 +60,6 @@ const PATHS = ['/api/v1/captcha', '/api/v1/captcha/', '/internal/solver-frame/',
 
 export const deskDoor: Door<typeof DESK_SETTINGS> = {
   name: 'desk',
-  page: CONSOLE_PATH,
   about: 'Work for people: programs ask, operators claim and solve, for domains that the owner may automate.',
   settings: DESK_SETTINGS,
   paths: [...PATHS, ...ADAPTER_PATHS],
@@ -113,6 +113,8 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
 
     return {
       kinds: [deskKind({ changes: desk.changes, clock })],
+      live: [deskTopic(desk)],
+      frameOrigin: (request) => hostsOf(request, settings.FRAME_HOST, config).frame,
       topics: [mirrorDelivery({ mirror, tasks: desk.tasks }), ...callbacks.topics],
       loops: { serving: [sessionWaits.loop], working: [...sweepLoops(desk), ...mirror.loops] },
       async close() {
@@ -129,7 +131,6 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
           for (const route of ROUTES) await api.register(route(desk))
           await api.register(callbackSecretRoute(desk))
           await api.register(frameRoutes(desk, frame))
-          await api.register(consoleRoutes(desk))
           await api.register(adapterRoutes(desk))
         })
       },
@@ -143,6 +144,7 @@ const ROUTES = [
   createTaskRoute,
   readTasksRoute,
   assignRoute,
+  reassignRoute,
   solveRoute,
   releaseRoute,
   reportBadRoute,
@@ -152,6 +154,7 @@ const ROUTES = [
   domainsRoute,
   auditTrailRoute,
   operatorsRoute,
+  figuresRoute,
   cleanUpRoute,
   socketRoute,
 ]

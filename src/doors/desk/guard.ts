@@ -74,6 +74,10 @@ export function operatorOf(request: FastifyRequest, named?: string): string | nu
   return account.username
 }
 
+/** The operator whose work alone this account may see; null: everybody's. */
+export const onlyOf = (request: FastifyRequest): string | null =>
+  has(request, 'ADMIN') ? null : accountOf(request).username
+
 /** For the audit trail. */
 export function actorOf(request: FastifyRequest, operator?: string | null): string {
   const { username } = accountOf(request)

@@ -145,7 +145,7 @@ test('desk 1.7: no request is answered with 5xx, and the desk still works afterw
         `${TASKS}/${part}`,
         `/api/v1/captcha/sessions/${part}`,
         `/ws/captcha/${part}`,
-        `/internal/solver-frame/${part}/t/https/${part}/x`,
+        `/internal/solver-frame/${part}/https/${part}/x`,
       ])
         assert((await send(by, 'GET', path, '', 'x')) < 500, path)
       assert((await send(by, 'DELETE', `/api/v1/captcha/domains/${part}`, '', 'x')) < 500, part)

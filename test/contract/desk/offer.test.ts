@@ -60,6 +60,30 @@ inBothModes(
   },
 )
 
+test('desk 7.3: data and description of older problems are the picture and the question', async (t) => {
+  const { send, pending, callback, operator } = await both(t, 'PostgreSQL')
+
+  await send('picture', { data: PNG.toString('base64'), description: 'Which word?' })
+  await send('words', { data: 'a1b2 in red', description: 'Write it down.' })
+  const tasks = await pending(2)
+  const forms = new Map<string, { uuid: string; form: { question: string; fields: { type: string }[] } }>()
+  for (const { uuid } of tasks) {
+    const { body } = await operator.get(`${TASKS}/${uuid}`)
+    forms.set(body.form.question, body)
+    await operator.post(`${TASKS}/${uuid}/solve`, { type: 'answer', payload: body.form.question })
+  }
+
+  assert.deepEqual(
+    [...forms].map(([question, { form }]) => [question, form.fields.map(({ type }) => type)]).toSorted(),
+    [
+      ['Which word?', ['image', 'text']],
+      ['Write it down.\n\na1b2 in red', ['text']],
+    ],
+  )
+  assert.equal((await callback('picture')).answer, 'Which word?')
+  assert.equal((await callback('words')).status, 'success')
+})
+
 test('desk 7.4: an unsolvable, not allowed or invalid problem fails with its reason', async (t) => {
   const { send, pending, callback, operator } = await both(t, 'PostgreSQL')
 

@@ -255,7 +255,7 @@ test('desk 8.7: a wait without a time takes the server’s, and does not spin on
   const tookMs = performance.now() - began
 
   assert.deepEqual([waited, polled, task.status], [null, null, 'pending'])
-  assert(tookMs > 5900, `${tookMs} ms for three waits of two seconds`)
+  assert(tookMs > 5900 && tookMs < 40_000, `${tookMs} ms for three waits of two seconds`)
   assert(reads() - before <= 6, `${reads() - before} reads`)
 })
 

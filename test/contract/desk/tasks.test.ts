@@ -36,6 +36,7 @@ inBothModes('desk 3.1: a new task has all fields and no solution', async (t, mod
     attempts: 0,
     has_solution: false,
     solver_expires_at: null,
+    overdue_at: null,
     preview_path: null,
     proxy_url: null,
     user_agent: 'Mozilla/5.0',
@@ -204,8 +205,10 @@ test('desk 1.1: the role is checked before the body', async (t) => {
     ['get', '/api/v1/captcha/domains', 'SOA'],
     ['post', '/api/v1/captcha/domains', 'A'],
     ['delete', '/api/v1/captcha/domains/shop.org', 'A'],
-    ['get', '/api/v1/captcha/audit', 'A'],
-    ['get', '/api/v1/captcha/operators', 'A'],
+    ['get', '/api/v1/captcha/audit', 'OA'],
+    ['get', '/api/v1/captcha/operators', 'OA'],
+    ['get', '/api/v1/captcha/figures', 'OA'],
+    ['post', `${one}/reassign`, 'A'],
   ]
 
   for (const [method, path, roles] of requests) {

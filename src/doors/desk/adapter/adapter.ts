@@ -2,6 +2,7 @@
 // program written for one of them works here with another host name. The client key is an API key of an account with the role
 // SCRAPER. As in that API, errors have status 200 and an errorId.
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import { isObject } from '../../../core/values/is-object.ts'
 import type { Account } from '../../../core/identity/accounts.ts'
 import { httpErrorFrom } from '../../../core/http/errors/handle-error.ts'
@@ -29,6 +30,20 @@ const REPORT_GOOD = ['/reportCorrect', '/reportCorrectRecaptcha']
 
 export const ADAPTER_PATHS = ['/createTask', '/getTaskResult', '/getBalance', ...REPORT_BAD, ...REPORT_GOOD]
 
+/** Errors have status 200 too. */
+const AdapterAnswer = Type.Object(
+  {
+    errorId: Type.Integer({ description: '0: no error.' }),
+    errorCode: Type.Optional(Type.String()),
+    errorDescription: Type.Optional(Type.String()),
+    taskId: Type.Optional(Type.Unknown()),
+    status: Type.Optional(Type.String()),
+    solution: Type.Optional(Type.Unknown()),
+    balance: Type.Optional(Type.Number()),
+  },
+  { additionalProperties: true },
+)
+
 type Fields = Readonly<Record<string, unknown>>
 
 type AdapterParts = CreateParts & Pick<Desk, 'identity' | 'settings' | 'database' | 'sealer'>
@@ -46,7 +61,11 @@ export const adapterRoutes =
       path: string,
       answer: (fields: Fields, account: Account, request: FastifyRequest) => Promise<object>,
     ) => {
-      const schema = { tags: ['desk'], summary: 'The common solver API; clientKey is an API key.' }
+      const schema = {
+        tags: ['desk'],
+        summary: 'The common solver API; clientKey is an API key.',
+        response: { 200: AdapterAnswer },
+      }
       app.post(path, { bodyLimit: BODY_BYTES_MAX, schema }, async (request) => {
         const { body } = request
         if (!isObject(body)) throw new AdapterError('ERROR_BAD_PARAMETERS', 'The body is not a JSON object.')

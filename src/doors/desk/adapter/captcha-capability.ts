@@ -7,6 +7,7 @@ import { createTask, NO_ACCOUNT, type CreateParts } from '../tasks/create-store.
 import { parseTask } from '../tasks/create-task.ts'
 import type { Desk } from '../desk.ts'
 import { mayBeTask } from '../domains/domain-store.ts'
+import { imageFrom } from '../tasks/image.ts'
 import { openSolution } from '../solutions/open-solution.ts'
 
 const CREATOR = 'another door'
@@ -42,7 +43,7 @@ export const openCaptchaCapability = (parts: CapabilityParts): Capability => ({
 async function begin(parts: CapabilityParts, { key, body, traceId, wantedUntil }: WorkRequest): Promise<Begun> {
   const asked = textsOf(body)
   if (asked === null) return wrong('A captcha problem has a url, an image (base64) or a question, each a text.')
-  const { url, image, question = QUESTION } = asked
+  const { url, image, question } = asked
   const fields = image === undefined ? [] : [{ type: 'image' as const, name: 'picture', image }]
   const parsed = parseTask(parts, {
     ...(url === undefined ? {} : { url }),
@@ -61,7 +62,7 @@ async function begin(parts: CapabilityParts, { key, body, traceId, wantedUntil }
 
 const wrong = (message: string): Begun => ({ ok: false, code: 'INVALID_PROBLEM', message })
 
-/** Null: one of them is not a text, or none is given. */
+/** Null: one of them is not a text, or none is given. `data` and `description` are what older Challengers call image and question. */
 function textsOf(body: Readonly<Record<string, unknown>>) {
   const read = (name: string, charsMax: number) => {
     const value = body[name]
@@ -70,9 +71,15 @@ function textsOf(body: Readonly<Record<string, unknown>>) {
   }
   const url = read('url', URL_CHARS_MAX)
   const image = read('image', IMAGE_CHARS_MAX)
-  const question = read('question', QUESTION_CHARS_MAX)
-  if (url === null || image === null || question === null) return null
-  return url === undefined && image === undefined && question === undefined ? null : { url, image, question }
+  const data = read('data', IMAGE_CHARS_MAX)
+  const asked = read('question', QUESTION_CHARS_MAX) ?? read('description', QUESTION_CHARS_MAX)
+  if (url === null || image === null || data === null || asked === null) return null
+  if (url === undefined && image === undefined && data === undefined && asked === undefined) return null
+  const question = asked ?? QUESTION
+  // Data that is no picture is a part of the question.
+  if (image !== undefined || data === undefined || imageFrom(data) !== null)
+    return { url, image: image ?? data, question }
+  return { url, image, question: `${question}\n\n${data}` }
 }
 
 /** The one field's text, or all fields as JSON. */

@@ -47,11 +47,13 @@ const REOPEN_FAILED = `
 
 export interface LockRequest {
   operator: string
+  /** Who gives it to them, where that is somebody else. */
+  actor?: string
   lockSec: number
 }
 
-export const claimed = (task: TaskRow, { operator, lockSec }: LockRequest): DeskChange => ({
-  audit: { action: 'claimed', actor: operator, uuid: task.uuid, operator },
+export const claimed = (task: TaskRow, { operator, actor = operator, lockSec }: LockRequest): DeskChange => ({
+  audit: { action: 'claimed', actor, uuid: task.uuid, operator },
   row: { sql: CLAIM, row: { job_id: task.job_id, operator, lock_sec: lockSec } },
   events: [deskEvent.assigned(task, operator)],
   mirror: [{ type: 'locked', task, operator, lockSec }],
@@ -59,8 +61,8 @@ export const claimed = (task: TaskRow, { operator, lockSec }: LockRequest): Desk
   waitedSec: secondsBetween(task.unclaimed_since, task.now),
 })
 
-export const renewed = (task: TaskRow, { operator, lockSec }: LockRequest): DeskChange => ({
-  audit: { action: 'renewed', actor: operator, uuid: task.uuid },
+export const renewed = (task: TaskRow, { operator, actor = operator, lockSec }: LockRequest): DeskChange => ({
+  audit: { action: 'renewed', actor, uuid: task.uuid },
   row: { sql: RENEW, row: { job_id: task.job_id, lock_sec: lockSec } },
   mirror: [{ type: 'locked', task, operator, lockSec }],
 })

@@ -7,6 +7,8 @@ import type { WebSocket } from 'ws'
 import type { Event, Events } from '../../../core/events/events.ts'
 import { follow } from '../../../core/http/sockets/follow.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
+import { refusals } from '../../../core/http/errors/detail.ts'
+import { SECURED, UPGRADED } from '../../../core/http/routes/docs.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
 import type { Desk } from '../desk.ts'
 import { isoNow } from '../../../core/clock.ts'
@@ -49,12 +51,17 @@ export const socketRoute =
       })
     }
 
-    app.get('/ws/captcha', { ...hooks, schema: { querystring: Query } }, (socket, request) =>
-      attach(socket, request, null),
-    )
+    const documented = {
+      tags: ['desk'],
+      security: SECURED,
+      querystring: Query,
+      response: { ...UPGRADED, ...refusals(401, 403, 426, 429) },
+    }
+    const all = { ...documented, summary: 'WebSocket: what happens to tasks, and what was missed since an event.' }
+    app.get('/ws/captcha', { ...hooks, schema: all }, (socket, request) => attach(socket, request, null))
 
     const Path = Type.Object({ domain: Type.String({ maxLength: 512 }) })
-    const schema = { params: Path, querystring: Query }
+    const schema = { ...documented, params: Path, summary: 'WebSocket: the same for the tasks of one domain.' }
     app.get('/ws/captcha/:domain', { ...hooks, schema }, (socket, request) => {
       const domain = domainOf(request.params.domain) ?? request.params.domain
       return attach(socket, request, domain)

@@ -56,7 +56,7 @@ export function sentHeaders(
 export function isolate(reply: FastifyReply, hosts: FrameHosts, options: { isInner: boolean }): void {
   const policy = [
     'sandbox allow-scripts allow-forms',
-    // The parent of a frame inside the page is the page, which has an opaque origin. The ticket keeps others out.
+    // The parent of a frame inside the page is the page, which has an opaque origin. The cookie keeps others out.
     ...(options.isInner ? [] : [`frame-ancestors ${hosts.console.join(' ')}`]),
     `default-src ${hosts.frame} data: blob: 'unsafe-inline' 'unsafe-eval'`,
     `form-action ${hosts.frame}`,
@@ -66,7 +66,8 @@ export function isolate(reply: FastifyReply, hosts: FrameHosts, options: { isInn
     .removeHeader('x-frame-options')
     .header('content-security-policy', policy.join('; '))
     .header('cross-origin-resource-policy', 'cross-origin')
-    .header('access-control-allow-origin', '*') // its pages have an opaque origin; the ticket is the credential
+    .header('access-control-allow-origin', 'null') // its pages have an opaque origin
+    .header('access-control-allow-credentials', 'true')
     .header('referrer-policy', 'no-referrer')
     .header('cache-control', 'no-store')
 }

@@ -1,6 +1,6 @@
 // Addresses of pages inside the frame:
 //
-//   https://shop.org/cart?x=1   ⇄   /internal/solver-frame/{uuid}/{ticket}/https/shop.org/cart?x=1
+//   https://shop.org/cart?x=1   ⇄   /internal/solver-frame/{uuid}/https/shop.org/cart?x=1
 //
 // Host and path stay as they are, so that most relative addresses need no rewriting.
 
@@ -11,7 +11,6 @@ export type Depth = 'page' | 'inner'
 
 export interface FramePlace {
   uuid: string
-  ticket: string
   depth: Depth
 }
 
@@ -22,9 +21,9 @@ const SCHEMES = new Map<string, readonly [protocol: string, depth: Depth]>([
   ['https-inner', ['https:', 'inner']],
 ])
 
-export function framed({ uuid, ticket, depth }: FramePlace, url: URL): string {
+export function framed({ uuid, depth }: FramePlace, url: URL): string {
   const scheme = `${url.protocol.replace(':', '')}${depth === 'inner' ? '-inner' : ''}`
-  return `${FRAME_PATH}/${uuid}/${ticket}/${scheme}/${url.href.slice(url.protocol.length + 2)}`
+  return `${FRAME_PATH}/${uuid}/${scheme}/${url.href.slice(url.protocol.length + 2)}`
 }
 
 /** Null: not an address of that form. `rest` is all after the host, as it came. */
@@ -39,7 +38,7 @@ export function unframed(scheme: string, host: string, rest: string): { url: URL
 
 /** All after the host of a request's own path, undecoded: decoding would change what the site is asked for. */
 export const restOf = (rawUrl: string): string => {
-  const path = rawUrl.split('/').slice(7).join('/')
+  const path = rawUrl.split('/').slice(6).join('/')
   return `/${path}`
 }
 

@@ -1,8 +1,9 @@
 // A page of the world, made to live in the frame: its addresses are led through the frame, and what would lead out of it
-// (a policy of its own, a target outside, a cookie in a meta) is left out. Scripts are not changed.
+// (a policy of its own, a target outside, a cookie in a meta) is left out. The page's scripts are not changed.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RewritingStream } from 'parse5-html-rewriting-stream'
 import { resolve } from './frame-url.ts'
+import { PAGE_SCRIPT } from './page-script.ts'
 import { rewriteCss } from './rewrite-css.ts'
 
 const CHUNK_CHARS = 65_536 // between two of them others have their turn
@@ -37,17 +38,17 @@ export async function rewriteHtml(html: string, leading: Leading): Promise<strin
   const rewriter = new RewritingStream()
   const out: string[] = []
   rewriter.on('data', (chunk: unknown) => out.push(String(chunk)))
-  const state: State = { base: leading.page, hasBase: leading.base === null, style: null }
+  const state: State = { base: leading.page, hasBegun: false, style: null }
   const leadText = (address: string, isFrame = false) => leadAddress(address, state.base, leading, isFrame)
 
   rewriter.on('startTag', (tag: StartTag, raw: string) => {
-    if (!state.hasBase && tag.tagName !== 'html' && tag.tagName !== 'head') putBase(rewriter, state, leading)
+    if (!state.hasBegun && tag.tagName !== 'html' && tag.tagName !== 'head') begin(rewriter, state, leading)
     if (isLeftOut(tag)) return
     if (tag.tagName === 'base') moveBase(tag, state, leading)
     if (tag.tagName === 'style' && !tag.selfClosing) state.style = []
     if (changeTag(tag, leadText)) rewriter.emitStartTag(tag)
     else rewriter.emitRaw(raw)
-    if (!state.hasBase && tag.tagName === 'head') putBase(rewriter, state, leading)
+    if (!state.hasBegun && tag.tagName === 'head') begin(rewriter, state, leading)
   })
   rewriter.on('text', (_text: unknown, raw: string) => {
     if (state.style === null) rewriter.emitRaw(raw)
@@ -73,14 +74,16 @@ export async function rewriteHtml(html: string, leading: Leading): Promise<strin
 
 interface State {
   base: URL
-  hasBase: boolean
+  /** What the frame puts before everything else is written. */
+  hasBegun: boolean
   /** The text of the style element that is open. */
   style: string[] | null
 }
 
-function putBase(rewriter: RewritingStream, state: State, { base }: Leading): void {
-  state.hasBase = true
-  rewriter.emitRaw(`<base href="${(base ?? '').replaceAll('&', '&amp;').replaceAll('"', '&quot;')}">`)
+function begin(rewriter: RewritingStream, state: State, { base }: Leading): void {
+  state.hasBegun = true
+  const escaped = base?.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+  rewriter.emitRaw(`${PAGE_SCRIPT}${escaped === undefined ? '' : `<base href="${escaped}">`}`)
 }
 
 /** The first base of a page counts for all that follows. */
@@ -113,7 +116,19 @@ function changeTag(tag: StartTag, lead: (address: string, isFrame?: boolean) => 
     return [{ ...attr, value }]
   })
   if (changed) tag.attrs = attrs
-  return changed
+  return sendCookies(tag) || changed
+}
+
+/** What is loaded with CORS would come without the cookie of the frame. */
+function sendCookies(tag: StartTag): boolean {
+  const given = (wanted: string) => tag.attrs.find(({ name }) => name === wanted)?.value
+  const isModule =
+    (tag.tagName === 'script' && given('type')?.trim().toLowerCase() === 'module') ||
+    (tag.tagName === 'link' && given('rel')?.trim().toLowerCase() === 'modulepreload')
+  if (!isModule && given('crossorigin') === undefined) return false
+  const others = tag.attrs.filter(({ name }) => name !== 'crossorigin')
+  tag.attrs = [...others, { name: 'crossorigin', value: 'use-credentials' }]
+  return true
 }
 
 interface Change {

@@ -18,7 +18,6 @@ const TEXT_BYTES_MAX = 3 * 1024 * 1024
 
 interface Shown {
   task: WholeTaskRow
-  ticket: string
   request: FastifyRequest
   reply: FastifyReply
 }
@@ -27,14 +26,14 @@ interface Shown {
 export type ShowParts = Pick<Desk, 'database' | 'counts'>
 
 export async function showTask(parts: ShowParts, frame: Frame, shown: Shown): Promise<FastifyReply> {
-  const { task, ticket, reply } = shown
+  const { task, reply } = shown
   if (isReserved(task.domain)) return reply.type('text/html; charset=utf-8').send(taskPage(task))
   const url = new URL(task.url)
   return show(parts, frame, {
     ...shown,
     url,
     depth: 'page',
-    base: framed({ uuid: task.uuid, ticket, depth: 'page' }, url),
+    base: framed({ uuid: task.uuid, depth: 'page' }, url),
   })
 }
 
@@ -98,12 +97,12 @@ function isOfSite(url: URL, domain: string): boolean {
 type Lead = (url: URL, isFrame: boolean) => string | null
 
 /** What may be fetched is decided when it is fetched; addresses that would be refused are left alone here. */
-async function leading(parts: ShowParts, { task, ticket, depth }: Shown & { depth: Depth }): Promise<Lead> {
+async function leading(parts: ShowParts, { task, depth }: Shown & { depth: Depth }): Promise<Lead> {
   const listed = new Set(await domainNames(parts.database))
   return (url, isFrame) => {
     const domain = parsePage(url.href)?.domain
     const isListed = domain !== undefined && entriesFor(domain).some((entry) => listed.has(entry))
-    return isListed ? framed({ uuid: task.uuid, ticket, depth: isFrame ? 'inner' : depth }, url) : null
+    return isListed ? framed({ uuid: task.uuid, depth: isFrame ? 'inner' : depth }, url) : null
   }
 }
 

@@ -36,7 +36,7 @@ export async function claim(parts: LockParts, task: TaskRow, by: LockClaim): Pro
       const isRenewed = await renew(parts, row, holder.held, by)
       if (isRenewed) return { ok: true, held: holder.held, isRenewed }
     } else if (by.steals) {
-      await release(parts, row, holder.held, { actor: by.operator, how: 'stolen' })
+      await release(parts, row, holder.held, { actor: by.actor ?? by.operator, how: 'stolen' })
     } else {
       return last
     }

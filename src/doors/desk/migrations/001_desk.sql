@@ -43,6 +43,8 @@ create table captcha_task (
   images            json,
   -- The same creator's same work, while it is open. Null: each request is new work.
   dup_key           text,
+  -- Digest of the ticket that opens its frame, until it is used.
+  frame_ticket      bytea,
   overdue_at        timestamptz,
   reported_at       timestamptz,
   cleaned_at        timestamptz,
@@ -133,6 +135,7 @@ create table captcha_audit (
 );
 create index captcha_audit_by_task on captcha_audit (uuid, audit_id);
 create index captcha_audit_by_time on captcha_audit (at);
+create index captcha_audit_by_actor on captcha_audit (actor, action, audit_id);
 -- A task ends once per job, whoever ends it and however often its end is told.
 create unique index captcha_audit_one_end_per_job on captcha_audit (job_id)
   where action in ('solved', 'unsolvable', 'expired', 'cancelled');

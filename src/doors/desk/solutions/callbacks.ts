@@ -1,11 +1,9 @@
 // A creator that named a `callback_url` gets a signed request when the task ends: the same signature and retries as the callbacks of
 // the other doors, with a secret of the account's own. GET /callbacks/secret shows that secret. No callback holds a solution.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
+import { accountKeys, callbackSecretSchema, showCallbackSecret } from '../../../core/deliveries/account-keys.ts'
 import type { Deliveries } from '../../../core/deliveries/deliveries.ts'
 import type { SigningKey } from '../../../core/deliveries/signed-request.ts'
-import { accountOf } from '../../../core/http/auth/guard.ts'
-import { refusals } from '../../../core/http/errors/detail.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import type { Delivery } from '../../../core/outbox/delivery.ts'
@@ -15,8 +13,6 @@ import { deskGuard, type GuardParts } from '../guard.ts'
 import type { Sealer } from './seal.ts'
 
 const TOPIC = 'desk.callback'
-
-const Secret = Type.Object({ key_id: Type.String(), secret: Type.String() })
 
 export interface TaskCallback {
   jobId: string
@@ -33,12 +29,9 @@ export interface TaskCallbacks {
   topics: readonly Delivery[]
 }
 
-/** Secrets are derived from the key that seals solutions: none is stored. */
+/** Secrets are derived from the key that seals solutions. */
 export function openTaskCallbacks({ deliveries, sealer }: { deliveries: Deliveries; sealer: Sealer }): TaskCallbacks {
-  const keyOf = (accountId: number) => ({
-    keyId: `desk-${accountId}`,
-    secret: sealer.sign(`callback ${accountId}`),
-  })
+  const keyOf = accountKeys('desk', (text) => sealer.sign(text))
   return {
     queue({ jobId, uuid, url, event }) {
       const body = JSON.stringify(wireEvent(event.type, storedEvent(event)))
@@ -63,13 +56,9 @@ export const callbackSecretRoute =
         schema: {
           tags: ['desk'],
           security: SECURED,
-          summary: 'The secret that signs callbacks to me.',
-          response: { 200: Secret, ...refusals(401, 403) },
+          ...callbackSecretSchema,
         },
       },
-      async (request) => {
-        const { keyId, secret } = parts.callbacks.keyOf(accountOf(request).accountId)
-        return { key_id: keyId, secret }
-      },
+      showCallbackSecret(parts.callbacks.keyOf),
     )
   }

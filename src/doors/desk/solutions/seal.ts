@@ -15,7 +15,7 @@ export interface SealKey {
 }
 
 /** What a sealed value is, and whose. */
-export type About = `${'solution' | 'session' | 'cookie' | 'frame'}:${string}`
+export type About = `${'solution' | 'session' | 'cookie' | 'frame' | 'frame_cookie'}:${string}`
 
 export interface Sealer {
   seal(about: About, value: unknown): string

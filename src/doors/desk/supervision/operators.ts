@@ -1,11 +1,11 @@
-// GET /operators: figures of each operator, from the audit trail: how soon they claim, how long they take, what they give back or let
+// GET /operators: figures of each operator (an operator sees their own), from the audit trail: how soon they claim, how long they take, what they give back or let
 // lapse, and how often a solution of theirs was reported as bad.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type, type Static } from 'typebox'
 import { refusals } from '../../../core/http/errors/detail.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
 import type { Desk } from '../desk.ts'
-import { deskGuard, type GuardParts } from '../guard.ts'
+import { deskGuard, onlyOf, type GuardParts } from '../guard.ts'
 
 // Times are rounded, not cast: a lock that is renewed again and again is held for more milliseconds than an integer holds.
 const SELECT_FIGURES = `
@@ -24,6 +24,7 @@ const SELECT_FIGURES = `
          round(percentile_cont(0.95) within group (order by held_ms) filter (where action = 'solved')) as solve_ms_p95
     from captcha_audit
    where at > statement_timestamp() - $1 * interval '1 hour' and operator is not null
+     and ($2::text is null or operator = $2)
      and action in ('claimed', 'solved', 'unsolvable', 'failed', 'released', 'lapsed', 'stolen', 'reported_bad')
    group by operator order by operator limit 1000`
 
@@ -55,11 +56,11 @@ export const operatorsRoute =
     app.get(
       '/api/v1/captcha/operators',
       {
-        onRequest: deskGuard(parts, 'ADMIN'),
+        onRequest: deskGuard(parts, 'ADMIN', 'OPERATOR'),
         schema: {
           tags: ['desk'],
           security: SECURED,
-          summary: `Figures of each operator in the last hours (default ${HOURS_DEFAULT}).`,
+          summary: `Figures of each operator in the last hours (default ${HOURS_DEFAULT}); to an operator their own.`,
           querystring: OperatorsQuery,
           response: {
             200: Type.Object({ hours: Type.Integer(), operators: Type.Array(OperatorFigures) }),
@@ -69,7 +70,10 @@ export const operatorsRoute =
       },
       async (request) => {
         const { hours = HOURS_DEFAULT } = request.query
-        const operators = await parts.database.query<Static<typeof OperatorFigures>>(SELECT_FIGURES, [hours])
+        const operators = await parts.database.query<Static<typeof OperatorFigures>>(SELECT_FIGURES, [
+          hours,
+          onlyOf(request),
+        ])
         return { hours, operators }
       },
     )

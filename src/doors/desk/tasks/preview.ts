@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { refusals } from '../../../core/http/errors/detail.ts'
-import { SECURED } from '../../../core/http/routes/docs.ts'
+import { contentOf, SECURED } from '../../../core/http/routes/docs.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
 import type { FileStore } from '../../../core/files/file-store.ts'
 import { openFolderStore } from '../../../core/files/folder-store.ts'
@@ -78,6 +78,7 @@ export const previewRoute =
           summary: 'The screenshot of a task.',
           security: SECURED,
           params: TaskPath,
+          response: { 200: contentOf('The picture.', ...TYPES), ...refusals(401, 403, 404) },
         },
       },
       async (request, reply) => {

@@ -15,7 +15,7 @@ import { invalidQuery, taskNotFound } from '../errors.ts'
 import { actorOf, deskGuard, has, type GuardParts } from '../guard.ts'
 import { isEndedStatus, STATUSES, type TaskRow, type WholeTaskRow } from './task.ts'
 import { creatorView, isCreator, operatorView, summaryOf, TaskDetail, TaskSummary } from './task-view.ts'
-import type { TaskFilter, TaskStore } from './task-store.ts'
+import type { TaskFilter, TaskPlace, TaskStore } from './task-store.ts'
 
 const LIMIT_DEFAULT = 20
 const LIMIT_MAX = 100
@@ -28,8 +28,23 @@ const PageQuery = {
   min_priority: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
   challenge_type: Type.Optional(Type.String({ maxLength: 100 })),
 }
+const PLACE = '^\\d{1,2}\\.\\d{1,18}$'
 const Query = Type.Object({
   ...PageQuery,
+  open: Type.Optional(Type.Boolean({ description: 'true: only tasks that have not ended.' })),
+  q: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Text in the address, the error, the request id, the type or the uuid of an open task.',
+    }),
+  ),
+  older_than: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 10 ** 9, description: 'Created so many seconds ago, or earlier.' }),
+  ),
+  after: Type.Optional(
+    Type.String({ pattern: PLACE, description: '`next_after` of the page before, in place of `page`.' }),
+  ),
   status: Type.Optional(Type.Enum([...STATUSES])),
   assigned_to: Type.Optional(Type.String({ maxLength: 200 })),
   order: Type.Optional(
@@ -45,6 +60,7 @@ const Listed = Type.Object({
   page: Type.Integer(),
   limit: Type.Integer(),
   has_more: Type.Boolean(),
+  next_after: Type.Union([Type.String(), Type.Null()], { description: '`after` of the next page; null: the last.' }),
 })
 
 export const TaskPath = Type.Object({ uuid: Type.String({ maxLength: 512 }) })
@@ -123,9 +139,18 @@ function filterOf(request: FastifyRequest, query: Query): TaskFilter {
     domain: domain === undefined ? null : parsedDomain(domain),
     assignedTo: assignedTo ?? null,
     challengeType: kind ?? null,
+    isOpen: query.open === true,
+    text: query.q ?? null,
+    olderThanSec: query.older_than ?? null,
+    after: query.after === undefined ? null : placeOf(query.after),
     limit,
     offset: (page - 1) * limit,
   }
+}
+
+function placeOf(text: string): TaskPlace {
+  const [priority = '', id = ''] = text.split('.')
+  return { priority: Number(priority), id }
 }
 
 function parsedDomain(text: string): string {
@@ -136,12 +161,18 @@ function parsedDomain(text: string): string {
 
 const listed = (
   { settings }: ReadParts,
-  { tasks, total }: { tasks: TaskRow[]; total: number },
+  { tasks, total, hasMore }: { tasks: TaskRow[]; total: number; hasMore: boolean },
   { limit, offset }: TaskFilter,
 ) => ({
   tasks: tasks.map((task) => summaryOf(task, settings)),
   total,
   page: offset / limit + 1,
   limit,
-  has_more: offset + tasks.length < total,
+  has_more: hasMore,
+  next_after: hasMore ? nextAfter(tasks) : null,
 })
+
+function nextAfter(tasks: readonly TaskRow[]): string | null {
+  const last = tasks.at(-1)
+  return last === undefined ? null : `${last.priority}.${last.id}`
+}

@@ -37,6 +37,7 @@ export const TaskSummary = Type.Object({
   created_at: Moment,
   updated_at: Moment,
   expires_at: Type.Union([Moment, Type.Null()], { description: 'When it expires, unless somebody claims it before.' }),
+  overdue_at: Type.Union([Moment, Type.Null()], { description: 'Since when it waits, or is held, for too long.' }),
 })
 
 export const TaskDetail = Type.Object({
@@ -81,6 +82,7 @@ export const summaryOf = (task: TaskRow, settings: ViewSettings): Static<typeof 
   created_at: task.created_at.toISOString(),
   updated_at: task.updated_at.toISOString(),
   expires_at: iso(expiryOf(task, settings)),
+  overdue_at: iso(task.overdue_at),
 })
 
 /** A lock suspends it. */

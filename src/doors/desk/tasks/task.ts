@@ -11,7 +11,7 @@ export const COLUMNS = `t.id, t.uuid, t.job_id, t.account_id, t.url, t.domain, $
   case when ${LAPSED} then null else t.locked_until end as locked_until,
   case when ${LAPSED} then t.assigned_to else t.lapsed_from end as lapsed_from, ${LAPSED} as is_lapsed,
   t.solver_result is not null as has_solution, t.solver_expires_at, t.last_error, t.preview_type, t.proxy_id,
-  t.proxy_shown, t.user_agent, t.request_id, t.metadata, t.scrape_options, t.callback_url, t.form, t.claimed_at, t.unclaimed_since, t.reported_at,
+  t.proxy_shown, t.user_agent, t.request_id, t.metadata, t.scrape_options, t.callback_url, t.form, t.claimed_at, t.unclaimed_since, t.reported_at, t.overdue_at,
   t.created_at, t.updated_at, t.ended_at, clock_timestamp() as now`
 
 export const OPEN_STATUSES = ['pending', 'in_progress', 'solving', 'failed'] as const
@@ -56,6 +56,8 @@ export interface TaskRow {
   claimed_at: Date | null
   unclaimed_since: Date | null
   reported_at: Date | null
+  /** Since when it waits, or is held, for too long. */
+  overdue_at: Date | null
   created_at: Date
   updated_at: Date
   ended_at: Date | null
