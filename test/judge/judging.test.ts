@@ -112,6 +112,29 @@ describe('a validator', { skip: cannotTest }, () => {
     assert.equal(judged.verdict, 'AC', judged.compileOutput)
   })
 
+  test('may bring scripts: `build` makes it in its folder, and `run` starts it', async (t) => {
+    const worker = await openTestWorker(t)
+    const scripted = {
+      'problem.yaml': 'validation: custom\n',
+      'output_validators/check/build': '#!/bin/sh\ncc -DRIGHT=42 judge.c -o the-judge\n',
+      'output_validators/check/run': '#!/usr/bin/env sh\nexec "$(dirname "$0")/the-judge" "$2"\n',
+      'output_validators/check/judge.c':
+        '#include <stdio.h>\nint main(int c, char **v) { int a, b; if (scanf("%d", &a) != 1) return 43; fscanf(fopen(v[1], "r"), "%d", &b); return a == b ? RIGHT : 43; }\n',
+    }
+
+    const right = await judge(t, worker, scripted, python(TWICE))
+    const wrong = await judge(t, worker, scripted, python('print(7)'))
+    const broken = judge(
+      t,
+      worker,
+      { ...scripted, 'output_validators/check/build': '#!/bin/sh\necho no; exit 1\n' },
+      python(TWICE),
+    )
+
+    assert.deepEqual([right.verdict, wrong.verdict], ['AC', 'WA'])
+    await assert.rejects(broken, { message: 'The output validator does not compile.', detail: 'no\n', final: true })
+  })
+
   test('that does not compile, hangs or writes too much is the problem’s fault, and final', async (t) => {
     const worker = await openTestWorker(t)
     const broken: [validator: string, why: RegExp][] = [

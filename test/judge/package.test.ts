@@ -1,6 +1,6 @@
 // Packages as their authors write them, in older and newer versions of the format.
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
@@ -13,7 +13,7 @@ import { labelOf } from '../../src/doors/judge/verify/labels.ts'
 import { fileNameOfClass, mainClassOf } from '../../src/doors/judge/programs/main-class.ts'
 import { maxScoreOf } from '../../src/doors/judge/work/judge-tests.ts'
 import { atEnd } from '../support/cleanup.ts'
-import { packageFiles } from '../support/zip.ts'
+import { packageFiles, zipOf } from '../support/zip.ts'
 
 async function folderOf(t: TestContext, files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'reeve-test-'))
@@ -50,6 +50,35 @@ describe('the time limit of a package', () => {
     const mb = 1024 * 1024
     assert.deepEqual([limits.memoryBytes, limits.outputBytes, limits.validationMs], [1024 * mb, 8 * mb, 60_000])
     assert.deepEqual([own.limits.memoryBytes, own.limits.outputBytes, own.limits.validationMs], [64 * mb, mb, 5000])
+  })
+})
+
+describe('a zip whose entry cannot be opened', () => {
+  test('leaves nothing behind that fails when its folder is gone', async (t) => {
+    const folder = await folderOf(t, {})
+    const zip = zipOf([{ name: 'problem.yaml', content: 'name: x' }])
+    zip.writeUInt32LE(0, 0) // no longer the signature of a local header
+    await writeFile(path.join(folder, 'x.zip'), zip)
+    const into = path.join(folder, 'into')
+    await mkdir(into)
+
+    await assert.rejects(unzip(path.join(folder, 'x.zip'), into, 1e6), /cannot be read/)
+    const left = await readdir(into)
+
+    assert.deepEqual(left, [])
+  })
+})
+
+describe('the flags of a test', () => {
+  test('are in testdata.yaml, or in test_group.yaml of newer packages', async (t) => {
+    const flagsOf = async (files: Record<string, string>) =>
+      (await read(t, files)).tests.map((one) => one.validatorFlags)
+
+    const older = await flagsOf({ 'data/testdata.yaml': 'output_validator_flags: float_tolerance 1e-6\n' })
+    const newer = await flagsOf({ 'data/test_group.yaml': 'output_validator_args: [float_tolerance, "1e-6"]\n' })
+
+    assert.deepEqual(newer, older)
+    assert.deepEqual(newer[0], ['float_tolerance', '1e-6'])
   })
 })
 

@@ -18,6 +18,7 @@ import { after, type TestContext } from 'node:test'
 import type { Box, BoxOptions, RunRequest, RunReport, BoxRunner } from '../../src/doors/judge/sandbox/box.ts'
 import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/doors/judge/sandbox/sandbox.ts'
 import { atEnd } from '../support/cleanup.ts'
+import { withHelper } from '../support/judge-cache.ts'
 
 export const MB = 1024 * 1024
 
@@ -58,7 +59,7 @@ const opened = new Map<string, Promise<Sandbox>>()
 
 /** The sandbox of this file. */
 export function sandbox(mode: 'agent' | 'exec' = 'agent'): Promise<Sandbox> {
-  const known = opened.get(mode) ?? openSandbox(options({ mode }))
+  const known = opened.get(mode) ?? withHelper(options().cacheFolder).then(() => openSandbox(options({ mode })))
   opened.set(mode, known)
   return known
 }

@@ -7,9 +7,9 @@
 // import), package/ (the package format), languages/, work/ (one submission judged), programs/ (compiling, caches),
 // compare/, sandbox/; verify/ is `reeve problem verify`.
 //
-// Contestants: POST /submit, GET /status/{job_id}, GET /status/{job_id}/events, GET /submissions, GET /problems,
+// Contestants: POST /submit, POST /problems/{problem_id}/run, GET /status/{job_id}, GET /status/{job_id}/events, GET /submissions, GET /problems,
 //              GET /problems/{problem_id}.
-// Admins:      PUT /problems/{problem_id}.
+// Admins:      PUT /problems/{problem_id}, POST /submissions/{job_id}/rejudge.
 // Other doors: `code` problems.
 // Loops:       publish the languages of this process, prune the caches.
 import { join } from 'node:path'
@@ -19,7 +19,8 @@ import { ownerName } from '../../core/log/log.ts'
 import { codeOffer } from './submissions/code-capability.ts'
 import { errorBody } from './errors.ts'
 import type { ImportDeps } from './problems/import-problem.ts'
-import { inspectInThread, inspectPackage } from './problems/inspect-package.ts'
+import { inspectPackage } from './problems/inspect-package.ts'
+import { inspectInThread } from './problems/inspect-threads.ts'
 import { installSamples } from './problems/install-samples.ts'
 import { judgeKind } from './work/judge-kind.ts'
 import { loadLanguages } from './languages/language.ts'
@@ -33,6 +34,9 @@ import { statusRoute } from './submissions/read-status.ts'
 import { JUDGE_SETTINGS, type JudgeSettings } from './settings.ts'
 import { announcedIn } from './submissions/submission-view.ts'
 import { countWaiting } from './submissions/submission-store.ts'
+import { rejudgeRoute } from './submissions/rejudge.ts'
+import { runRoute } from './submissions/run-program.ts'
+import { submissionTopic } from './submissions/submission-topic.ts'
 import { submitRoute } from './submissions/submit.ts'
 import { watchRoute } from './submissions/watch-submission.ts'
 import { openJudgeClient } from './work/judge-client.ts'
@@ -75,6 +79,7 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
 
     return {
       kinds: [judgeKind({ slots, judge, verdicts: metrics.verdicts, database, events, outbox, log })],
+      live: [submissionTopic({ events, ledger })],
       loops: { working: [offered.loop(owner, judge.versions), judge.loop] },
       async close() {
         await judge.close()
@@ -82,6 +87,8 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
       },
       async routes(app) {
         await app.register(submitRoute({ identity, ledger, checking, waiting, settings }))
+        await app.register(runRoute({ identity, ledger, checking, settings }))
+        await app.register(rejudgeRoute({ identity, ledger, problems }))
         await app.register(statusRoute({ identity, ledger, isAnnounced }))
         await app.register(watchRoute({ identity, ledger, events }))
         await app.register(submissionsRoute({ identity, database, ledger }))

@@ -1,6 +1,7 @@
 // judge: a submission can be watched as it is judged, test by test, and from any moment on.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { WebSocket } from 'ws'
 import { cannotTest } from '../../judge/rig.ts'
 import { ReeveClient, type JudgeEvent } from '@reeve/sdk'
 import { packageFiles, packageOf } from '../../support/zip.ts'
@@ -96,6 +97,46 @@ describe('judge GET /status/{job_id}/events', { skip: cannotTest }, () => {
     assert.deepEqual([finished.verdict, finished.reason], ['SE', 'enough'])
   })
 
+  test('judge 3.7: the topic `submission` tells all of it from the first event on, to its owner and admins', async (t) => {
+    const { url, ann } = await setup(t)
+    await putProblem(url, 'slow', packageOf(packageFiles(SLOW_TESTS)))
+    const bob = await account(url, 'bob')
+    const root = await account(url, 'root', ['ADMIN'])
+    const { body } = await submit(url, ann, { problem_id: 'slow', code: UNHURRIED })
+    await judged(url, ann, body.job_id)
+    const follow = (who: Record<string, string>, params: object) =>
+      new Promise<{ refused: string } | { types: string[]; tests: string[] }>((resolve) => {
+        const live = clientOf(url, who).live({ WebSocket })
+        const types: string[] = []
+        const tests: string[] = []
+        const end = (answer: { refused: string } | { types: string[]; tests: string[] }) => {
+          live.close()
+          resolve(answer)
+        }
+        live.follow({
+          topic: 'submission',
+          params,
+          onMessage: ({ type, payload }) => {
+            types.push(type)
+            tests.push(...testsIn(payload))
+            if (type === 'finished') end({ types, tests })
+          },
+          onRefused: (code) => end({ refused: code }),
+        })
+      })
+
+    const owner = await follow(ann, { job_id: body.job_id })
+    const admin = await follow(root, { job_id: body.job_id })
+
+    assert('types' in owner)
+    assert.deepEqual([...new Set(owner.types)], ['following', 'progress', 'finished'])
+    assert.deepEqual(owner.tests, ['sample/1', ...Array.from({ length: 6 }, (_, n) => `secret/${n + 1}`)])
+    assert.deepEqual(admin, owner)
+    assert.deepEqual(await follow(bob, { job_id: body.job_id }), { refused: 'not_found' })
+    assert.deepEqual(await follow(ann, { job_id: 'none' }), { refused: 'not_found' })
+    assert.deepEqual(await follow(ann, { job_id: 1 }), { refused: 'invalid_params' })
+  })
+
   test('judge 3.6: a client that disconnects leaves nothing behind, and a server that stops ends the stream', async (t) => {
     const server = await setup(t, { role: 'serve' })
     const { url, ann, at } = server
@@ -117,3 +158,11 @@ describe('judge GET /status/{job_id}/events', { skip: cannotTest }, () => {
     await until('the end is told', async () => (await told()) === 1)
   })
 })
+
+function testsIn(payload: unknown): string[] {
+  if (typeof payload !== 'object' || payload === null || !('tests' in payload) || !Array.isArray(payload.tests))
+    return []
+  return payload.tests.map((test: unknown) =>
+    typeof test === 'object' && test !== null && 'name' in test ? String(test.name) : '',
+  )
+}

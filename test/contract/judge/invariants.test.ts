@@ -18,9 +18,9 @@ import {
   TWICE,
 } from './setup.ts'
 
-const YAML = 'name: Long\nlimits:\n  time_limit: 2\n'
+const YAML = 'name: Long\nlimits:\n  time_limit: 1\n'
 
-/** A submission that takes two seconds, in one worker’s only slot. */
+/** A submission that takes three seconds, in one worker’s only slot. */
 async function setup(t: TestContext, feed: FeedName, env: Record<string, string> = {}, others = 0) {
   const lines: string[] = []
   const { env: feedEnv, letLie } = await feedOf(t, feed)

@@ -32,7 +32,7 @@ const UNIQUE = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-|\b(job|attempt|trace|reques
 describe('judge Observability', { skip: cannotTest }, () => {
   test('judge 7.1: every metric exists under its name with its labels', async (t) => {
     const { url, ann } = await setup(t)
-    for (const code of [TWICE.accepted, TWICE.wrong, TWICE.slow, 'int main(void) { return 1; }\n'])
+    for (const code of [TWICE.accepted, TWICE.wrong, TWICE.spinning, 'int main(void) { return 1; }\n'])
       await judge(url, ann, { code })
 
     const text = await (await fetch(`${url}/metrics`, { headers: { accept: 'text/plain' } })).text()

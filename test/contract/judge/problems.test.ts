@@ -1,9 +1,12 @@
 // judge: packages in, problems out; what is wrong with a package is said, and nothing has changed.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
+import { connect } from 'node:net'
 import path from 'node:path'
 import { describe, test } from 'node:test'
 import { cannotTest } from '../../judge/rig.ts'
+import { temporaryFolder } from '../../support/servers.ts'
 import { packageFiles, packageOf, zipOf, type ZipEntry } from '../../support/zip.ts'
 import { account, ask, judge, login, openClient, putProblem, setup, startServer, TWICE } from './setup.ts'
 
@@ -89,7 +92,7 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
   test('judge 5.4, 5.12: a package that cannot be judged is 400 with what to fix, and nothing of it is kept', async (t) => {
     const { url, at, folder, env } = await startServer(t, {
       role: 'serve',
-      env: { PROBLEM_UNPACKED_MAX_BYTES: '2000000' },
+      env: { PROBLEM_UNPACKED_MAX_BYTES: '2000000', JUDGE_CACHE_DIR: await temporaryFolder(t) },
     })
 
     for (const [why, zip, error] of PACKAGES) {
@@ -119,6 +122,42 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
 
     assert.deepEqual([refused.status, refused.body.code], [400, 'invalid_package'])
     assert.match(refused.body.error, /The output validator does not compile\..*missing/s)
+  })
+
+  test('judge 5.14: uploads that are cut off change nothing, and all others at the same time are answered', async (t) => {
+    const lines: string[] = []
+    const { url } = await startServer(t, { role: 'serve', lines })
+    const admin = await login(url)
+    const zip = packageOf()
+    const put = (id: string, body: Uint8Array<ArrayBuffer>) =>
+      ask(`${url}/problems/${id}`, {
+        method: 'PUT',
+        bytes: body,
+        headers: { ...admin, 'content-type': 'application/zip' },
+      })
+
+    const cut = Array.from({ length: 10 }, (_, n) => cutOff(url, `cut${n}`, { ...admin }, zip))
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => put(`p${n}`, n % 3 === 0 ? zip.subarray(0, 30 * n) : zip)),
+    )
+    await Promise.all(cut)
+
+    const wanted = answers.map((_, n) => (n % 3 === 0 ? 400 : 201))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      wanted,
+    )
+    const listed = await ask(`${url}/problems?limit=500`, { headers: admin })
+    const ids: string[] = listed.body.problems.map(({ problem_id }: { problem_id: string }) => problem_id)
+    assert.equal(ids.length, 20)
+    assert.deepEqual(
+      ids.filter((id) => id.startsWith('cut')),
+      [],
+    )
+    assert.deepEqual(
+      lines.filter((line) => /"level":"(error|warn)"/.test(line)),
+      [],
+    )
   })
 
   test('judge 5.5: a bad id, content type or size is refused', async (t) => {
@@ -244,4 +283,17 @@ function randomText(length: number): string {
   let seed = 42
   const next = () => String.fromCharCode(33 + ((seed = (seed * 48_271) % 2_147_483_647) % 90))
   return Array.from({ length }, next).join('')
+}
+
+/** Announces the whole package, sends half of it and hangs up. */
+async function cutOff(url: string, id: string, headers: Record<string, string>, zip: Buffer): Promise<void> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  await once(socket, 'connect')
+  const head = Object.entries({ host: hostname, ...headers, 'content-type': 'application/zip' })
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')
+  socket.write(`PUT /problems/${id} HTTP/1.1\r\n${head}content-length: ${zip.length}\r\n\r\n`)
+  await new Promise((resolve) => socket.write(zip.subarray(0, zip.length / 2), resolve))
+  socket.resetAndDestroy()
 }

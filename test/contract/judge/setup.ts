@@ -1,22 +1,19 @@
-// Real servers with real sandboxes on a database of their own, spoken to over HTTP only. What judging keeps on disk is shared
-// by the tests of a file: the sandbox is built once, and a program that two tests submit is compiled once.
+// Real servers with real sandboxes on a database of their own, spoken to over HTTP only. What judging keeps on disk is shared: the
+// sandbox is built once, and a program that two tests submit is compiled once.
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { after, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
 import { Client } from 'pg'
 import { atEnd } from '../../support/cleanup.ts'
+import { judgeCache } from '../../support/judge-cache.ts'
 import { newAccount, startReeve, tokenOf, type ReeveOptions } from '../../support/reeve.ts'
 import type { PgConnection } from '../../support/servers.ts'
 import { packageOf } from '../../support/zip.ts'
 
-const cache = mkdtemp(path.join(tmpdir(), 'reeve-test-judge-'))
-after(async () => rm(await cache, { recursive: true, force: true }))
-
 /** Those that the tests submit. To ask the others for their versions takes seconds at every start (a Java machine, Cargo). */
-const languages = cache.then(async (folder) => {
-  const file = path.join(folder, 'languages.json')
+const languages = judgeCache().then(async (folder) => {
+  const file = path.join(folder, `languages-${process.pid}.json`)
   await writeFile(file, JSON.stringify({ java: null, javascript: null, rust: null }))
   return file
 })
@@ -32,7 +29,7 @@ const ENV = {
 export type ServerOptions = Pick<ReeveOptions, 'env' | 'on' | 'role' | 'lines'> & { folder?: string }
 
 export async function startServer(t: TestContext, { folder, env, ...options }: ServerOptions = {}) {
-  const files = { JUDGE_CACHE_DIR: await cache, JUDGE_LANGUAGES_FILE: await languages }
+  const files = { JUDGE_CACHE_DIR: await judgeCache(), JUDGE_LANGUAGES_FILE: await languages }
   const level = options.lines === undefined ? {} : { LOG_LEVEL: 'info' }
   const settings = { ...ENV, ...files, ...level, ...env }
   const reeve = await startReeve(t, { doors: 'judge', ...options, dataDir: folder, env: settings })
@@ -120,5 +117,8 @@ export { urlOf } from '../../support/reeve.ts'
 export const TWICE = {
   accepted: '#include <stdio.h>\nint main(void) { int n; scanf("%d", &n); printf("%d\\n", 2 * n); }\n',
   wrong: '#include <stdio.h>\nint main(void) { puts("42"); }\n',
-  slow: 'int main(void) { for (volatile int i = 0;; i++); }\n',
+  /** Until it is out of processor time. */
+  spinning: 'int main(void) { for (volatile int i = 0;; i++); }\n',
+  /** Until it is out of time, at no cost: for tests that need it to be running. */
+  slow: '#include <unistd.h>\nint main(void) { for (;;) pause(); }\n',
 }

@@ -14,7 +14,7 @@ const sampleOf = (problem: string, file: string) =>
 const ENDS: readonly [verdict: string, text: string, code: string][] = [
   ['AC', 'Accepted', TWICE.accepted],
   ['WA', 'Wrong Answer', TWICE.wrong],
-  ['TLE', 'Time Limit Exceeded', TWICE.slow],
+  ['TLE', 'Time Limit Exceeded', TWICE.spinning],
   ['TLE', 'Time Limit Exceeded', '#include <unistd.h>\nint main(void) { for (;;) pause(); }\n'],
   [
     'MLE',

@@ -2,7 +2,7 @@
 // file; JUDGE_LANGUAGES_FILE changes or adds entries by id, and takes one away where it says null.
 //
 // In commands: {dir} is the folder of the program, {sources} all of its files in this language, {entry} the one that is
-// started, {main_class} Java's, {headers} where precompiled headers are, {memory_mb} the limit, {home} what the command
+// started, {main_class} Java's, {headers} where precompiled headers are, {static} -static where that links, {memory_mb} the limit, {home} what the command
 // `home` printed. The first word is looked for on this machine.
 import { readFile } from 'node:fs/promises'
 import { StartError } from '../../../core/start-error.ts'
@@ -21,6 +21,10 @@ const LanguageEntry = Type.Object(
     version: Command,
     compile: Type.Optional(Command),
     run: Command,
+    /** Archives of the compiler with which {static} in `compile` becomes -static; without one of them it is left out. */
+    static: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[A-Za-z0-9_.+-]{1,60}$' }), { minItems: 1, maxItems: 20 }),
+    ),
     /** A header that is compiled once, and the command for it. */
     header: Type.Optional(
       Type.Object({ name: Type.String({ pattern: '^[A-Za-z0-9_./+-]{1,60}$' }), compile: Command }),

@@ -34,6 +34,8 @@ create table judge_submissions (
   score       double precision,
   time_ms     integer,
   mem_kb      bigint,
+  -- The submission that this one judges again.
+  rejudge_of  uuid,
   created_at  timestamptz not null default clock_timestamp(),
   finished_at timestamptz,
   constraint judge_submissions_finished_at_with_verdict check ((verdict is null) = (finished_at is null))

@@ -10,7 +10,8 @@ const TESTS_MAX = 10_000
 const SCORE_MAX = 1e12
 const VERDICT_FLAGS = ['worst_error', 'first_error', 'always_accept'] as const
 const SCORE_FLAGS = ['sum', 'avg', 'min', 'max'] as const
-const CONFIG_FILE = 'testdata.yaml'
+/** The second is its name since version 2025-09 of the format. */
+const CONFIG_FILES = ['testdata.yaml', 'test_group.yaml']
 
 export interface TreeOptions {
   folder: string
@@ -53,8 +54,11 @@ async function readGroup(options: TreeOptions, name: string, above: YamlFields, 
 }
 
 async function readConfig(folder: string, name: string): Promise<YamlFields> {
-  const text = await readSmallText(join(folder, CONFIG_FILE))
-  return text === null ? {} : parseYaml(`data/${name}/${CONFIG_FILE}`, text)
+  for (const file of CONFIG_FILES) {
+    const text = await readSmallText(join(folder, file))
+    if (text !== null) return parseYaml(`data/${name}/${file}`, text)
+  }
+  return {}
 }
 
 function testFrom(folder: string, name: string, validatorFlags: readonly string[], files: ReadonlySet<string>): Test {

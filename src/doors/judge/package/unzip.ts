@@ -43,8 +43,8 @@ export async function unzip(zipPath: string, folder: string, bytesMax: number): 
         names.add(path)
         await mkdir(join(folder, dirname(path)), { recursive: true })
         const limit = new ByteLimit(left, bytesMax)
-        const file = createWriteStream(join(folder, path), { flags: 'wx', mode: 0o644 })
-        await pipeline(await zip.openReadStreamPromise(entry), limit, file)
+        const content = await zip.openReadStreamPromise(entry) // first: if it fails, no file is being opened
+        await pipeline(content, limit, createWriteStream(join(folder, path), { flags: 'wx', mode: 0o644 }))
         left -= limit.bytes
       }
     } finally {

@@ -7,6 +7,13 @@ import { PackageError, type Validator } from './package.ts'
 const DEPTH_MAX = 4
 const FILES_MAX = 200
 const FOLDERS = ['output_validators', 'output_validator']
+
+/** Scripts that a validator may bring instead of being compiled by its language. */
+export const BUILD = 'build'
+export const RUN = 'run'
+
+export const isScripted = (files: readonly string[]): boolean => files.includes(BUILD) && files.includes(RUN)
+
 /** Null: the package has no validator. */
 export async function readValidator(packageFolder: string, scores: Validator['scores']): Promise<Validator | null> {
   for (const name of FOLDERS) {
@@ -45,6 +52,7 @@ interface Sources {
 }
 
 async function protocolOf({ folder, files }: Sources): Promise<Validator['protocol']> {
+  if (isScripted(files)) return 'kattis'
   for (const file of files.filter((name) => /\.(cc|cpp|cxx|c\+\+)$/.test(name))) {
     const protocol = protocolInSource((await readSmallText(join(folder, file))) ?? '')
     if (protocol !== null) return protocol

@@ -26,7 +26,7 @@ export interface ImportDeps {
   problems: ProblemStore
   /** For uploads while they are inspected. */
   folder: string
-  inspect(request: InspectRequest): Promise<InspectedPackage>
+  inspect(request: InspectRequest, signal?: AbortSignal): Promise<InspectedPackage>
   /** What to fix in the package, found by compiling its validator; null: nothing, or nothing here can compile it. */
   check(packageFolder: string): Promise<string | null>
   bytesMax: number
@@ -39,6 +39,8 @@ export interface ImportTarget {
   accountId: number | null
   /** Of a flat archive. */
   limits?: FlatLimits
+  /** Nobody waits for the import any more: it stops before its next step. */
+  signal?: AbortSignal
 }
 
 export interface Imported {
@@ -68,12 +70,14 @@ export async function importZip(
   target: ImportTarget,
 ): Promise<Imported> {
   const { files, problems, inspect, check, bytesMax, unpackedBytesMax } = deps
-  const { problemId, accountId, limits = {} } = target
+  const { problemId, accountId, limits = {}, signal } = target
   if ((await stat(zip)).size > bytesMax) throw new PackageError(`The package has more than ${bytesMax} bytes.`)
   return withFolder(deps.folder, async (folder) => {
-    const inspected = await inspect({ zip, folder, unpackedBytesMax, ...limits })
+    const inspected = await inspect({ zip, folder, unpackedBytesMax, ...limits }, signal)
+    signal?.throwIfAborted()
     const fault = await check(inspected.folder)
     if (fault !== null) throw new PackageError(fault)
+    signal?.throwIfAborted()
     const { tests, about, sha256 } = inspected
     const key = packageKey(sha256)
     if ((await files.stat(key)) === null) {

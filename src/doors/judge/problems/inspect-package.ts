@@ -1,23 +1,16 @@
-// Unpacks and reads a package as a worker will, and returns what the server keeps of it. A package is somebody's upload: for
-// the server this happens in a thread of its own, with limits on its memory and time.
+// Unpacks and reads a package as a worker will, and returns what the server keeps of it. A package is somebody's upload: the
+// server does this in other threads (inspect-threads.ts).
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { Semaphore } from '../../../core/concurrency/semaphore.ts'
-import { besideAs, startThread } from '../../../core/concurrency/start-thread.ts'
 import { packFlatArchive, type FlatLimits } from '../package/flat-archive.ts'
 import { PackageError } from '../package/package.ts'
 import { readPackage } from '../package/read-package.ts'
 import { unzip } from '../package/unzip.ts'
 import { zipFolder } from '../package/zip-folder.ts'
-import type { InspectAnswer } from './inspect-thread.ts'
 import { aboutOf, type ProblemAbout } from './problem-about.ts'
-
-const MEMORY_MB_MAX = 256
-const TIME_MS_MAX = 300_000
-const THREADS_MAX = 2
 
 export interface InspectRequest extends FlatLimits {
   zip: string
@@ -60,37 +53,6 @@ async function asPackage(own: string, { folder, timeSec, memoryMb }: InspectRequ
   await zipFolder(target, zip)
   return zip
 }
-
-const threads = new Semaphore({ permits: THREADS_MAX })
-
-export const inspectInThread = (request: InspectRequest): Promise<InspectedPackage> =>
-  threads.run(() => runThread(request))
-
-async function runThread(request: InspectRequest): Promise<InspectedPackage> {
-  const thread = startThread(besideAs('inspect-thread', import.meta.url), {
-    workerData: request,
-    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX },
-  })
-  let timer: NodeJS.Timeout | undefined
-  try {
-    const answer = await new Promise<InspectAnswer>((resolve, reject) => {
-      timer = setTimeout(() => reject(new PackageError('Reading the package takes too long.')), TIME_MS_MAX)
-      thread.once('message', resolve)
-      thread.once('error', (error) => reject(isOutOfMemory(error) ? TOO_MUCH_MEMORY : error))
-      thread.once('exit', () => reject(TOO_MUCH_MEMORY))
-    })
-    if (!answer.ok) throw new PackageError(answer.message)
-    return answer.inspected
-  } finally {
-    clearTimeout(timer)
-    await thread.terminate()
-  }
-}
-
-const TOO_MUCH_MEMORY = new PackageError('Reading the package takes too much memory.')
-
-const isOutOfMemory = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
 
 async function hashOf(path: string): Promise<string> {
   const hash = createHash('sha256')

@@ -1,15 +1,17 @@
-// One package, read in a thread (inspect-package.ts).
-import { parentPort, workerData } from 'node:worker_threads'
+// A thread that reads packages, one at a time (inspect-threads.ts).
+import { parentPort } from 'node:worker_threads'
 import { PackageError } from '../package/package.ts'
-import { inspectPackage, type InspectedPackage } from './inspect-package.ts'
+import { inspectPackage, type InspectedPackage, type InspectRequest } from './inspect-package.ts'
 
 export type InspectAnswer = { ok: true; inspected: InspectedPackage } | { ok: false; message: string }
 
 const answer = (answer: InspectAnswer): void => parentPort?.postMessage(answer, [])
 
-try {
-  answer({ ok: true, inspected: await inspectPackage(workerData) })
-} catch (error) {
-  if (!(error instanceof PackageError)) throw error
-  answer({ ok: false, message: error.message })
-}
+parentPort?.on('message', async (request: InspectRequest) => {
+  try {
+    answer({ ok: true, inspected: await inspectPackage(request) })
+  } catch (error) {
+    if (!(error instanceof PackageError)) throw error // ends the thread, which is how the server hears of it
+    answer({ ok: false, message: error.message })
+  }
+})

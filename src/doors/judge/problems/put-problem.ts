@@ -11,6 +11,7 @@ import { ADMIN_REFUSALS, problem } from '../errors.ts'
 import { importStream, isProblemId, type ImportDeps } from './import-problem.ts'
 import { MEMORY_MB_RANGE, TIME_SEC_RANGE } from '../package/limits.ts'
 import { PackageError } from '../package/package.ts'
+import { receiveUpload } from './receive-upload.ts'
 
 const BODY_TIMEOUT_MS = 10 * 60_000
 
@@ -52,7 +53,9 @@ export const putProblemRoute =
       try {
         const { accountId } = accountOf(request)
         const limits = { timeSec: request.query.time_limit, memoryMb: request.query.memory_limit }
-        const { title, tests, created } = await importStream(importing, request.body, { problemId, accountId, limits })
+        const { body, signal } = receiveUpload(request.raw, reply.raw)
+        const target = { problemId, accountId, limits, signal }
+        const { title, tests, created } = await importStream(importing, body, target)
         return await reply.code(created ? 201 : 200).send({ problem_id: problemId, title, tests })
       } catch (error) {
         if (error instanceof PackageError) throw problem('invalid_package', error.message)

@@ -102,7 +102,10 @@ async function writeSources(folder: string, files: readonly SourceFile[]): Promi
     await writeFile(path, bytes)
   }
   await showToBoxes(folder)
+  for (const { name, bytes } of files) if (isScript(bytes)) await chmod(join(folder, name), 0o755)
 }
+
+const isScript = (bytes: Buffer): boolean => bytes.toString('latin1', 0, 2) === '#!'
 
 interface Compiling {
   source: Source

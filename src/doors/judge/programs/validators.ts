@@ -1,16 +1,17 @@
 // Compiled validators of problems. They come from the program cache like submissions; if one does not compile, its problem
 // cannot be judged.
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { languageOfFile } from '../languages/language.ts'
 import type { Toolchain } from '../languages/toolchain.ts'
 import type { Validator } from '../package/package.ts'
+import { BUILD, isScripted, RUN } from '../package/validator.ts'
 import type { LoadedProblem } from '../work/test-run.ts'
-import { compile, type CompileDeps, type Program, type Source } from './compile.ts'
+import { compile, IN_BOX, type CompileDeps, type Program, type Source } from './compile.ts'
 import { JudgeFailure, type RunScope } from '../work/box-run.ts'
 import type { Slot } from '../work/slot.ts'
 
-const FINAL = { final: true }
 const OUTPUT_CHARS_MAX = 1000
 
 export interface Validators {
@@ -35,15 +36,41 @@ export function openValidators(deps: CompileDeps, toolchains: ReadonlyMap<string
 }
 
 async function sourceOf({ folder, files }: Validator, toolchains: ReadonlyMap<string, Toolchain>): Promise<Source> {
-  const languages = [...toolchains.values()].map(({ language }) => language)
-  const named = files.find((file) => languageOfFile(languages, file) !== undefined)
-  const language = named === undefined ? undefined : languageOfFile(languages, named)
-  const toolchain = language === undefined ? undefined : toolchains.get(language.id)
-  if (named === undefined || toolchain === undefined)
-    throw new JudgeFailure(`The output validator is in no language that runs here: ${files.join(', ')}.`, FINAL)
+  const { toolchain, entry } = isScripted(files)
+    ? { toolchain: scriptsWith([...toolchains.values()]), entry: RUN }
+    : startedOf(files, toolchains)
   return {
     toolchain,
-    entry: named,
+    entry,
     files: await Promise.all(files.map(async (name) => ({ name, bytes: await readFile(join(folder, name)) }))),
+  }
+}
+
+function startedOf(files: readonly string[], toolchains: ReadonlyMap<string, Toolchain>) {
+  const languages = [...toolchains.values()].map(({ language }) => language)
+  const entry = files.find((file) => languageOfFile(languages, file) !== undefined)
+  const language = entry === undefined ? undefined : languageOfFile(languages, entry)
+  const toolchain = language === undefined ? undefined : toolchains.get(language.id)
+  if (entry === undefined || toolchain === undefined)
+    throw new JudgeFailure('The output validator is in no language that runs here.', {
+      final: true,
+      detail: files.join(', '),
+    })
+  return { toolchain, entry }
+}
+
+/** A validator may bring its own scripts: `build` makes the program in its folder, `run` starts it. */
+function scriptsWith(toolchains: readonly Toolchain[]): Toolchain {
+  const run = [`{dir}/${RUN}`]
+  return {
+    language: { id: 'scripts', name: 'build and run', extensions: ['.sh'], source: RUN, version: [BUILD], run },
+    version: toolchains.map(({ version }) => version).join('\n'),
+    compile: [`${IN_BOX}/${BUILD}`],
+    run,
+    header: null,
+    // Debian's `cc` and `java` are links that lead through this folder.
+    paths: [...new Set(['/etc/alternatives', ...toolchains.flatMap(({ paths }) => paths)])].filter((path) =>
+      existsSync(path),
+    ),
   }
 }

@@ -12,6 +12,8 @@ const SOURCES = fileURLToPath(new URL('../../../../native/', import.meta.url))
 const FLAGS = ['-std=gnu11', '-D_GNU_SOURCE', '-O2', '-Wall', '-Wextra']
 const COMPILE_TIMEOUT_MS = 120_000
 
+let drafts = 0
+
 export interface Programs {
   /** The helper. */
   box: string
@@ -41,7 +43,7 @@ export async function buildHelper(folder: string): Promise<Programs> {
 
 async function build(program: string, sources: readonly string[]): Promise<void> {
   if (await exists(program)) return
-  const draft = `${program}.${process.pid}`
+  const draft = `${program}.${process.pid}.${(drafts += 1)}` // servers of one process may build at once
   try {
     // Statically linked it starts faster and needs no library in the box; not every system has the archive for it.
     await compile([...FLAGS, '-static', '-o', draft, ...sources]).catch(() =>

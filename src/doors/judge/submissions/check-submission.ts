@@ -21,7 +21,7 @@ export type SubmissionRefusal = Extract<
 >
 
 export type CheckedSubmission =
-  | { ok: true; payload: JudgePayload }
+  | { ok: true; payload: JudgePayload; isInteractive: boolean }
   /** `known`: the languages that could have been named. */
   | (Refused<SubmissionRefusal> & { known?: readonly string[] })
 
@@ -40,7 +40,8 @@ export async function checkSubmission(
   if (allowed !== null && !allowed.includes(language)) return unsupported(allowed)
   const available = await offered.read()
   if (available !== null && !available.has(language)) return unsupported(available.keys())
-  return { ok: true, payload: { problem_id: problemId, package: problem.packageSha256, language, code } }
+  const payload = { problem_id: problemId, package: problem.packageSha256, language, code }
+  return { ok: true, payload, isInteractive: problem.about.interactive }
 }
 
 const unsupported = (known: Iterable<string>) => ({ ...refused('unsupported_language'), known: [...known] })

@@ -35,6 +35,7 @@ const Listed = Type.Object({
       score: OrNull('number'),
       time_ms: OrNull('number'),
       mem_kb: OrNull('number'),
+      rejudge_of: Type.Union([Type.String(), Type.Null()], { description: 'The submission that was judged again.' }),
       submitted_at: Type.String(),
       finished_at: OrNull('string'),
     }),
@@ -90,6 +91,7 @@ const lineOf = (row: SubmissionRow, isRunning: boolean) => ({
   score: row.score,
   time_ms: row.time_ms,
   mem_kb: row.mem_kb === null ? null : Number(row.mem_kb),
+  rejudge_of: row.rejudge_of,
   submitted_at: row.created_at.toISOString(),
   finished_at: row.finished_at?.toISOString() ?? null,
 })

@@ -8,6 +8,8 @@ const Payload = Type.Object({
   package: Type.String(),
   language: Type.String(),
   code: Type.String(),
+  /** Run the program on this, in place of the tests. */
+  input: Type.Optional(Type.String()),
 })
 const payloadSchema = Compile(Payload)
 

@@ -68,7 +68,12 @@ export function testLine({ test, verdict, timeMs, memKb, message, shown }: TestR
     ...(message === '' ? {} : { message }),
     ...(shown === null
       ? {}
-      : { input: shown.input, expected: shown.expected, output: shown.output, stderr: shown.errors }),
+      : {
+          input: shown.input,
+          ...(shown.expected === null ? {} : { expected: shown.expected }),
+          output: shown.output,
+          stderr: shown.errors,
+        }),
   }
 }
 

@@ -5,9 +5,9 @@ import type { JudgeResult } from './result.ts'
 import type { Verdict } from './verdict.ts'
 
 const INSERT = `
-  insert into judge_submissions (job_id, account_id, problem_id, language)
-  select job_id, account_id, problem_id, language
-    from json_to_recordset($1) as r (job_id uuid, account_id bigint, problem_id text, language text)`
+  insert into judge_submissions (job_id, account_id, problem_id, language, rejudge_of)
+  select job_id, account_id, problem_id, language, rejudge_of
+    from json_to_recordset($1) as r (job_id uuid, account_id bigint, problem_id text, language text, rejudge_of uuid)`
 
 const FINISH = `
   update judge_submissions as known
@@ -16,7 +16,7 @@ const FINISH = `
    where known.job_id = r.job_id and known.verdict is null`
 
 const LIST = `
-  select job_id, account_id, problem_id, language, verdict, score, time_ms, mem_kb, created_at, finished_at
+  select job_id, account_id, problem_id, language, verdict, score, time_ms, mem_kb, rejudge_of, created_at, finished_at
     from judge_submissions
    where ($1::bigint is null or account_id = $1) and ($2::text is null or problem_id = $2)
      and ($3::text is null or verdict = $3) and ($4::uuid is null or job_id < $4)
@@ -33,6 +33,8 @@ export interface NewSubmissionRow {
   accountId: number
   problemId: string
   language: string
+  /** An admin had that one judged again. */
+  rejudgeOf?: string
 }
 
 export interface SubmissionRow {
@@ -44,6 +46,7 @@ export interface SubmissionRow {
   score: number | null
   time_ms: number | null
   mem_kb: string | null
+  rejudge_of: string | null
   created_at: Date
   finished_at: Date | null
 }
@@ -57,9 +60,9 @@ export interface SubmissionFilter {
   limit: number
 }
 
-export const submitted = ({ jobId, accountId, problemId, language }: NewSubmissionRow): Effect => ({
+export const submitted = ({ jobId, accountId, problemId, language, rejudgeOf }: NewSubmissionRow): Effect => ({
   sql: INSERT,
-  row: { job_id: jobId, account_id: accountId, problem_id: problemId, language },
+  row: { job_id: jobId, account_id: accountId, problem_id: problemId, language, rejudge_of: rejudgeOf ?? null },
 })
 
 export const finished = (

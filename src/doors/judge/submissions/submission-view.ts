@@ -50,6 +50,7 @@ export const SubmissionView = Type.Object({
   tests: Type.Optional(Type.Array(TestView)),
   compile_output: OptionalText,
   reason: Type.Optional(Type.String({ description: 'Why the verdict is SE.' })),
+  own_input: Type.Optional(Type.Boolean({ description: 'A run on an input of its own: nothing was compared.' })),
   degraded: Type.Optional(Type.Boolean({ description: 'Judged without cgroups: limits were less exact.' })),
   code: OptionalText,
 })
@@ -72,6 +73,7 @@ export async function viewOf(job: Job, { isAnnounced, withCode }: ViewOptions) {
     language: asked?.language ?? '',
     submitted_at: submittedAt.toISOString(),
     finished_at: finishedAt?.toISOString() ?? null,
+    ...(asked?.input === undefined ? {} : { own_input: true }),
     ...(status === 'FINISHED' ? endOf(result, reason) : {}),
     ...(withCode && asked !== null ? { code: asked.code } : {}),
   }

@@ -80,7 +80,10 @@ function answer(reply: FastifyReply, submitted: Submitted) {
 export const messageOf = ({ known }: { known?: readonly string[] }): string | undefined =>
   known === undefined ? undefined : `language must be one of ${known.join(', ')}.`
 
-function tooMany(seconds: number, { SUBMIT_RATE_LIMIT_MAX: max, SUBMIT_RATE_LIMIT_WINDOW: window }: JudgeSettings) {
+export function tooMany(
+  seconds: number,
+  { SUBMIT_RATE_LIMIT_MAX: max, SUBMIT_RATE_LIMIT_WINDOW: window }: JudgeSettings,
+) {
   const message = `At most ${max} submissions in ${window} seconds: try again in ${seconds} seconds.`
   return new HttpError(429, 'rate_limited', message, { headers: retryAfter(seconds) })
 }

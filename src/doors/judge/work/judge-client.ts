@@ -105,12 +105,14 @@ class JudgeThread {
   static async start(options: JudgeClientOptions, onDeath: () => void): Promise<JudgeThread> {
     const judge = new JudgeThread(options)
     const ready = new Promise<void>((resolve, reject) => {
-      judge.#thread.on('message', (message: FromJudge) => {
-        if (message.type === 'ready') {
-          judge.versions = new Map(message.versions)
-          resolve()
-        } else if (message.type === 'not_ready') reject(new StartError(message.message))
-        else judge.#heard(message)
+      judge.#thread.on('message', (messages: readonly FromJudge[]) => {
+        for (const message of messages) {
+          if (message.type === 'ready') {
+            judge.versions = new Map(message.versions)
+            resolve()
+          } else if (message.type === 'not_ready') reject(new StartError(message.message))
+          else judge.#heard(message)
+        }
       })
       judge.#thread.on('error', (err) => options.log.error({ err }, 'the judge thread failed'))
       judge.#thread.once('exit', () => {

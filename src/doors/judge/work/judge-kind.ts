@@ -38,7 +38,7 @@ export const judgeKind = (deps: JudgeKindDeps): Kind => ({
   onRecorded: (result) => deps.verdicts.inc({ verdict: resultFrom(result)?.verdict ?? 'SE' }),
   effectsOfReplay: (old, newJobId) => {
     const payload = payloadFrom(old.payload)
-    if (payload === null || old.accountId === null) return []
+    if (payload === null || payload.input !== undefined || old.accountId === null) return []
     const { problem_id: problemId, language } = payload
     return [submitted({ jobId: newJobId, accountId: old.accountId, problemId, language })]
   },

@@ -23,6 +23,7 @@ export type ToJudge =
 /** Why there is no result. `final`: no further attempt will help. */
 export type NotJudged = { why: 'failed'; message: string; final: boolean } | { why: 'interrupted' }
 
+/** Several go in one message, in their order. */
 export type FromJudge =
   | { type: 'ready'; versions: [language: string, version: string][] }
   | { type: 'not_ready'; message: string }

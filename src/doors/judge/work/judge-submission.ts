@@ -10,10 +10,11 @@ import type { Box } from '../sandbox/box.ts'
 import { runTest, type TestResult } from './run-test.ts'
 import { validatorMounts, type TestRun, type LoadedProblem } from './test-run.ts'
 import type { JudgeWorker } from './judge-worker.ts'
+import { runOwnInput } from './run-own-input.ts'
 import { judgeTests, type GroupResult } from './judge-tests.ts'
 import { compile, type Program, type SourceFile } from '../programs/compile.ts'
 import { JudgeFailure, type RunScope } from './box-run.ts'
-import { emptyFolder, type Slot } from './slot.ts'
+import { emptyFiles, type Slot } from './slot.ts'
 
 export interface ProgramSource {
   jobId: string
@@ -22,6 +23,8 @@ export interface ProgramSource {
   files: readonly SourceFile[]
   /** The file that is started. */
   entry: string
+  /** Run it on this input, in place of the tests. */
+  input?: string | undefined
 }
 
 export interface Judged {
@@ -85,6 +88,15 @@ async function judgeAt(worker: JudgeWorker, work: Work): Promise<Judged> {
   if (!compiled.ok) return compileError(compiled.output, scope)
   context.onCompiled?.(tests.length)
 
+  const { input } = submission
+  if (input !== undefined)
+    return withBoxes(work, compiled.program, null, async (testRun) => {
+      const tested = await runOwnInput(testRun, input)
+      const { verdict, timeMs, memKb } = tested
+      const { output: compileOutput } = compiled
+      const { degraded } = scope
+      return { verdict, timeMs, memKb, score: null, tests: [tested], groups: [], compileOutput, degraded }
+    })
   const validator = await worker.validators.get(problem, scope, slot)
   return withBoxes(work, compiled.program, validator, async (testRun) => {
     const result = await judgeTests(root, async (test) => {
@@ -124,16 +136,14 @@ async function withBoxes<Result>(
   use: (testRun: TestRun) => Promise<Result>,
 ): Promise<Result> {
   const boxes: Box[] = []
+  emptyFiles(slot.files) // of what the last submission has left
   try {
-    const [contestantBox] = await Promise.all([
-      slot.main.open({
-        workFolder: program.folder,
-        writable: false,
-        readOnlyPaths: program.toolchain.paths,
-        signal: scope.signal,
-      }),
-      emptyFolder(slot.io), // of what the last submission has left
-    ])
+    const contestantBox = await slot.main.open({
+      workFolder: program.folder,
+      writable: false,
+      readOnlyPaths: program.toolchain.paths,
+      signal: scope.signal,
+    })
     boxes.push(contestantBox)
     const validatorBox = validator === null ? null : await openValidatorBox(slot, problem, validator, scope.signal)
     if (validatorBox !== null) boxes.push(validatorBox)

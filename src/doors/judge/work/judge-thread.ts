@@ -30,7 +30,31 @@ export interface JudgeThreadData {
 
 const { config, settings, folder }: JudgeThreadData = workerData
 
-const say = (message: FromJudge): void => parentPort?.postMessage(message, [])
+const GATHERED: ReadonlySet<FromJudge['type']> = new Set([
+  'running',
+  'test',
+  'run_started',
+  'run_ended',
+  'cache_lookup',
+])
+
+/** A run takes about a millisecond and a message wakes the serving thread: what nobody waits for goes with what follows. */
+const GATHER_MS = 20
+const unsaid: FromJudge[] = []
+let timer: NodeJS.Timeout | undefined
+
+function say(message: FromJudge): void {
+  unsaid.push(message)
+  if (GATHERED.has(message.type)) timer ??= setTimeout(sayAll, GATHER_MS)
+  else sayAll()
+}
+
+function sayAll(): void {
+  clearTimeout(timer)
+  timer = undefined
+  parentPort?.postMessage(unsaid.splice(0), [])
+}
+
 const log = openLog(config, { write: (line) => say({ type: 'log', line }) })
 const meter: JudgeMeter = {
   runStarted: () => say({ type: 'run_started' }),
@@ -94,14 +118,21 @@ async function resultFor(
 ): Promise<JudgeResult> {
   const problem = await problems.get(payload.package)
   const file = sourceFileOf(worker, payload)
-  const program = { jobId, attemptId, language: payload.language, files: [file], entry: file.name }
+  const program = {
+    jobId,
+    attemptId,
+    language: payload.language,
+    files: [file],
+    entry: file.name,
+    input: payload.input,
+  }
   const judged = await judgeSubmission(worker, problem, program, {
     signal,
     log: log.child({ job_id: jobId, attempt_id: attemptId, trace_id: traceId }),
-    onCompiled: (tests) => say({ type: 'running', id, tests }),
+    onCompiled: (tests) => say({ type: 'running', id, tests: payload.input === undefined ? tests : 1 }),
     onTest: (tested) => say({ type: 'test', id, line: briefLine(tested) }),
   })
-  return resultOf(judged, problem.package.isScoring)
+  return resultOf(judged, problem.package.isScoring && payload.input === undefined)
 }
 
 /** A failure of the sandbox is no fault of the package. */

@@ -72,7 +72,7 @@ export async function openJudgeWorker(options: JudgeWorkerOptions): Promise<Judg
     meter,
   }
   const slots = openSlots({ folder: scratch, count: slotCount, openRunner })
-
+  const checkSlots = openSlots({ folder: join(scratch, 'checks'), count: 1, openRunner }) // no waiting for submissions
   const validators = openValidators(compiling, toolchains)
 
   return {
@@ -84,13 +84,11 @@ export async function openJudgeWorker(options: JudgeWorkerOptions): Promise<Judg
     validators,
     async checkValidator(problem, scope) {
       if (problem.package.validator === null) return
-      const slot = await slots.take()
-      let failed = true
+      const slot = await checkSlots.take()
       try {
         await validators.get(problem, scope, slot)
-        failed = false
       } finally {
-        await slots.give(slot, { failed })
+        await checkSlots.give(slot, { failed: true }) // imports are rare: its processes do not stay
       }
     },
     async prune() {
@@ -99,6 +97,7 @@ export async function openJudgeWorker(options: JudgeWorkerOptions): Promise<Judg
     },
     async close() {
       await slots.close()
+      await checkSlots.close()
       await rm(scratch, { recursive: true, force: true })
     },
   }

@@ -34,7 +34,8 @@ export interface TestResult {
 
 export interface SampleTexts {
   input: string
-  expected: string
+  /** Null: there is none, because the input is the contestant's own. */
+  expected: string | null
   output: string
   errors: string
 }
@@ -60,14 +61,14 @@ export async function runTest(testRun: TestRun, test: Test): Promise<TestResult>
   let timeMs = 0
   let memKb = 0
   for (let pass = 1; ; pass += 1) {
-    const files = slot.newFiles()
+    const { files } = slot
     const { run, judgement } = await runPass(testRun, { test, input, files })
     timeMs = Math.max(timeMs, timeOf(run, timeLimitOf(testRun)))
     memKb = Math.max(memKb, run.memKb)
     const verdict = judgement?.verdict ?? (run.verdict === 'OK' ? 'AC' : run.verdict)
     const next = verdict === 'AC' && passesMax > 1 ? await nextInput(testRun) : null
     const message = messageOf(run, judgement, test)
-    const shown = test.isSample && next === null ? await shownOf(test, files) : null
+    const shown = test.isSample && next === null ? await shownOf(test, run, files) : null
     await forget(run, files)
     if (next === null) return { test, verdict, score: judgement?.score ?? null, timeMs, memKb, message, shown }
     if (pass === passesMax)
@@ -76,14 +77,14 @@ export async function runTest(testRun: TestRun, test: Test): Promise<TestResult>
   }
 }
 
-/** Small outputs are removed after the submission: removing each would take longer than reading it. */
+/** Small outputs stay until the next run empties them: removing each would take longer than reading it. */
 async function forget({ outputBytes }: RunReport, files: RunFiles): Promise<void> {
   if (outputBytes <= SMALL_BYTES_MAX) return
   for (const path of Object.values(files)) await rm(path, { force: true })
 }
 
 /** CPU time; wall-clock time if the program slept past its limit. */
-const timeOf = ({ verdict, timeMs, wallMs }: RunReport, limitMs: number): number =>
+export const timeOf = ({ verdict, timeMs, wallMs }: RunReport, limitMs: number): number =>
   verdict === 'TLE' && timeMs < limitMs ? wallMs : timeMs
 
 /** The input of the next pass, if the validator wrote one; null: this was the last pass. */
@@ -184,7 +185,7 @@ async function compareOutput({ problem }: TestRun, { test, files }: PassFiles, r
 }
 
 /** For the contestant: everything of a sample, and the validator's message for the team. */
-function messageOf(run: RunReport, judgement: Judgement | null, test: Test): string {
+export function messageOf(run: RunReport, judgement: Judgement | null, test: Test): string {
   if (judgement !== null) {
     const { teamMessage, judgeMessage } = judgement
     return test.isSample && judgement.verdict === 'WA'
@@ -195,12 +196,12 @@ function messageOf(run: RunReport, judgement: Judgement | null, test: Test): str
   return run.exitSignal === 0 ? `exit code ${run.exitCode}` : `signal ${run.exitSignal}`
 }
 
-async function shownOf(test: Test, files: RunFiles): Promise<SampleTexts> {
+async function shownOf(test: Test, { outputBytes }: RunReport, files: RunFiles): Promise<SampleTexts> {
   const start = (path: string) => readStart(path, SHOWN_BYTES_MAX)
   const [input, expected, output, errors] = await Promise.all([
     start(test.inputPath),
     start(test.answerPath),
-    start(files.output), // there is none if the problem is interactive
+    outputBytes === 0 ? '' : start(files.output), // else it is what an earlier run wrote
     start(files.errors),
   ])
   return { input, expected, output, errors }
