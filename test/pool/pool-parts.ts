@@ -30,11 +30,7 @@ export async function setupPool(t: TestContext, options: { random: () => number;
   const metrics = openMetrics()
   const engine = await openEngine({ config, database, metrics, log })
   atEnd(t, () => engine.close())
-  const pool = await openPoolParts(
-    { ...engine, config, database, metrics, log },
-    readSettings(POOL_SETTINGS, env, []),
-    options,
-  )
+  const pool = await openPoolParts({ ...engine, database, metrics, log }, readSettings(POOL_SETTINGS, env, []), options)
   const running = startLoops(pool.loops.serving, log)
   atEnd(t, () => pool.close())
   atEnd(t, () => running.stop())

@@ -1,7 +1,7 @@
 // What can be wrong with receipts, found without a server.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { canonicalJson } from '@reeve/sdk'
+import { canonicalJson, generateWebKey, verifyReceipt } from '@reeve/sdk'
 import {
   FIRST_PREVIOUS,
   generateKey,
@@ -58,6 +58,45 @@ describe('a receipt', () => {
     const other = receipt(1, FIRST_PREVIOUS, { assignment_id: 2 })
 
     assert.match(problemWithReceipt(other, server.x) ?? '', /worker's signature/)
+  })
+})
+
+describe('in a browser', () => {
+  const good = receipt(1, FIRST_PREVIOUS)
+  const changed = { ...good, receipt: { ...good.receipt, worker_id: 2 } }
+  const cases: readonly (readonly [string, Receipt, string])[] = [
+    ['good', good, server.x],
+    ['of another key', good, worker.x],
+    ['changed', changed, server.x],
+    ['with a new hash', { ...changed, hash: sha256Hex(canonicalJson(changed.receipt)) }, server.x],
+    ['with a signature that is none', { ...good, signature: 'n/o' }, server.x],
+    ['with a signature that is too short', { ...good, signature: good.signature.slice(2) }, server.x],
+    ['over another assignment', receipt(1, FIRST_PREVIOUS, { assignment_id: 2 }), server.x],
+    [
+      'with a key of 31 bytes',
+      receipt(1, FIRST_PREVIOUS, { signed: { ...good.receipt.signed, public_key: 'A'.repeat(42) } }),
+      server.x,
+    ],
+  ]
+
+  test('pool 10.6: the same problems are found', async () => {
+    const found = await Promise.all(cases.map(([, one, key]) => verifyReceipt(one, key)))
+
+    assert.deepEqual(
+      cases.map(([name], index) => [name, found[index]]),
+      cases.map(([name, one, key]) => [name, problemWithReceipt(one, key)]),
+    )
+    assert.equal(found.filter((problem) => problem === null).length, 1)
+  })
+
+  test('pool 10.6: a key that is made there signs what the server verifies', async () => {
+    const key = await generateWebKey()
+    assert(key !== null)
+    const public_key = key.x
+    const signature = signSubmission(key, { assignment_id: 1, nonce: 'n', output_hash: 'h' })
+    const signed = { nonce: 'n', output_hash: 'h', public_key, signature }
+
+    assert.equal(problemWithReceipt(receipt(1, FIRST_PREVIOUS, { signed }), server.x), null)
   })
 })
 

@@ -1,4 +1,5 @@
 import type { ReeveClient } from '../client.ts'
+import type { Receipt } from './receipts.ts'
 
 export interface NewPoolJob {
   payload: Record<string, unknown>
@@ -111,6 +112,27 @@ export interface PoolWorkerChange {
   paused?: boolean
 }
 
+/** How a worker stands: what it did, and what that is worth. */
+export interface PoolReputation {
+  worker_id: number
+  standing: 'probation' | 'trusted' | 'banned'
+  /** From 0 to 1, to a tenth. */
+  reputation: number
+  completed: number
+  failed: number
+  /** Leases that it let expire. */
+  lost: number
+  banned_at: string | null
+  ban_reason: string | null
+}
+
+/** A worker in the messages of the live topic `pool_workers`. */
+export interface LivePoolWorker extends PoolReputation {
+  status: PoolWorker['status']
+  paused: boolean
+  last_seen_at: string | null
+}
+
 // The server waits this long at most; a longer wait is several requests.
 const WAIT_SEC_MAX = 50
 const ENDED: readonly string[] = ['completed', 'failed', 'cancelled', 'timed_out']
@@ -123,14 +145,18 @@ export class PoolClient {
     this.#client = client
   }
 
-  /** With a key, the same submit may be repeated until it is answered: it names one job. */
+  /**
+   * With a key, the same submit may be repeated until it is answered: it names one job. `payloadText`: the payload as JSON text,
+   * in place of `job.payload`, for numbers that JavaScript does not have.
+   */
   submit(
     job: NewPoolJob,
-    options: { idempotencyKey?: string } = {},
+    options: { idempotencyKey?: string; payloadText?: string } = {},
   ): Promise<{ job_id: string; status: PoolJobStatus }> {
-    const { idempotencyKey } = options
+    const { idempotencyKey, payloadText } = options
     const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
-    return this.#client.request('POST', '/v1/jobs', { body: job, headers })
+    const content = payloadText === undefined ? { body: job } : { text: withPayload(job, payloadText) }
+    return this.#client.request('POST', '/v1/jobs', { ...content, headers })
   }
 
   /** All of them, or none; at most 100. */
@@ -177,6 +203,16 @@ export class PoolClient {
     return this.#client.request('GET', `${pathOf(jobId)}/why`)
   }
 
+  /** One for each result that was accepted for the job. A result has its receipt some moments later. */
+  async receipts(jobId: string): Promise<Receipt[]> {
+    return (await this.#client.request<{ receipts: Receipt[] }>('GET', `${pathOf(jobId)}/receipts`)).receipts
+  }
+
+  /** The public key that receipts are signed with, base64url. Keep it: a receipt is worth as much as the key is trusted. */
+  async receiptKey(): Promise<string> {
+    return (await this.#client.request<{ public_key: string }>('GET', '/v1/receipts/key')).public_key
+  }
+
   async register(worker: NewPoolWorker): Promise<PoolWorker> {
     return seen(await this.#client.request('POST', '/workers/register', { body: worker }))
   }
@@ -195,6 +231,10 @@ export class PoolClient {
     await this.#client.request('DELETE', `/workers/${workerId}`)
   }
 
+  reputation(workerId: number): Promise<PoolReputation> {
+    return this.#client.request('GET', `/workers/${workerId}/reputation`)
+  }
+
   async setKey(workerId: number, publicKey: string): Promise<PoolWorker> {
     return seen(await this.#client.request('PUT', `/workers/${workerId}/key`, { body: { public_key: publicKey } }))
   }
@@ -208,6 +248,11 @@ type LegacyWorker = Omit<PoolWorker, 'last_seen_at'> & {
 
 function seen({ last_heartbeat_at: before, last_seen_at: now, ...worker }: LegacyWorker): PoolWorker {
   return { ...worker, last_seen_at: now ?? before ?? null }
+}
+
+function withPayload(job: NewPoolJob, payloadText: string): string {
+  const rest = JSON.stringify({ ...job, payload: undefined }).slice(1)
+  return `{"payload":${payloadText}${rest === '}' ? '' : ','}${rest}`
 }
 
 const pathOf = (jobId: string): string => `/v1/jobs/${encodeURIComponent(jobId)}`

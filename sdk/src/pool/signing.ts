@@ -6,7 +6,15 @@
 // Node only: node:crypto does the curve. What it would let pass and a stranger could abuse is refused here first: a public
 // key of small order (under the identity, a forged signature verifies for anything), one that is not written in its one
 // way, and a signature whose second half is not below the order of the group.
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  verify,
+  type KeyObject,
+} from 'node:crypto'
 import { canonicalJson, canonicalText } from '../canonical-json.ts'
 
 export const PUBLIC_KEY_BYTES = 32
@@ -65,7 +73,18 @@ export const signedText = ({ assignment_id, nonce, output_hash }: Signed): strin
   canonicalJson({ assignment_id, nonce, output_hash })
 
 export const signText = (key: PrivateKey, text: string): string =>
-  sign(null, Buffer.from(text), createPrivateKey({ key: { ...key }, format: 'jwk' })).toString('base64url')
+  sign(null, Buffer.from(text), privateKeyOf(key)).toString('base64url')
+
+// Reading a key takes longer than most of what is done with it.
+const privateKeys = new WeakMap<PrivateKey, KeyObject>()
+
+function privateKeyOf(key: PrivateKey): KeyObject {
+  const known = privateKeys.get(key)
+  if (known !== undefined) return known
+  const read = createPrivateKey({ key: { ...key }, format: 'jwk' })
+  privateKeys.set(key, read)
+  return read
+}
 
 export const signSubmission = (key: PrivateKey, signed: Signed): string => signText(key, signedText(signed))
 
@@ -80,13 +99,27 @@ export function decodeBase64url(text: string): Buffer | null {
 /** Whether the key signed the text. Lengths are the caller's to check; what cannot be a signature is not one. */
 export function isSignedBy(publicKey: Uint8Array, signature: Uint8Array, text: string): boolean {
   if (publicKey.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return false
-  if (!isUsableKey(publicKey) || !isBelow(signature.subarray(32), ORDER)) return false
+  if (!isBelow(signature.subarray(32), ORDER)) return false
+  const key = publicKeyOf(publicKey)
+  return key !== null && verify(null, Buffer.from(text), key, signature)
+}
+
+const PUBLIC_KEYS_MAX = 10_000
+const publicKeys = new Map<string, KeyObject>()
+
+/** Null: a key that nobody may use, or not a point of the curve. */
+function publicKeyOf(bytes: Uint8Array): KeyObject | null {
+  const x = Buffer.from(bytes).toString('base64url')
+  const known = publicKeys.get(x)
+  if (known !== undefined) return known
+  if (!isUsableKey(bytes)) return null
   try {
-    const x = Buffer.from(publicKey).toString('base64url')
     const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
-    return verify(null, Buffer.from(text), key, signature)
+    if (publicKeys.size >= PUBLIC_KEYS_MAX) publicKeys.clear()
+    publicKeys.set(x, key)
+    return key
   } catch {
-    return false // not a point of the curve
+    return null
   }
 }
 
@@ -98,5 +131,9 @@ function isUsableKey(publicKey: Uint8Array): boolean {
 
 /** Both little-endian and 32 bytes long. */
 function isBelow(number: Uint8Array, limit: Uint8Array): boolean {
-  return Buffer.compare(number.toReversed(), limit.toReversed()) < 0
+  for (let index = number.length - 1; index >= 0; index -= 1) {
+    const difference = (number[index] ?? 0) - (limit[index] ?? 0)
+    if (difference !== 0) return difference < 0
+  }
+  return false
 }

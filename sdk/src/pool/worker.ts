@@ -13,6 +13,7 @@ const SUBMIT_TRIES_MAX = 20
 const LEASE_MS_DEFAULT = 30_000
 const LEASE_MS_MIN = 600
 const DATE_MS = 1000
+const BODY_BYTES_MAX = 5 * 1024 * 1024 // the server's limit: it answers a larger body before it has read it, and hangs up
 const HEARTBEATS_PER_LEASE = 3
 
 export interface HandlerContext {
@@ -191,6 +192,12 @@ class WorkerLoop {
     const { assignmentId } = assignment
     let text = submissionText(this.#options, assignment, result)
     let isReplaced = false
+    const replace = (reason: string) => {
+      isReplaced = true
+      text = submissionText(this.#options, assignment, { errorMessage: `Result refused. ${reason}` })
+    }
+    const bytes = Buffer.byteLength(text)
+    if (bytes > BODY_BYTES_MAX) replace(`413: The result has ${bytes} bytes, at most ${BODY_BYTES_MAX} are taken.`)
     for (let tries = 1; !signal.aborted; tries += 1) {
       try {
         const { status } = await this.#client.request<{ status: string }>('POST', '/jobs/submit', { text, signal })
@@ -199,8 +206,7 @@ class WorkerLoop {
       } catch (error) {
         if (error instanceof ReeveError && isTooMuch(error) && !isReplaced) {
           // The same result would be refused by the next worker's submit too: the job has failed, with that reason.
-          isReplaced = true
-          text = submissionText(this.#options, assignment, { errorMessage: `Result refused. ${messageOf(error)}` })
+          replace(messageOf(error))
           continue
         }
         const isFinal = error instanceof ReeveError && !isPassing(error)

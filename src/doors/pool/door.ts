@@ -6,6 +6,7 @@
 //   quorum/    the results of replicas decide a replicated job
 //   receipts/  a signed, chained receipt for every result
 //   canaries/  jobs with known outputs, which measure the workers
+//   live/      what pages watch over /live
 //
 // An assignment is an attempt at a ledger job that a remote worker holds: the poll acquires, the heartbeat renews, the submit
 // finalizes, and the ledger decides each time. A job that several workers run (`replicas`, `quorum`) is a ledger job of kind
@@ -21,10 +22,13 @@ import { unitRandom } from '../../core/random.ts'
 import { canaryRoutes } from './canaries/canary-routes.ts'
 import { callbackSecretRoute } from './clients/callbacks.ts'
 import { cancelJobRoute } from './clients/cancel-job.ts'
+import { openJobResults } from './clients/job-results.ts'
 import { readJobRoute } from './clients/read-job.ts'
 import { listJobsRoute } from './clients/list-jobs.ts'
 import { submitBatchRoute, submitJobRoute } from './clients/submit-job.ts'
 import { whyRoute } from './clients/why.ts'
+import { openLivePoolJobs } from './live/live-jobs.ts'
+import { openLiveWorkers } from './live/live-workers.ts'
 import { pollRoute } from './matching/poll.ts'
 import { openPoolParts } from './pool.ts'
 import { receiptDelivery } from './receipts/receipt-chain.ts'
@@ -49,10 +53,15 @@ export const poolDoor: Door<typeof POOL_SETTINGS> = {
     const pool = await openPoolParts(deps, settings, { random: unitRandom })
     const { keys, callbacks, workers, matchmaker, canaries, canaryList, bans, metrics } = pool
     const { leaseSec, probationCanaries } = pool
+    const views = { database, results: openJobResults(database) }
+
+    const liveJobs = openLivePoolJobs({ database, ledger })
+    const liveWorkers = openLiveWorkers({ database, canaries, probationCanaries, leaseSec })
 
     return {
       kinds: pool.kinds,
-      loops: pool.loops,
+      loops: { ...pool.loops, serving: [...pool.loops.serving, liveJobs.loop, liveWorkers.loop] },
+      live: [liveJobs.topic, liveWorkers.topic],
       topics: [receiptDelivery({ database, key: keys.receipts }), ...callbacks.topics],
       stopServing: async () => matchmaker.close(),
       close: () => pool.close(),
@@ -60,10 +69,10 @@ export const poolDoor: Door<typeof POOL_SETTINGS> = {
         await app.register(async (clients) => {
           clients.addHook('onRequest', requireRole(identity, 'CLIENT'))
           const allowInsecure = settings.ALLOW_INSECURE_CALLBACKS
-          await clients.register(submitJobRoute({ submitJobs: pool.submitJobs, ledger, database, allowInsecure }))
+          await clients.register(submitJobRoute({ submitJobs: pool.submitJobs, ledger, allowInsecure, ...views }))
           await clients.register(submitBatchRoute({ submitJobs: pool.submitJobs, allowInsecure }))
           await clients.register(listJobsRoute({ ledger, database }))
-          await clients.register(readJobRoute({ ledger, database }))
+          await clients.register(readJobRoute({ ledger, ...views }))
           await clients.register(cancelJobRoute({ ledger, cancel: pool.cancel }))
           await clients.register(whyRoute({ ledger, database, leaseSec, canaries }))
           await clients.register(callbackSecretRoute(callbacks))

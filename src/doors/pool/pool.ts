@@ -28,10 +28,7 @@ import { openHeartbeat } from './workers/heartbeat.ts'
 import { openPresence } from './workers/presence.ts'
 import { openWorkerStore } from './workers/worker-store.ts'
 
-type PoolDeps = Pick<
-  Deps,
-  'config' | 'database' | 'ledger' | 'quotas' | 'outbox' | 'deliveries' | 'bus' | 'metrics' | 'log'
->
+type PoolDeps = Pick<Deps, 'database' | 'ledger' | 'quotas' | 'outbox' | 'deliveries' | 'bus' | 'metrics' | 'log'>
 
 export type PoolParts = Awaited<ReturnType<typeof openPoolParts>>
 
@@ -97,7 +94,7 @@ export async function openPoolParts(deps: PoolDeps, settings: PoolSettings, { ra
 
 /** What clients use. */
 async function openJobs(
-  { config, database, ledger, quotas, deliveries, log }: PoolDeps,
+  { database, ledger, quotas, deliveries, log }: PoolDeps,
   settings: PoolSettings,
   announce: () => void,
 ) {
@@ -108,7 +105,7 @@ async function openJobs(
   known.add(kinds)
   const classes = openRequirementClasses({ database })
   const quorums = openQuorums({ database, ledger, callbacks, log, onIssued: announce })
-  const clientQuotas = openClientQuotas({ database, quotas, config })
+  const clientQuotas = openClientQuotas({ database, quotas })
   const submitJobs = openSubmitJobs({ ledger, classes, settings, quorums, quotas: clientQuotas, onReady: announce })
   const cancel = openCancel({ ledger, kinds: known, quorums })
   return { keys, callbacks, kinds, known, classes, quorums, submitJobs, cancel }

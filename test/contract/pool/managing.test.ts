@@ -232,6 +232,41 @@ describe('jobs of a client', () => {
     assert.match(refused.body.detail, /At most 2 jobs/)
   })
 
+  test('pool 12.1: a repeat with its Idempotency-Key is answered as the first time, at a full quota too', async (t) => {
+    const pool = await setup(t, { env: { QUOTA_JOBS_WAITING: '3' } })
+    const submit = (path: string, key: string, body: object) =>
+      pool.ask('POST', path, body, { ...pool.client, 'idempotency-key': key })
+    const one = { payload: { n: 1 } }
+    const first = await submit('/v1/jobs', 'one', one)
+    const batch = await submit('/v1/jobs/batch', 'two', { jobs: [one, one] })
+
+    const repeats = [
+      await submit('/v1/jobs', 'one', one),
+      await submit('/v1/jobs/batch', 'two', { jobs: [one, one] }),
+      await submit('/v1/jobs', 'one', { payload: { n: 2 } }),
+      await submit('/v1/jobs', 'three', one),
+    ]
+
+    assert.deepEqual(
+      repeats.map(({ status }) => status),
+      [202, 202, 422, 429],
+    )
+    assert.deepEqual([repeats[0]?.body, repeats[1]?.body], [first.body, batch.body])
+  })
+
+  test('pool 12.1: GET /auth/quotas counts the payloads of jobs that have not ended', async (t) => {
+    const pool = await setup(t)
+    const used = async () => {
+      const { body } = await pool.ask('GET', '/auth/quotas', undefined, pool.client)
+      return body.quotas.find(({ name }: { name: string }) => name === 'stored_bytes').used
+    }
+    const jobId = await pool.submitJob({ payload: { text: 'x'.repeat(1000) } })
+
+    const [waiting] = [await used(), await pool.ask('POST', `/v1/jobs/${jobId}/cancel`, undefined, pool.client)]
+
+    assert.deepEqual([waiting, await used()], [1011, 0])
+  })
+
   test('pool 12.3: the payload of a replicated job is stored once', async (t) => {
     const pool = await setup(t)
     const database = await connect(t, pool.at)

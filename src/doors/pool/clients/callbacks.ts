@@ -2,11 +2,9 @@
 // the challenge door's callbacks, with a secret of the client's own. GET /v1/callbacks/secret shows that secret.
 import { createHmac } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
+import { accountKeys, callbackSecretSchema, showCallbackSecret } from '../../../core/deliveries/account-keys.ts'
 import type { Deliveries } from '../../../core/deliveries/deliveries.ts'
 import type { SigningKey } from '../../../core/deliveries/signed-request.ts'
-import { refusals } from '../../../core/http/errors/detail.ts'
-import { accountOf } from '../../../core/http/auth/guard.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import { isObject } from '../../../core/values/is-object.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
@@ -58,15 +56,12 @@ export const callbackBody = (jobId: string, end: JobEnd): string =>
 interface ClientCallbackDeps {
   deliveries: Deliveries
   ledger: Ledger
+  /** The secret from which those of all clients are derived. */
   master: string
 }
 
-/** All clients' secrets are derived from `master`: none is stored, and no client can compute another's. */
 export function openCallbacks({ deliveries, ledger, master }: ClientCallbackDeps): Callbacks {
-  const keyOf = (clientId: number) => ({
-    keyId: `pool-${clientId}`,
-    secret: createHmac('sha256', master).update(`callback ${clientId}`).digest('hex'),
-  })
+  const keyOf = accountKeys('pool', (text) => createHmac('sha256', master).update(text).digest('hex'))
   return {
     queue: ({ jobId, clientId: accountId, url, body }) =>
       deliveries.add(TOPIC, { subject: jobId, accountId, url, requestId: jobId, body, isTrusted: false }, jobId),
@@ -96,14 +91,6 @@ async function withFinishedAt(ledger: Ledger, row: OutboxRow): Promise<OutboxRow
 export const callbackSecretRoute =
   (callbacks: Callbacks): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const schema = {
-      ...documented,
-      summary: 'The secret that signs callbacks to me.',
-      response: { 200: Type.Object({ key_id: Type.String(), secret: Type.String() }), ...refusals(401, 403) },
-    }
-    app.get('/v1/callbacks/secret', { schema }, async (request, reply) => {
-      const { keyId, secret } = callbacks.keyOf(accountOf(request).accountId)
-      reply.header('cache-control', 'no-store')
-      return { key_id: keyId, secret }
-    })
+    const schema = { ...documented, ...callbackSecretSchema }
+    app.get('/v1/callbacks/secret', { schema }, showCallbackSecret(callbacks.keyOf))
   }

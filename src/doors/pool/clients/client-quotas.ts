@@ -1,7 +1,6 @@
 // How much a client may have under way: jobs that have not ended, and the bytes of their payloads.
-import type { Config } from '../../../core/config.ts'
 import type { Database } from '../../../core/db/database.ts'
-import { openQuota, type QuotaAnswer } from '../../../core/quotas/quota.ts'
+import type { QuotaAnswer } from '../../../core/quotas/quota.ts'
 import type { Quotas } from '../../../core/quotas/quotas.ts'
 
 // A replicated job counts once, and its payload is stored once.
@@ -29,16 +28,15 @@ export interface ClientQuotas {
 export interface ClientQuotaDeps {
   database: Database
   quotas: Quotas
-  config: Pick<Config, 'QUOTA_STORED_BYTES'>
 }
 
-export function openClientQuotas({ database, quotas, config }: ClientQuotaDeps): ClientQuotas {
+export function openClientQuotas({ database, quotas }: ClientQuotaDeps): ClientQuotas {
   const countBy = (of: keyof ClientUsage) => async (clientIds: readonly number[]) => {
     const rows = await database.query<ClientUsage & { client_id: string }>(COUNT, [clientIds])
     return new Map(rows.map((row) => [Number(row.client_id), row[of]]))
   }
   const jobs = quotas.open('jobs_waiting', countBy('jobs'))
-  const bytes = openQuota({ name: 'stored_bytes', max: config.QUOTA_STORED_BYTES, count: countBy('bytes') })
+  const bytes = quotas.open('stored_bytes', countBy('bytes'))
   return {
     async take(clientId, wanted) {
       const answer = await jobs.take(clientId, wanted.jobs)

@@ -9,12 +9,8 @@ import { parseJobId } from '../../../core/ledger/job.ts'
 import { poolError } from '../errors.ts'
 import { statusOfDeath } from '../tasks/kinds.ts'
 import { clientPayloadOf, QUORUM_KIND, type ClientPayload } from '../tasks/payload.ts'
-import { rawOrNull, timestampOf, timestampText } from '../wire.ts'
-
-const RESULTS = `
-  select r.assignment_id, r.worker_id, r.status, r.output::text as output, r.output_hash, r.computed_hash, r.error_message,
-         r.artifact_uri, r.metrics::text as metrics, ${timestampText('r.finished_at')} as finished_at
-    from pool_results r where r.assignment_id = $1`
+import { timestampOf, timestampText } from '../wire.ts'
+import type { JobResults } from './job-results.ts'
 
 const VOTES = `
   select assignment_id, worker_id, status, coalesce(computed_hash, output_hash) as output_hash, verdict
@@ -85,12 +81,17 @@ function summaryOf({ result }: Job) {
   }
 }
 
-export async function viewOf(database: Database, client: ClientJob): Promise<object> {
+export interface JobViewDeps {
+  database: Database
+  results: JobResults
+}
+
+export async function viewOf({ database, results }: JobViewDeps, client: ClientJob): Promise<object> {
   const { job, payload } = client
   const summary = job.state === 'done' ? summaryOf(job) : null
   const { assignmentId = null } = summary ?? {}
   const status = await statusOf(database, client)
-  const result = assignmentId === null ? null : await resultView(database, assignmentId)
+  const result = assignmentId === null ? null : await results(assignmentId)
   const votes = job.kind === QUORUM_KIND ? await database.query<VoteRow>(VOTES, [job.jobId]) : []
   return {
     job_id: job.jobId,
@@ -124,31 +125,4 @@ interface VoteRow {
   status: string
   output_hash: string | null
   verdict: string | null
-}
-
-interface JobResultRow extends VoteRow {
-  output: string | null
-  computed_hash: string | null
-  error_message: string | null
-  artifact_uri: string | null
-  metrics: string | null
-  finished_at: string
-}
-
-async function resultView(database: Database, assignmentId: number) {
-  const [row] = await database.query<JobResultRow>(RESULTS, [assignmentId])
-  if (row === undefined) return null
-  const { output_hash: claimed, computed_hash: computed } = row
-  return {
-    assignment_id: Number(row.assignment_id),
-    worker_id: Number(row.worker_id),
-    status: row.status,
-    output: rawOrNull(row.output),
-    output_hash: claimed,
-    output_hash_matches: claimed === null || computed === null ? null : claimed === computed,
-    error_message: row.error_message,
-    artifact_uri: row.artifact_uri,
-    metrics_json: rawOrNull(row.metrics),
-    finished_at: row.finished_at,
-  }
 }

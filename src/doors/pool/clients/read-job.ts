@@ -1,14 +1,13 @@
 // GET /v1/jobs/{id}: a job with its result.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Database } from '../../../core/db/database.ts'
 import { refusals } from '../../../core/http/errors/detail.ts'
 import { preferredWaitMs, waitSignal } from '../../../core/http/request/prefer.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { documented, sendJson } from '../wire.ts'
-import { JobPath, JobView, ownJob, viewOf } from './job-view.ts'
+import { JobPath, JobView, ownJob, viewOf, type JobViewDeps } from './job-view.ts'
 
 export const readJobRoute =
-  ({ ledger, database }: { ledger: Ledger; database: Database }): FastifyPluginAsyncTypebox =>
+  ({ ledger, ...views }: JobViewDeps & { ledger: Ledger }): FastifyPluginAsyncTypebox =>
   async (app) => {
     const schema = {
       ...documented,
@@ -19,9 +18,9 @@ export const readJobRoute =
     app.get('/v1/jobs/:id', { schema }, async (request, reply) => {
       const found = await ownJob(ledger, request)
       const timeoutMs = preferredWaitMs(request)
-      if (timeoutMs === 0) return sendJson(reply, await viewOf(database, found))
+      if (timeoutMs === 0) return sendJson(reply, await viewOf(views, found))
       reply.header('preference-applied', `wait=${timeoutMs / 1000}`)
       const job = await ledger.awaitEnd(found.job.jobId, { timeoutMs, signal: waitSignal(request, reply) })
-      return sendJson(reply, await viewOf(database, { ...found, job: job ?? found.job }))
+      return sendJson(reply, await viewOf(views, { ...found, job: job ?? found.job }))
     })
   }

@@ -2,7 +2,6 @@
 // replicated one is a `pool_quorum` job, and settling it submits its replicas.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Database } from '../../../core/db/database.ts'
 import { refusals } from '../../../core/http/errors/detail.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
 import { idempotencyConflict } from '../../../core/http/request/idempotency.ts'
@@ -24,12 +23,13 @@ import { POOL_KIND, QUORUM_KIND, type ClientPayload } from '../tasks/payload.ts'
 import type { RequirementClasses } from '../tasks/requirement-classes.ts'
 import { addTask } from '../tasks/task-rows.ts'
 import { documented, sendJson } from '../wire.ts'
-import { clientJob, JobBrief, JobView, statusOf, viewOf } from './job-view.ts'
+import { clientJob, JobBrief, JobView, statusOf, viewOf, type JobViewDeps } from './job-view.ts'
 import type { ClientQuotas } from './client-quotas.ts'
 import { BATCH_MAX, jobRequestFrom, jobRequestsFrom, NewJobBody, NewJobsBody, type PoolJobRequest } from './new-job.ts'
 
 export type SubmitJobsAnswer =
-  | { ok: true; jobIds: string[] }
+  /** `isDuplicate`: a key named some of them before. */
+  | { ok: true; jobIds: string[]; isDuplicate: boolean }
   | Refused<'idempotency_conflict' | 'too_many_requirements'>
   | QuotaRefusal
 
@@ -51,10 +51,10 @@ export const openSubmitJobs = (deps: SubmitJobsDeps): SubmitJobs => {
   const { ledger, quotas, quorums, onReady } = deps
   return async (requests) => {
     const [first] = requests
-    if (first === undefined) return { ok: true, jobIds: [] }
+    if (first === undefined) return { ok: true, jobIds: [], isDuplicate: false }
     const bytes = requests.reduce((sum, { job }) => sum + Buffer.byteLength(job), 0)
     const quota = await quotas.take(first.clientId, { jobs: requests.length, bytes })
-    if (!quota.ok) return quota
+    if (!quota.ok) return (await namedBefore(ledger, requests)) ?? quota
     const jobs: NewJob[] = []
     for (const request of requests) {
       const job = await ledgerJobFor(deps, request)
@@ -74,8 +74,19 @@ export const openSubmitJobs = (deps: SubmitJobsDeps): SubmitJobs => {
     await Promise.all(
       fresh.flatMap(({ kind, jobId }) => (kind === QUORUM_KIND && jobId ? [quorums.settle(jobId)] : [])),
     )
-    return { ok: true, jobIds }
+    return { ok: true, jobIds, isDuplicate: fresh.length < jobs.length }
   }
+}
+
+/** A repeat is answered as the first time, however many jobs wait by now. Null: some of them are new. */
+async function namedBefore(ledger: Ledger, requests: readonly PoolJobRequest[]): Promise<SubmitJobsAnswer | null> {
+  const jobIds: string[] = []
+  for (const { idempotency } of requests) {
+    const named = idempotency === null ? null : await ledger.findNamed(idempotency)
+    if (named === null || !named.ok) return named
+    jobIds.push(named.jobId)
+  }
+  return { ok: true, jobIds, isDuplicate: true }
 }
 
 /** Null: the client has too many different requirements. */
@@ -107,10 +118,9 @@ const payloadFor = (request: PoolJobRequest, timeoutSec: number): ClientPayload 
   agree: request.agree,
 })
 
-export interface SubmitJobRouteDeps {
+export interface SubmitJobRouteDeps extends JobViewDeps {
   submitJobs: SubmitJobs
   ledger: Ledger
-  database: Database
   allowInsecure: boolean
 }
 
@@ -122,7 +132,7 @@ function submitError(answer: SubmitJobsAnswer & { ok: false }): HttpError {
 }
 
 export const submitJobRoute =
-  ({ submitJobs, ledger, database, allowInsecure }: SubmitJobRouteDeps): FastifyPluginAsyncTypebox =>
+  ({ submitJobs, ledger, allowInsecure, ...views }: SubmitJobRouteDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const schema = {
       ...documented,
@@ -138,11 +148,15 @@ export const submitJobRoute =
       if (timeoutMs === 0) return sendJson(reply.code(202), { job_id: jobId, status: 'pending' })
 
       reply.header('preference-applied', `wait=${timeoutMs / 1000}`)
-      const job = await ledger.awaitEnd(jobId, { timeoutMs, signal: waitSignal(request, reply) })
+      const job = await ledger.awaitEnd(jobId, {
+        timeoutMs,
+        signal: waitSignal(request, reply),
+        isFresh: !answer.isDuplicate,
+      })
       const found = clientJob(job, accountOf(request).accountId)
       if (found === null) throw poolError('job_not_found')
-      if (isEnded(job)) return sendJson(reply.code(200), await viewOf(database, found))
-      return sendJson(reply.code(202), { job_id: jobId, status: await statusOf(database, found) })
+      if (isEnded(job)) return sendJson(reply.code(200), await viewOf(views, found))
+      return sendJson(reply.code(202), { job_id: jobId, status: await statusOf(views.database, found) })
     })
   }
 

@@ -13,7 +13,7 @@ import { isEligible } from '../tasks/requirements.ts'
 import type { Presence, Worker } from '../workers/presence.ts'
 import { isTrusted } from '../workers/reputation.ts'
 import type { Assignments, AssignAnswer } from './assignments.ts'
-import type { Candidates } from './candidates.ts'
+import type { Candidates, WaitingTask } from './candidates.ts'
 import type { FairShare } from './fair-share.ts'
 import { match, type Pair } from './match.ts'
 import type { Repair } from './repair.ts'
@@ -72,12 +72,13 @@ export function openMatchmaker(deps: TaskMatcherDeps): TaskMatcher {
     // Polls that are eligible for no class are left out; of very many, each pass starts with others.
     const eligible = eligibleOf(present, classes)
     const served = rotated(eligible, offset).slice(0, POLLS_PER_PASS_MAX)
-    const pairs = served.length === 0 ? [] : await pairsFor(deps, served, classes)
+    const { pairs, isLast } = served.length === 0 ? NO_PAIRS : await pairsFor(deps, served, classes)
     const outcomes = await Promise.all(pairs.map((pair) => assignPair(deps, polls, pair)))
     fruitless = outcomes.includes('changed') && !outcomes.includes('assigned') ? fruitless + 1 : 0
+    const isDone = isLast && next === 0 && outcomes.every((outcome) => outcome === 'assigned')
     const hasChanged = outcomes.some((outcome) => outcome !== 'failed') && fruitless <= FRUITLESS_MAX
     offset = hasChanged ? 0 : offset + POLLS_PER_PASS_MAX
-    const isOver = !hasChanged && next === 0 && offset >= eligible.length
+    const isOver = isDone || (!hasChanged && next === 0 && offset >= eligible.length)
     if (isOver) offset = 0
     dismiss(present, isOver)
     return !isOver
@@ -131,7 +132,19 @@ function eligibleOf(present: readonly WaitingPoll[], classes: readonly Requireme
   })
 }
 
-async function pairsFor(deps: TaskMatcherDeps, polls: readonly WaitingPoll[], classes: readonly RequirementClass[]) {
+interface Pairs {
+  pairs: readonly Pair<WaitingPoll>[]
+  /** Every task that waits is among them. What comes later rings. */
+  isLast: boolean
+}
+
+const NO_PAIRS: Pairs = { pairs: [], isLast: false }
+
+async function pairsFor(
+  deps: TaskMatcherDeps,
+  polls: readonly WaitingPoll[],
+  classes: readonly RequirementClass[],
+): Promise<Pairs> {
   const { candidates, fairShare, canaryPercent, random } = deps
   const ofJobs = classes.filter(({ clientId }) => clientId !== null)
   const ofCanaries = classes.filter(({ clientId }) => clientId === null)
@@ -150,8 +163,15 @@ async function pairsFor(deps: TaskMatcherDeps, polls: readonly WaitingPoll[], cl
           ofCanaries.map(({ classId }) => classId),
           polls.map(({ worker }) => worker.workerId),
         )
-  return match(polls, { classes, tasks, canaries, fairShare, canaryPercent, random })
+  const pairs = match(polls, { classes, tasks, canaries, fairShare, canaryPercent, random })
+  const isComplete = ofCanaries.length === 0 && wanted.length === ofJobs.length
+  const isLast = isComplete && pairs.length === tasks.length && wanted.every((one) => hasAll(tasks, one))
+  return { pairs, isLast }
 }
+
+/** Fewer were read than asked for. */
+const hasAll = (tasks: readonly WaitingTask[], { classId, limit }: { classId: number; limit: number }): boolean =>
+  tasks.filter((task) => task.classId === classId).length < limit
 
 /** `changed`: nothing was assigned, but what stood in the way is repaired, so another pass may find more. */
 async function assignPair(

@@ -38,7 +38,7 @@ export function openPoll({ canaries, presence, assignments, matchmaker, metrics 
   return async ({ workerId, ownerId, waitMs, signal }) => {
     await canaries.ready()
     for (let tries = 0; tries < POLL_TRIES; tries += 1) {
-      const worker = await presence.touch(workerId, ownerId)
+      const worker = await presence.touchForPoll(workerId, ownerId)
       if (worker === null) return refused('worker_not_found')
       if (worker.held !== null) {
         const same = await assignments.again(worker, worker.held)

@@ -109,10 +109,10 @@ const TOUCH_VOTED = `
   )
   update pool_quorums q set touches = touches + 1 from locked where q.job_id = locked.job_id`
 
-const READ_END = `
-  select status, output::text as output, output_hash, error_message, artifact_uri, metrics::text as metrics,
+const READ_ENDS = `
+  select assignment_id, status, output::text as output, output_hash, error_message, artifact_uri, metrics::text as metrics,
          ${timestampText('finished_at')} as finished_at
-    from pool_results where assignment_id = $1`
+    from pool_results where assignment_id = any($1::bigint[])`
 
 const UNSETTLED = `select job_id from pool_quorums where touches > settled order by job_id limit $1`
 
@@ -184,13 +184,15 @@ export const touchVotesOf = (workerId: number): Effect => ({ sql: TOUCH_VOTED, r
 
 export interface QuorumRows {
   read(quorumId: string): Promise<QuorumState | null>
+  /** The agreed result. */
+  readEnd(assignmentId: number): Promise<JobEnd>
   markSettled(quorumId: string, touches: number): Promise<void>
   /** Results that came after the decision. */
   judgeLate(verdicts: readonly ResultVerdict[]): Promise<void>
 }
 
 /** Concurrent calls share a statement. */
-export function openQuorumRows({ hot }: Database): QuorumRows {
+export function openQuorumRows({ hot, asyncCommit }: Database): QuorumRows {
   const read = batched<string, { state: QuorumState | null }>({
     async run(quorumIds) {
       const rows = await hot.query<QuorumRow>(READ, [quorumIds])
@@ -198,15 +200,28 @@ export function openQuorumRows({ hot }: Database): QuorumRows {
       return quorumIds.map((quorumId) => ({ state: stateOf.get(quorumId) ?? null }))
     },
   })
+  const readEnd = batched<number, { end: JobEnd | null }>({
+    rowsMax: ENDS_MAX,
+    async run(assignmentIds) {
+      const rows = await hot.query<EndRow>(READ_ENDS, [assignmentIds])
+      const endOf = new Map(rows.map((row) => [Number(row.assignment_id), endFrom(row)]))
+      return assignmentIds.map((assignmentId) => ({ end: endOf.get(assignmentId) ?? null }))
+    },
+  })
   const markSettled = batched<{ job_id: string; touches: number }, true>({
     keyOf: (row) => row.job_id,
     async run(rows) {
-      await hot.query(MARK_SETTLED, [JSON.stringify(rows)])
+      await asyncCommit.query(MARK_SETTLED, [JSON.stringify(rows)]) // a mark that is forgotten is made again by the loop
       return rows.map(() => true)
     },
   })
   return {
     read: async (quorumId) => (await read(quorumId)).state,
+    async readEnd(assignmentId) {
+      const { end } = await readEnd(assignmentId)
+      if (end === null) throw new Error('The agreed result is missing.')
+      return end
+    },
     markSettled: async (quorumId, touches) => void (await markSettled({ job_id: quorumId, touches })),
     judgeLate: async (verdicts) => void (await hot.query(JUDGE, [JSON.stringify(verdicts.map(verdictRow))])),
   }
@@ -258,18 +273,25 @@ export async function claimIssues(
   return new Set(claimed.map((row) => row.job_id))
 }
 
-export async function readEnd(database: Database, assignmentId: number): Promise<JobEnd> {
-  type Row = Omit<JobEnd, 'outputHash' | 'errorMessage' | 'artifactUri' | 'finishedAt'> & {
-    output_hash: string | null
-    error_message: string | null
-    artifact_uri: string | null
-    finished_at: string
-  }
-  const [row] = await database.query<Row>(READ_END, [assignmentId])
-  if (row === undefined) throw new Error('The agreed result is missing.')
-  const { output_hash: outputHash, error_message: errorMessage, artifact_uri: artifactUri, ...rest } = row
-  return { ...rest, outputHash, errorMessage, artifactUri, finishedAt: row.finished_at }
+const ENDS_MAX = 50 // an output has up to 5 MB
+
+type EndRow = Omit<JobEnd, 'outputHash' | 'errorMessage' | 'artifactUri' | 'finishedAt'> & {
+  assignment_id: string
+  output_hash: string | null
+  error_message: string | null
+  artifact_uri: string | null
+  finished_at: string
 }
+
+const endFrom = (row: EndRow): JobEnd => ({
+  status: row.status,
+  output: row.output,
+  outputHash: row.output_hash,
+  errorMessage: row.error_message,
+  artifactUri: row.artifact_uri,
+  metrics: row.metrics,
+  finishedAt: row.finished_at,
+})
 
 export async function findUnsettled(database: Database, limit: number): Promise<string[]> {
   return (await database.query<{ job_id: string }>(UNSETTLED, [limit])).map((row) => row.job_id)

@@ -4,6 +4,7 @@
 // when the process died in between. Settling twice changes nothing: the ledger ends a job once.
 import type { Logger } from 'pino'
 import { batched } from '../../../core/db/batch.ts'
+import type { AcquireAnswer } from '../../../core/ledger/acquire.ts'
 import type { Database } from '../../../core/db/database.ts'
 import type { Job } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
@@ -17,7 +18,6 @@ import {
   findUnsettled,
   judgeEffects,
   openQuorumRows,
-  readEnd,
   readOutputs,
   type QuorumRows,
   type QuorumState,
@@ -52,11 +52,17 @@ export interface QuorumDeps {
 interface Settling extends QuorumDeps {
   rows: QuorumRows
   issue(issue: Issue): Promise<true>
+  /** Takes the job in order to end it. The end's own commit puts it on the disk. */
+  acquireToEnd(jobId: string): Promise<AcquireAnswer>
 }
 
 export function openQuorums(own: QuorumDeps): Quorums {
   const issue = batched<Issue, true>({ keyOf: ({ job }) => job.jobId, run: (issues) => issueAll(own, issues) })
-  const deps: Settling = { ...own, rows: openQuorumRows(own.database), issue }
+  const acquireToEnd = batched<string, AcquireAnswer>({
+    keyOf: (jobId) => jobId,
+    run: (jobIds) => own.ledger.acquireMany(jobIds.map((jobId) => ({ jobId, owner: OWNER, leaseMs: LEASE_MS }))),
+  })
+  const deps: Settling = { ...own, rows: openQuorumRows(own.database), issue, acquireToEnd }
   const running = new Map<string, Promise<void>>()
   /** One at a time per quorum: a touch that comes meanwhile is settled afterwards. */
   const settleNow = async (quorumId: string): Promise<void> => {
@@ -170,15 +176,15 @@ interface Ending {
 
 /** False: another process is ending it. If that one dies, its lease expires and the loop settles again. */
 async function end(
-  { database, ledger, callbacks }: QuorumDeps,
+  { rows, ledger, callbacks, acquireToEnd }: Settling,
   { job: { jobId, accountId }, payload, state, agree }: Ending,
   decision: Decision<QuorumVote> & { what: 'agreed' | 'split' },
 ): Promise<boolean> {
-  const acquired = await ledger.acquire({ jobId, owner: OWNER, leaseMs: LEASE_MS })
+  const acquired = await acquireToEnd(jobId)
   if (!acquired.ok) return acquired.code === 'already_finished'
   const winner = decision.what === 'agreed' ? decision.winner : null
   const finishedAt = state.now
-  const agreed = winner === null ? splitEnd(decision) : await readEnd(database, winner.assignment_id)
+  const agreed = winner === null ? splitEnd(decision) : await rows.readEnd(winner.assignment_id)
   const ended = { ...agreed, finishedAt }
   const result = {
     status: ended.status,

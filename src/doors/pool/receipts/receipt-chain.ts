@@ -4,7 +4,7 @@
 import { canonicalJson } from '@reeve/sdk'
 import { FIRST_PREVIOUS, sha256Hex, signText, type PrivateKey, type ReceiptBody } from '@reeve/sdk/pool'
 import { Type } from 'typebox'
-import { Parse } from 'typebox/value'
+import { Compile } from 'typebox/compile'
 import type { Database, Tx } from '../../../core/db/database.ts'
 import type { Delivery, OutboxRow } from '../../../core/outbox/delivery.ts'
 import { timestampText } from '../wire.ts'
@@ -92,6 +92,6 @@ const bodyOf = (row: DueReceiptRow, place: Pick<ReceiptBody, 'number' | 'previou
   signed: { nonce: row.nonce, output_hash: row.output_hash, public_key: row.public_key, signature: row.signature },
 })
 
-const DuePayload = Type.Object({ assignment_id: Type.Integer() })
+const DuePayload = Compile(Type.Object({ assignment_id: Type.Integer() }))
 
-const assignmentOf = ({ payload }: OutboxRow): number => Parse(DuePayload, payload).assignment_id
+const assignmentOf = ({ payload }: OutboxRow): number => DuePayload.Parse(payload).assignment_id

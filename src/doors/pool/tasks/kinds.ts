@@ -5,7 +5,7 @@ import type { Job } from '../../../core/ledger/job.ts'
 import { ATTEMPTS_EXHAUSTED } from '../../../core/upkeep.ts'
 import { callbackBody, type Callbacks } from '../clients/callbacks.ts'
 import { addQuorum, endQuorum, touchQuorum } from '../quorum/quorum-rows.ts'
-import { clientPayloadOf, POOL_KIND, QUORUM_KIND, replicaPayloadOf, type ClientPayload } from './payload.ts'
+import { clientPayloadOf, isCanary, POOL_KIND, QUORUM_KIND, replicaPayloadOf, type ClientPayload } from './payload.ts'
 import { ensureClass } from './requirement-classes.ts'
 import { addTask, removeTask, type ClassRef, type NewPoolTask } from './task-rows.ts'
 
@@ -34,6 +34,13 @@ export function poolKinds({ callbacks, extraReplicas }: { callbacks: Callbacks; 
         const replica = replicaPayloadOf(job)
         if (replica !== null) return [removeTask(job.jobId), touchQuorum(replica.quorum_id)]
         return [removeTask(job.jobId), ...callback(job, clientPayloadOf(job), reason)]
+      },
+      refusesReplay(old) {
+        const replica = replicaPayloadOf(old)
+        if (replica !== null)
+          return `A replica is replaced by its quorum: replay the replicated job ${replica.quorum_id} instead`
+        if (isCanary(old)) return 'A canary cannot be replayed: the next one is made when it is due'
+        return clientPayloadOf(old) === null ? 'The job was not submitted through the pool' : null
       },
       effectsOfReplay(old, jobId) {
         const payload = clientPayloadOf(old)

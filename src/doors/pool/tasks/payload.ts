@@ -1,7 +1,7 @@
 // What the ledger stores as the payload of a pool job: all that is needed to run it again. A client's payload is stored once,
 // with the client's own job; a replica and a canary name the row that holds it.
 import { Type, type Static } from 'typebox'
-import { Check } from 'typebox/value'
+import { Compile } from 'typebox/compile'
 import type { Database } from '../../../core/db/database.ts'
 import type { Job } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
@@ -37,21 +37,27 @@ export type CanaryPayload = Static<typeof CanaryPayload>
 
 type Stored = Pick<Job, 'payload'>
 
+const clientPayload = Compile(ClientPayload)
+const replicaPayload = Compile(ReplicaPayload)
+const canaryPayload = Compile(CanaryPayload)
+
 /** Null: a replica, a canary, or a job that was not submitted through this door. */
 export const clientPayloadOf = ({ payload }: Stored): ClientPayload | null =>
-  Check(ClientPayload, payload) ? payload : null
+  clientPayload.Check(payload) ? payload : null
 
 export const replicaPayloadOf = ({ payload }: Stored): ReplicaPayload | null =>
-  Check(ReplicaPayload, payload) ? payload : null
+  replicaPayload.Check(payload) ? payload : null
+
+export const isCanary = ({ payload }: Stored): boolean => canaryPayload.Check(payload)
 
 /** The text that the worker of a job receives. `null` (JSON): the job was not submitted through this door. */
 export async function jobTextOf(from: { ledger: Ledger; database: Database }, stored: Stored): Promise<string> {
   const { payload } = stored
-  if (Check(ReplicaPayload, payload)) {
+  if (replicaPayload.Check(payload)) {
     const replicated = await from.ledger.get(payload.quorum_id)
     return (replicated === null ? null : clientPayloadOf(replicated))?.job ?? 'null'
   }
-  if (Check(CanaryPayload, payload)) {
+  if (canaryPayload.Check(payload)) {
     const [row] = await from.database.hot.query<{ job: string }>(CANARY_JOB, [payload.canary_id])
     return row?.job ?? 'null'
   }

@@ -1,23 +1,31 @@
 // A heartbeat or a poll marks a worker as seen, and reads who it is and what it was assigned last. A worker that waits in a
 // long poll is online while its connection stands: all of those are marked together, three times a lease.
 import { batched } from '../../../core/db/batch.ts'
-import type { Database } from '../../../core/db/database.ts'
+import type { Database, Queryable } from '../../../core/db/database.ts'
 import { isObject } from '../../../core/values/is-object.ts'
 import { timestampText } from '../wire.ts'
 import type { TrackRecord } from './reputation.ts'
 import type { WorkerProfile } from '../tasks/requirements.ts'
 
 // Rows are locked in the order of their ids, here and wherever several workers change in one statement, so that two such
-// statements cannot deadlock.
+// statements cannot deadlock. A worker that was seen less than $3 ms ago and holds nothing is only read.
 const TOUCH = `
   with locked as materialized (
     select w.worker_id from json_to_recordset($1) as input (worker_id bigint, owner_id bigint)
       join pool_workers w on w.worker_id = input.worker_id and w.owner_id = input.owner_id
      where w.removed_at is null
+       and (w.assignment_id is not null or w.last_seen_at is null or $3 = 0
+            or w.last_seen_at < clock_timestamp() - $3 * interval '1 ms')
      order by w.worker_id for no key update of w
-  ), touched as (
+  ), marked as (
     update pool_workers w set last_seen_at = clock_timestamp() from locked where w.worker_id = locked.worker_id
     returning w.*
+  ), touched as (
+    select * from marked
+    union all
+    select w.* from json_to_recordset($1) as input (worker_id bigint, owner_id bigint)
+      join pool_workers w on w.worker_id = input.worker_id and w.owner_id = input.owner_id
+     where w.removed_at is null and not exists (select from locked where locked.worker_id = w.worker_id)
   )
   select t.worker_id, t.owner_id, t.region, t.specs, t.banned_at is not null as banned, t.canaries_passed, t.canaries_wrong,
          t.agreed, t.disagreed, t.proven, t.paused_at is not null as paused, t.lease_seconds,
@@ -32,6 +40,8 @@ const TOUCH_WAITING = `
     select worker_id from pool_workers where worker_id = any($1::bigint[]) order by worker_id for no key update skip locked
   )
   update pool_workers w set last_seen_at = clock_timestamp() from locked where w.worker_id = locked.worker_id`
+
+const SEEN_FRESH_MS = 250
 
 export interface HeldAssignment {
   assignmentId: number
@@ -61,6 +71,8 @@ export interface Worker extends WorkerProfile, TrackRecord {
 export interface Presence {
   /** Null: unknown, or another owner's. */
   touch(workerId: number, ownerId: number): Promise<Worker | null>
+  /** The same for a poll. Nothing that it answers depends on the mark being on disk, or newer than a moment. */
+  touchForPoll(workerId: number, ownerId: number): Promise<Worker | null>
   touchWaiting(workerIds: readonly number[]): Promise<void>
 }
 
@@ -78,19 +90,24 @@ interface OwnedWorkerKey {
 }
 
 export function openPresence({ database, holdSec }: { database: Database; holdSec: number }): Presence {
-  const touch = batched<OwnedWorkerKey, { worker: Worker | null }>({
-    keyOf: ({ workerId }) => String(workerId),
-    async run(keys) {
-      const rows = await database.hot.query<TouchedRow>(TOUCH, [
-        JSON.stringify(keys.map(({ workerId, ownerId }) => ({ worker_id: workerId, owner_id: ownerId }))),
-        holdSec,
-      ])
-      const workerOf = new Map(rows.map((row) => [Number(row.worker_id), workerFrom(row)]))
-      return keys.map(({ workerId }) => ({ worker: workerOf.get(workerId) ?? null }))
-    },
-  })
+  const touchOn = (on: Queryable, freshMs: number) =>
+    batched<OwnedWorkerKey, { worker: Worker | null }>({
+      keyOf: ({ workerId }) => String(workerId),
+      async run(keys) {
+        const rows = await on.query<TouchedRow>(TOUCH, [
+          JSON.stringify(keys.map(({ workerId, ownerId }) => ({ worker_id: workerId, owner_id: ownerId }))),
+          holdSec,
+          freshMs,
+        ])
+        const workerOf = new Map(rows.map((row) => [Number(row.worker_id), workerFrom(row)]))
+        return keys.map(({ workerId }) => ({ worker: workerOf.get(workerId) ?? null }))
+      },
+    })
+  const touch = touchOn(database.hot, 0)
+  const touchForPoll = touchOn(database.asyncCommit, SEEN_FRESH_MS)
   return {
     touch: async (workerId, ownerId) => (await touch({ workerId, ownerId })).worker,
+    touchForPoll: async (workerId, ownerId) => (await touchForPoll({ workerId, ownerId })).worker,
     touchWaiting: async (workerIds) => void (await database.hot.query(TOUCH_WAITING, [workerIds])),
   }
 }

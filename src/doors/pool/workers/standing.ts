@@ -5,6 +5,7 @@ import type { CanaryStock } from '../canaries/canary-stock.ts'
 import { timestampText } from '../wire.ts'
 import { isTrusted, scoreOf, type Standing, type TrackRecord } from './reputation.ts'
 import type { WorkerProfile } from '../tasks/requirements.ts'
+import { WORKER_STATUS } from './worker-store.ts'
 
 const COLUMNS = `
   worker_id, name, owner_id, region, specs, banned_at is not null as is_banned, ban_reason,
@@ -16,6 +17,10 @@ const SELECT = `select ${COLUMNS} from pool_workers where worker_id = $1 and ($2
 const LIST = `
   select ${COLUMNS} from pool_workers
    where worker_id > $1 and ($2::boolean is null or (banned_at is not null) = $2) order by worker_id limit $3`
+
+const IN_SIGHT = `
+  select ${COLUMNS}, ${WORKER_STATUS} as status, paused_at is not null as paused
+    from pool_workers where worker_id = any($2::bigint[]) and removed_at is null`
 
 const AUDIT = `
   select action, reason, actor_id, ${timestampText('created_at')} as created_at
@@ -50,6 +55,10 @@ export async function findStanding(database: Database, workerId: number, ownerId
 
 export const listStandings = (database: Database, page: { after: number; banned: boolean | null; limit: number }) =>
   database.query<StandingRow>(LIST, [page.after, page.banned, page.limit])
+
+/** Of any owner. `leaseSec`: the default, after which a silent worker is offline. */
+export const listInSight = (database: Database, workerIds: readonly number[], leaseSec: number) =>
+  database.query<StandingRow & { status: string; paused: boolean }>(IN_SIGHT, [leaseSec, workerIds])
 
 export async function auditOf(database: Database, workerId: number) {
   type Row = { action: string; reason: string | null; actor_id: string | null; created_at: string }

@@ -8,13 +8,13 @@ import { rawOrNull, timestampText, type RawJson } from '../wire.ts'
 import { leaseOwner } from './presence.ts'
 
 /** `$1` is the default lease in seconds. */
-const STATUS = `
+export const WORKER_STATUS = `
   case when banned_at is not null then 'banned'
        when last_seen_at > clock_timestamp() - coalesce(lease_seconds, $1) * interval '1 second' then 'online'
        else 'offline' end`
 
 const COLUMNS = `
-  worker_id, name, owner_id, ${STATUS} as status, region, specs::text as specs, public_key, lease_seconds,
+  worker_id, name, owner_id, ${WORKER_STATUS} as status, region, specs::text as specs, public_key, lease_seconds,
   paused_at is not null as paused, ${timestampText('last_seen_at')} as last_seen_at`
 
 const INSERT = `

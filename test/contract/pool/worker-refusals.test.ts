@@ -1,0 +1,246 @@
+// What workers do when the server refuses a result, or its answer is lost: the worker of the SDK, and examples/worker.py
+// as a process of its own.
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { describe, test, type TestContext } from 'node:test'
+import { ReeveClient } from '@reeve/sdk'
+import { parsePrivateKey, runWorker, type Handler, type WorkerEvent } from '@reeve/sdk/pool'
+import { migrationFolders } from '../../../src/doors/outline.ts'
+import { freshDatabase } from '../../support/database.ts'
+import { atEnd } from '../../support/cleanup.ts'
+import { until } from '../../support/until.ts'
+import { connect, setup, type Pool } from './setup.ts'
+import { killedAtEnd, ownerOf, reeve } from './worker-process.ts'
+
+const skip = spawnSync('python3', ['--version']).status === 0 ? false : 'python3 is not installed'
+const DEPTH = 120
+const BODY_BYTES = 6_000_000
+
+/** Statements that would wait longer than this for a lock fail. */
+async function withShortLocks(t: TestContext) {
+  const at = await freshDatabase(migrationFolders())
+  const database = await connect(t, at)
+  await database.query(`alter database ${at.database} set lock_timeout = '100ms'`)
+  return { pool: await setup(t, { on: at }), database }
+}
+
+async function sdkWorker(t: TestContext, pool: Pool, handler: Handler) {
+  const worker = await pool.worker('sdk')
+  const events: WorkerEvent[] = []
+  const stopping = new AbortController()
+  const running = runWorker({
+    client: new ReeveClient({ url: pool.url, token: String(pool.owner['authorization']).replace('Bearer ', '') }),
+    workerId: worker.id,
+    key: parsePrivateKey(worker.privateKey.export({ format: 'jwk' })),
+    waitSec: 1,
+    signal: stopping.signal,
+    onEvent: (event) => events.push(event),
+    handler,
+  })
+  t.after(async () => {
+    stopping.abort()
+    await running
+  })
+  return events
+}
+
+/** `work`: Python in place of the example's own, as a user would write it. */
+async function pythonWorker(t: TestContext, pool: Pool, options: { work?: string; url?: string } = {}) {
+  const { key, apiKey } = await ownerOf(t, pool)
+  assert.equal((await reeve(['keygen', '--key', key])).status, 0)
+  const { x } = JSON.parse(await readFile(key, 'utf8'))
+  const { id } = (await pool.ask('POST', '/workers/register', { name: 'python', public_key: x }, pool.owner)).body
+  const { PATH = '' } = process.env
+  const env = {
+    PATH,
+    WORKER_ID: String(id),
+    WORKER_KEY: key,
+    WORKER_API_KEY: apiKey,
+    SERVER: options.url ?? pool.url,
+    WAIT: '1',
+    HEARTBEAT: '0.1',
+    PYTHONDONTWRITEBYTECODE: '1',
+  }
+  const program =
+    options.work === undefined
+      ? ['examples/worker.py']
+      : [
+          '-c',
+          `import sys\nsys.path.insert(0, 'examples')\nimport worker\n${options.work}\nworker.work = work\nworker.main()`,
+        ]
+  const child = spawn('python3', program, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  killedAtEnd(t, child)
+  let said = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+  return { said: () => said }
+}
+
+const endOf = async (pool: Pool, jobId: string) => {
+  const job = await pool.job(jobId, 30)
+  return [job.status, job.result?.output ?? job.error_message]
+}
+
+async function submitsOf(pool: Pool, outcome: string): Promise<number> {
+  const text = await (await fetch(`${pool.url}/metrics/prometheus`)).text()
+  return Number(new RegExp(`^pool_submits_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
+}
+
+/** Results cannot be stored until `release`: the server answers each submit with a conflict. */
+async function lockResults({ pool, database }: Awaited<ReturnType<typeof withShortLocks>>) {
+  await database.query('begin')
+  await database.query('lock table pool_results in share mode')
+  return async () => {
+    await until('a submit is answered with a conflict', async () => (await submitsOf(pool, 'concurrent')) > 0)
+    await database.query('rollback')
+  }
+}
+
+/** Passes requests on; the answer to the first one for `path` is lost. */
+async function startLossyProxy(t: TestContext, url: string, path: string): Promise<string> {
+  let isLost = false
+  const server = createServer(async (request, response) => {
+    const { 'content-type': type = '', 'x-api-key': key = '', prefer = '' } = request.headers
+    const headers = { 'content-type': type, 'x-api-key': String(key), prefer: String(prefer) }
+    const answer = await fetch(`${url}${request.url}`, { method: 'POST', headers, body: await text(request) })
+    const body = await answer.text()
+    const isLosing = request.url === path && !isLost
+    isLost ||= isLosing
+    if (isLosing) request.socket.destroy()
+    else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  atEnd(t, () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  assert(address !== null && typeof address === 'object')
+  return `http://127.0.0.1:${address.port}`
+}
+
+describe('a result over the limits is replaced by an error_message, and the worker goes on', () => {
+  test('the worker of the SDK: too deep, too large', async (t) => {
+    const pool = await setup(t)
+    const events = await sdkWorker(t, pool, async (job) => {
+      if (typeof job !== 'object' || job === null) return {}
+      if ('deep' in job) return { outputText: `${'{"a":'.repeat(DEPTH)}1${'}'.repeat(DEPTH)}` }
+      return { output: { answer: 'large' in job ? 'x'.repeat(BODY_BYTES) : 'small' } }
+    })
+
+    const [deep = '', large = '', small = ''] = await Promise.all(
+      [{ deep: 1 }, { large: 1 }, { small: 1 }].map((payload) => pool.submitJob({ payload })),
+    )
+
+    const [status, message] = await endOf(pool, deep)
+    assert.equal(status, 'failed')
+    assert.match(message, /^Result refused\. 422: .*nested deeper than 100 levels/)
+    const [largeStatus, largeMessage] = await endOf(pool, large)
+    assert.equal(largeStatus, 'failed')
+    assert.match(largeMessage, /^Result refused\. 413: /)
+    assert.deepEqual(await endOf(pool, small), ['completed', { answer: 'small' }])
+    assert(!events.some(({ type }) => type === 'refused' || type === 'trouble'), JSON.stringify(events))
+  })
+
+  test('worker.py as it is: an output that is too large', { skip }, async (t) => {
+    const pool = await setup(t)
+    await pythonWorker(t, pool)
+
+    // In upper case it is two characters: two bytes become three.
+    const large = await pool.submitJob({ payload: { prompt: 'ŉ'.repeat(BODY_BYTES / 3) } })
+    const small = await pool.submitJob({ payload: { prompt: 'small' } })
+
+    const [status, message] = await endOf(pool, large)
+    assert.equal(status, 'failed')
+    assert.match(message, /^Result refused\. 413: /)
+    assert.deepEqual(await endOf(pool, small), ['completed', { answer: 'SMALL', words: 1 }])
+  })
+
+  test('worker.py with work of its own: too deep, a NUL, half of a surrogate pair', { skip }, async (t) => {
+    const pool = await setup(t)
+    const work = `
+def work(job, cancelled):
+    value = 1
+    for _ in range(${DEPTH} if "deep" in job else 1):
+        value = {"a": value}
+    text = "\\0" if "nul" in job else "\\ud800" if "half" in job else "small"
+    return {"value": value, "text": text}`
+    await pythonWorker(t, pool, { work })
+
+    const said: Record<string, RegExp> = {
+      deep: /^Result refused\. 422: .*nested deeper than 100 levels/,
+      nul: /^Result refused\. 400: A string holds a NUL character/,
+      half: /^UnicodeEncodeError: /,
+    }
+    for (const [name, expected] of Object.entries(said)) {
+      const [status, message] = await endOf(pool, await pool.submitJob({ payload: { [name]: 1 } }))
+      assert.equal(status, 'failed')
+      assert.match(message, expected)
+    }
+    const small = await pool.submitJob({ payload: { small: 1 } })
+    assert.deepEqual(await endOf(pool, small), ['completed', { value: { a: 1 }, text: 'small' }])
+  })
+})
+
+describe('a submit that failed in passing is repeated', () => {
+  test('409 Concurrent submission conflict: the worker of the SDK', async (t) => {
+    const server = await withShortLocks(t)
+    const events = await sdkWorker(t, server.pool, async () => ({ output: { ok: true } }))
+    const release = await lockResults(server)
+
+    const jobId = await server.pool.submitJob()
+    await release()
+
+    assert.deepEqual(await endOf(server.pool, jobId), ['completed', { ok: true }])
+    // A worker that gives up gets the same assignment from its next poll.
+    assert.equal(events.filter(({ type }) => type === 'assigned').length, 1, JSON.stringify(events))
+  })
+
+  test('409 Concurrent submission conflict: worker.py', { skip }, async (t) => {
+    const server = await withShortLocks(t)
+    const worker = await pythonWorker(t, server.pool)
+    const release = await lockResults(server)
+
+    const jobId = await server.pool.submitJob({ payload: { prompt: 'again' } })
+    await release()
+
+    assert.deepEqual(await endOf(server.pool, jobId), ['completed', { answer: 'AGAIN', words: 1 }])
+    await until('the submit is over', () => worker.said().includes('200 completed'), worker.said)
+    assert(!worker.said().includes('409'), worker.said())
+  })
+
+  test('worker.py: the answer to its submit is lost, and the repeat finds the result recorded', { skip }, async (t) => {
+    const pool = await setup(t)
+    const worker = await pythonWorker(t, pool, { url: await startLossyProxy(t, pool.url, '/jobs/submit') })
+
+    const jobId = await pool.submitJob({ payload: { prompt: 'once' } })
+
+    assert.deepEqual(await endOf(pool, jobId), ['completed', { answer: 'ONCE', words: 1 }])
+    await until('the repeat is answered', () => worker.said().includes('200 recorded'), worker.said)
+    assert.deepEqual([await submitsOf(pool, 'completed'), await submitsOf(pool, 'already_submitted')], [1, 1])
+  })
+})
+
+test('worker.py: a cancelled job is told to its work and not submitted; the next one is', { skip }, async (t) => {
+  const pool = await setup(t)
+  const work = `
+def work(job, cancelled):
+    if "wait" in job:
+        cancelled.wait()
+    return {"ok": True}`
+  const worker = await pythonWorker(t, pool, { work })
+  const stuck = await pool.submitJob({ payload: { wait: 1 } })
+  await until('it is at work', async () => (await pool.job(stuck)).status === 'running')
+
+  await pool.ask('POST', `/v1/jobs/${stuck}/cancel`, undefined, pool.client)
+  await until('the worker dropped it', () => worker.said().includes('cancelled'), worker.said)
+
+  const next = await pool.submitJob({ payload: { next: 1 } })
+  assert.deepEqual(await endOf(pool, next), ['completed', { ok: true }])
+  assert.equal((await pool.job(stuck)).status, 'cancelled')
+  assert.equal(await submitsOf(pool, 'not_submittable'), 0)
+})
