@@ -17,6 +17,7 @@ import { CALLBACK_TOPIC, SEND_TOPIC } from './deliveries/topics.ts'
 import { errorBody } from './errors.ts'
 import { openKeys } from './signing/keys.ts'
 import { pruneNoncesLoop } from './signing/nonces.ts'
+import { openLiveChallenges } from './challenger/live-challenges.ts'
 import { openPlugins } from './problems/plugins.ts'
 import { readChallengesRoute } from './challenger/read-challenges.ts'
 import { noteSent, sendChallengeRoute } from './challenger/send-challenge.ts'
@@ -45,6 +46,7 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
     const allowInsecure = settings.ALLOW_INSECURE_CALLBACKS
     const threads = openThreads()
     const plugins = await openPlugins(settings.SOLVER_PLUGINS)
+    const live = openLiveChallenges({ database, deliveries })
 
     return {
       kinds: [
@@ -59,7 +61,8 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
           waitMsMax: settings.SOLVER_WAIT_SECONDS * 1000,
         }),
       ],
-      loops: { working: [pruneNoncesLoop(database, skewSec)] },
+      loops: { serving: [live.loop], working: [pruneNoncesLoop(database, skewSec)] },
+      live: [live.topic],
       topics: [
         ...deliveries.senders({
           topic: CALLBACK_TOPIC,

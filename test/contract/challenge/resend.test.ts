@@ -38,6 +38,27 @@ describe('challenge: asking again', () => {
     assert.equal(new Set(ofFirst.map(({ body }) => body)).size, 1)
   })
 
+  test('challenge 3.6: a repeated /solve queues a callback again that is a dead letter', async (t) => {
+    const receiver = await startReceiver(t, [400, 200])
+    const { url } = await startServer(t)
+    const body = solveBody('c1', `${receiver.url}/callback/c1`)
+    await postSigned(url, '/solve', body)
+    await until('the callback is a dead letter', async () => {
+      const { callbacks_dead: dead } = (await get(`${url}/stats`)).body
+      return dead === 1
+    })
+
+    await postSigned(url, '/solve', body)
+    await until('it was delivered', async () => {
+      const { callbacks_dead: dead, callbacks_pending: pending } = (await get(`${url}/stats`)).body
+      return receiver.received.length === 2 && dead === 0 && pending === 0
+    })
+
+    const [first, second] = receiver.received
+    assert.equal(second?.headers['x-request-id'], first?.headers['x-request-id'])
+    assert.equal(second?.body, first?.body)
+  })
+
   test('challenge 6.12: a send with the same Idempotency-Key and body is sent once, with another body it is 422', async (t) => {
     const solver = await startReceiver(t, [202, 202])
     const { url } = await startServer(t, { env: { SOLVER_URL: solver.url, PUBLIC_CALLBACK_HOST: 'https://c.example' } })

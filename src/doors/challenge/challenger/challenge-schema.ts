@@ -43,6 +43,8 @@ const AttemptView = Type.Object(
     url: Type.String(),
     status_code: Type.Union([Type.Integer(), Type.Null()]),
     error: NullableText,
+    cause: NullableText,
+    peer_code: NullableText,
     duration_ms: Type.Integer(),
     created_at: StoredTime,
   },

@@ -13,12 +13,14 @@ const INSERT = `
   returning challenge_id`
 
 // A deadline that passed without a result is derived when a challenge is read: no state has to change at that moment.
-const COLUMNS = `
-  challenge_id, seq, account_id, problem, output_spec, constraints, validation_rule, answer, solver_job_id,
-  idempotency_key, body_hash, created_at, sent_at, completed_at,
+export const STATE = `
   case when state in ('sending', 'accepted') and (constraints ->> 'deadline_ts')::float8 > 0
         and (constraints ->> 'deadline_ts')::float8 < date_part('epoch', clock_timestamp())
-       then 'deadline_passed' else state end as state`
+       then 'deadline_passed' else state end`
+
+const COLUMNS = `
+  challenge_id, seq, account_id, problem, output_spec, constraints, validation_rule, answer, solver_job_id,
+  idempotency_key, body_hash, created_at, sent_at, completed_at, ${STATE} as state`
 
 const FIND_SAME = `
   select ${COLUMNS} from challenges where challenge_id = $1 or (account_id = $2 and idempotency_key = $3)`

@@ -60,13 +60,12 @@ export const deadLettersRoute =
       },
     )
 
-    const replay = async (deliveryId?: number) => ({ replayed: await deliveries.replay(TOPICS, deliveryId) })
     app.post(
       '/challenges/deliveries/replay',
       {
         schema: { ...documented, summary: 'Replay every dead letter.', response: { 200: Replayed, ...OWNER_REFUSALS } },
       },
-      () => replay(),
+      async () => ({ replayed: await deliveries.replay(TOPICS) }),
     )
     app.post(
       '/challenges/deliveries/:id/replay',
@@ -79,9 +78,9 @@ export const deadLettersRoute =
         },
       },
       async (request) => {
-        const answer = await replay(request.params.id)
-        if (answer.replayed.length === 0) throw challengeError('DELIVERY_NOT_FOUND')
-        return answer
+        const replayed = await deliveries.replay(TOPICS, { outboxId: request.params.id })
+        if (replayed.length === 0) throw challengeError('DELIVERY_NOT_FOUND')
+        return { replayed }
       },
     )
   }

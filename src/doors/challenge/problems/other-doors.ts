@@ -61,21 +61,10 @@ export async function solveElsewhere(deps: ElsewhereDeps, job: Acquired, asked: 
 async function begin(offer: Capability | null, job: Acquired, { type, problem }: OtherDoorProblem, wait: Wait): Promise<WaitsForJob> {
   if (offer === null) throw new UnsolvableProblem('SOLVER_UNAVAILABLE', `This server does not solve ${type} problems: the door that does is not open.`)
   const { jobId, traceId } = job
-  const begun = await offer.begin({ key: jobId, body: bodyOf(problem), traceId, wantedUntil: wait.until })
+  const begun = await offer.begin({ key: jobId, body: problem, traceId, wantedUntil: wait.until })
   if (!begun.ok) throw new UnsolvableProblem(begun.code, begun.message)
   const remember = { sql: REMEMBER, row: { job_id: jobId, waits_for: begun.jobId } }
   return { ...waitFor(begun.jobId, wait), effects: [remember] }
-}
-
-/** `data` and `description` are other names of `image` and `question`. */
-function bodyOf(problem: JsonObject): JsonObject {
-  const { data, description, ...body } = problem
-  if (problem['type'] !== 'captcha') return problem
-  return {
-    ...body,
-    ...(data === undefined || 'image' in body ? {} : { image: data }),
-    ...(description === undefined || 'question' in body ? {} : { question: description }),
-  }
 }
 
 function waitFor(waitsFor: string, { waitedMs, leftMs }: Wait): WaitsForJob {
