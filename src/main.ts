@@ -17,17 +17,19 @@ import { openHttp, type Http } from './core/http/server.ts'
 import { startLoops, type Loop } from './core/loop.ts'
 import { openIdentity } from './core/identity/identity.ts'
 import { openMetrics } from './core/metrics.ts'
+import { openBackupMetrics } from './core/backup/metrics.ts'
 import { migrate } from './core/db/migrate.ts'
 import { Capabilities } from './core/capabilities.ts'
 import { pruneAttempts } from './core/deliveries/attempt-log.ts'
 import { pruneOutbox } from './core/outbox/prune.ts'
 import { openDispatcher } from './core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from './core/outbox/metrics.ts'
+import { shownSettings } from './core/settings.ts'
 import { StartError } from './core/start-error.ts'
 import { openStorage, type Storage } from './core/db/storage.ts'
 import { upkeepLoops } from './core/upkeep.ts'
 import { DOORS } from './doors/doors.ts'
-import { migrationFolders, streamKeys } from './doors/outline.ts'
+import { doorSettings, migrationFolders, streamKeys } from './doors/outline.ts'
 
 export type ProcessRole = 'up' | 'serve' | 'work'
 
@@ -42,6 +44,8 @@ export interface Start {
 export interface Running {
   /** Where it listens; null for a process that only works. */
   url: string | null
+  /** Resolves when this process takes jobs of all its kinds. */
+  prepared(): Promise<unknown>
   /** To be printed once, on the first start of a deployment. */
   firstAdmin: { username: string; password: string } | null
   /** Resolves with a sentence if it cannot go on. */
@@ -70,6 +74,7 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   await migrate(database, migrationFolders())
 
   const metrics = openMetrics()
+  openBackupMetrics(metrics, database)
   const engine = await openEngine({ config, database, metrics, log, streamKeys: streamKeys(settings) })
   opened.push('engine', engine.close)
   const identity = openIdentity({ database, config })
@@ -105,14 +110,22 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   const http =
     role === 'work'
       ? null
-      : await openHttp({ ...deps, feed: engine.feed, kinds: engine.kinds, doors, built: DOORS, about })
+      : await openHttp({
+          ...deps,
+          feed: engine.feed,
+          kinds: engine.kinds,
+          doors,
+          doorSettings: shownSettings(doorSettings(), settings.doors),
+          built: DOORS,
+          about,
+        })
   const serving = http === null ? null : openServing(http, doors, log)
   if (serving !== null) opened.push('serving', serving.stop)
   const url = http === null ? null : await listen(http, config)
   background.start()
   serving?.start()
 
-  return { url, firstAdmin, lost: storage.lost, stop: () => opened.close() }
+  return { url, firstAdmin, prepared: background.prepared, lost: storage.lost, stop: () => opened.close() }
 }
 
 const workingLoops = (engine: Engine, database: Database, config: Config): Loop[] => [

@@ -53,6 +53,10 @@ export interface ChallengeDelivery {
   url: string
   status_code: number | null
   error: string | null
+  /** Code of the system or of TLS, such as ECONNREFUSED. */
+  cause: string | null
+  /** Error code in the body of the answer. */
+  peer_code: string | null
   duration_ms: number
   created_at: string
 }

@@ -1,9 +1,13 @@
+import { AccountClient } from './account.ts'
+import { AdminClient } from './admin.ts'
 import { ChallengesClient } from './challenges.ts'
+import { DeskClient } from './desk/client.ts'
 import { DeliveriesClient } from './deliveries.ts'
 import { ReeveError } from './error.ts'
 import { JobsClient } from './jobs.ts'
-import { PoolClient } from './pool/client.ts'
 import { JudgeClient } from './judge.ts'
+import { LiveClient, type LiveOptions } from './live.ts'
+import { PoolClient } from './pool/client.ts'
 
 export interface ClientOptions {
   /** Where the server is, for example http://127.0.0.1:8080. */
@@ -12,6 +16,10 @@ export interface ClientOptions {
   token?: string
   /** Of a program: sent as X-API-Key. */
   apiKey?: string
+  /** The session cookie of `account.signIn`, in a page of the server's own origin. In place of a token or key. */
+  cookie?: boolean
+  /** How long an answer may take before the request fails with a TimeoutError. Default: as long as the platform waits. */
+  timeoutMs?: number
   /** Default: the platform's. */
   fetch?: typeof fetch
 }
@@ -29,8 +37,11 @@ export interface RequestOptions {
 
 /** A client of one server, as one account. */
 export class ReeveClient {
+  readonly account: AccountClient
+  readonly admin: AdminClient
   readonly jobs: JobsClient
   readonly deliveries: DeliveriesClient
+  readonly desk: DeskClient
   readonly challenges: ChallengesClient
   readonly pool: PoolClient
   readonly judge: JudgeClient
@@ -38,8 +49,11 @@ export class ReeveClient {
 
   constructor(options: ClientOptions) {
     this.#options = options
+    this.account = new AccountClient(this)
+    this.admin = new AdminClient(this)
     this.jobs = new JobsClient(this)
     this.deliveries = new DeliveriesClient(this)
+    this.desk = new DeskClient(this)
     this.challenges = new ChallengesClient(this)
     this.pool = new PoolClient(this)
     this.judge = new JudgeClient(this)
@@ -81,11 +95,25 @@ export class ReeveClient {
       method,
       headers: { ...this.#credentials(), ...(json === undefined ? {} : JSON_BODY), ...headers },
       ...(content === undefined ? {} : { body: content }),
-      ...(signal === undefined ? {} : { signal }),
+      ...(this.#options.cookie === true ? { credentials: 'same-origin' as const } : {}),
+      ...this.#signal(signal),
     })
     if (response.ok) return response
     const text = await response.text()
     throw new ReeveError(response.status, parsed(text) ?? text, response.headers.get('x-request-id'))
+  }
+
+  /** One WebSocket for everything that is watched. It connects with the first follow. */
+  live(options: Pick<LiveOptions, 'WebSocket'> = {}): LiveClient {
+    const { url, token } = this.#options
+    return new LiveClient({ url, ...(token === undefined ? {} : { token }), ...options })
+  }
+
+  #signal(given: AbortSignal | undefined): { signal?: AbortSignal } {
+    const { timeoutMs } = this.#options
+    if (timeoutMs === undefined) return given === undefined ? {} : { signal: given }
+    const late = AbortSignal.timeout(timeoutMs)
+    return { signal: given === undefined ? late : AbortSignal.any([given, late]) }
   }
 
   #credentials(): Record<string, string> {

@@ -29,6 +29,14 @@ export interface DeliveryAttempt {
   created_at: string
 }
 
+export interface DeliveryStory extends Delivery {
+  /** What is sent, up to 100,000 characters. */
+  body: string
+  is_body_cut: boolean
+  /** Newest first. */
+  log: DeliveryAttempt[]
+}
+
 export interface ListDeliveries {
   /** Default `dead`. */
   status?: Delivery['status']
@@ -51,13 +59,18 @@ export class DeliveriesClient {
     return (await this.#client.request<Page>('GET', '/admin/deliveries', { query: { ...filter } })).deliveries
   }
 
-  /** With its attempts, newest first. */
-  get(deliveryId: number): Promise<Delivery & { log: DeliveryAttempt[] }> {
+  /** With its body and its attempts. */
+  get(deliveryId: number): Promise<DeliveryStory> {
     return this.#client.request('GET', `/admin/deliveries/${deliveryId}`)
   }
 
   /** Sends a dead letter again, with the same body and request id. */
   replay(deliveryId: number): Promise<{ replayed: number[] }> {
     return this.#client.request('POST', `/admin/deliveries/${deliveryId}/replay`)
+  }
+
+  /** Sends all dead letters again that were queued since a time (ISO 8601), or all: up to 10,000, the oldest first. */
+  replayAll(choice: { since?: string; topic?: string } = {}): Promise<{ replayed: number[] }> {
+    return this.#client.request('POST', '/admin/deliveries/replay', { body: choice })
   }
 }

@@ -1,4 +1,25 @@
 export { canonicalJson, canonicalText, NotCanonical } from './canonical-json.ts'
+export {
+  AccountClient,
+  type About,
+  type AccountLogin,
+  type ApiKey,
+  type Me,
+  type NewApiKey,
+  type Registration,
+  type Role,
+} from './account.ts'
+export {
+  AdminClient,
+  type Account,
+  type AuditEntry,
+  type AuditTrail,
+  type ListAccounts,
+  type NewAccount,
+  type ServerReadiness,
+  type ServerSetting,
+  type ServerStatus,
+} from './admin.ts'
 export { ReeveClient, type ClientOptions, type RequestOptions } from './client.ts'
 export {
   ChallengesClient,
@@ -12,8 +33,31 @@ export {
   type NewChallenge,
   type ValidationRule,
 } from './challenges.ts'
+export { LiveClient, type LiveMessage, type LiveOptions, type LiveState, type LiveWatch } from './live.ts'
 export { itemTexts, memberTexts } from './member-texts.ts'
-export { DeliveriesClient, type Delivery, type DeliveryAttempt, type ListDeliveries } from './deliveries.ts'
+export {
+  DeliveriesClient,
+  type Delivery,
+  type DeliveryAttempt,
+  type DeliveryStory,
+  type ListDeliveries,
+} from './deliveries.ts'
+export {
+  DeskClient,
+  type DeskAuditEntry,
+  type DeskCookie,
+  type DeskDomain,
+  type DeskEnded,
+  type DeskField,
+  type DeskFigures,
+  type DeskForm,
+  type DeskOperator,
+  type DeskSolution,
+  type DeskTask,
+  type DeskTaskPage,
+  type ListDeskTasks,
+} from './desk/client.ts'
+export type { TaskStatus } from './desk/desk.ts'
 export { ReeveError, type ReeveErrorBody } from './error.ts'
 export {
   JudgeClient,
@@ -27,18 +71,32 @@ export {
   type SubmissionLine,
   type SubmissionTest,
 } from './judge.ts'
-export { JobsClient, type ListJobs, type NewJob, type SubmittedJob } from './jobs.ts'
+export {
+  JobsClient,
+  type BulkOptions,
+  type BulkProgress,
+  type JobFilter,
+  type ListJobs,
+  type NewJob,
+  type SubmittedJob,
+} from './jobs.ts'
 export type { Job, JobDetail, JobHistoryEntry, JobPage, JobState } from './wire.ts'
 export {
   PoolClient,
+  type LivePoolWorker,
   type NewPoolJob,
   type NewPoolWorker,
   type PoolJob,
   type PoolAgreeRule,
   type PoolJobPage,
   type PoolJobStatus,
+  type PoolReputation,
   type PoolResult,
   type PoolWhy,
   type PoolWorker,
   type PoolWorkerChange,
 } from './pool/client.ts'
+export type { Receipt, ReceiptBody } from './pool/receipts.ts'
+export type { PrivateKey } from './pool/signing.ts'
+export { generateWebKey, verifyReceipt } from './pool/web.ts'
+export type { OverviewPoint, OverviewSample } from './overview.ts'

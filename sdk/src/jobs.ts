@@ -14,11 +14,40 @@ export interface SubmittedJob {
   state: JobState
 }
 
-export interface ListJobs {
+export interface JobFilter {
   kind?: string
   state?: JobState
+  account_id?: number
+  /** Who holds or held it. */
+  owner?: string
+  trace_id?: string
+  /** A part of the reason of a dead job. */
+  reason?: string
+  priority?: number
+  /** Waits for its time or for its next attempt. */
+  delayed?: boolean
+  submitted_after?: string
+  submitted_before?: string
+  /** Only jobs older than this one. */
   before?: string
+}
+
+export interface ListJobs extends JobFilter {
   limit?: number
+}
+
+export interface BulkProgress {
+  done: number
+  /** Had ended already, or cannot be replayed. */
+  refused: number
+}
+
+export interface BulkOptions {
+  /** Of a cancel. */
+  reason?: string
+  onProgress?: (progress: BulkProgress) => void
+  /** Stops between two pages; what is done stays done. */
+  signal?: AbortSignal
 }
 
 // The server waits this long at most; a longer wait is several requests.
@@ -55,8 +84,35 @@ export class JobsClient {
     }
   }
 
+  /** Newest first. A page may be short although there are more: `next_before` says. */
   list(filter: ListJobs = {}): Promise<JobPage> {
-    return this.#client.request('GET', '/admin/jobs', { query: { ...filter } })
+    return this.#client.request('GET', '/admin/jobs', { query: queryOf(filter) })
+  }
+
+  /** Exact up to 10,000; `exact` is false where there are more, or may be. */
+  count(filter: JobFilter = {}): Promise<{ count: number; exact: boolean }> {
+    return this.#client.request('GET', '/admin/jobs/count', { query: queryOf(filter) })
+  }
+
+  /** Cancels or replays every job that matches, page by page. */
+  async bulk(action: 'cancel' | 'replay', filter: JobFilter, options: BulkOptions = {}): Promise<BulkProgress> {
+    const { reason, onProgress, signal } = options
+    const progress: BulkProgress = { done: 0, refused: 0 }
+    let before: string | null = filter.before ?? null
+    for (;;) {
+      const body = {
+        action,
+        filter: { ...filter, ...(before === null ? {} : { before }) },
+        ...(reason === undefined ? {} : { reason }),
+      }
+      type Page = BulkProgress & { next_before: string | null }
+      const page: Page = await this.#client.request('POST', '/admin/jobs/bulk', { body })
+      progress.done += page.done
+      progress.refused += page.refused
+      before = page.next_before
+      onProgress?.({ ...progress })
+      if (before === null || signal?.aborted === true) return progress
+    }
   }
 
   cancel(jobId: string, reason?: string): Promise<SubmittedJob> {
@@ -70,3 +126,8 @@ export class JobsClient {
 }
 
 const pathOf = (jobId: string): string => `/admin/jobs/${encodeURIComponent(jobId)}`
+
+const queryOf = ({ delayed, ...rest }: ListJobs): Record<string, string | number | undefined> => ({
+  ...rest,
+  ...(delayed === undefined ? {} : { delayed: String(delayed) }),
+})

@@ -48,7 +48,10 @@ export interface Submission {
   compile_output?: string
   /** Why the verdict is SE. */
   reason?: string
+  code?: string
   degraded?: boolean
+  /** A run on an input of its own: `AC` means that it ended normally. */
+  own_input?: boolean
 }
 
 export interface SubmissionLine {
@@ -62,6 +65,7 @@ export interface SubmissionLine {
   score: number | null
   time_ms: number | null
   mem_kb: number | null
+  rejudge_of: string | null
   submitted_at: string
   finished_at: string | null
 }
@@ -125,8 +129,24 @@ export class JudgeClient {
     return this.#client.request('POST', '/submit', { body: submission, headers })
   }
 
-  status(jobId: string): Promise<Submission> {
-    return this.#client.request('GET', pathOf(jobId))
+  /** Runs a program on an input of its own, with the limits of the problem. Its output is in `tests[0]` of the status. */
+  run(
+    problemId: string,
+    program: { language: string; code: string; input: string },
+  ): Promise<{ job_id: string; status: 'PENDING' }> {
+    return this.#client.request('POST', `/problems/${encodeURIComponent(problemId)}/run`, { body: program })
+  }
+
+  /** A new submission of the same program, judged by the package that is in force now. Needs the role ADMIN. */
+  rejudge(jobId: string): Promise<{ job_id: string; status: 'PENDING' }> {
+    return this.#client.request('POST', `/submissions/${encodeURIComponent(jobId)}/rejudge`)
+  }
+
+  /** `code`: with the program that was submitted. */
+  status(jobId: string, options: { code?: boolean; signal?: AbortSignal } = {}): Promise<Submission> {
+    const signal = options.signal === undefined ? {} : { signal: options.signal }
+    const query = { code: options.code === true ? 'true' : undefined }
+    return this.#client.request('GET', pathOf(jobId), { query, ...signal })
   }
 
   /** The submission once it is judged, or as it is when the time is up. */
@@ -166,10 +186,12 @@ export class JudgeClient {
     throw new Error('The connection broke again and again.', { cause: failure })
   }
 
+  /** One's own, newest first; `all`: everybody's, for admins. */
   submissions(
-    filter: { problem_id?: string; verdict?: JudgeVerdict; before?: string; limit?: number } = {},
+    filter: { problem_id?: string; verdict?: JudgeVerdict; before?: string; limit?: number; all?: boolean } = {},
   ): Promise<{ submissions: SubmissionLine[]; next_before: string | null }> {
-    return this.#client.request('GET', '/submissions', { query: { ...filter } })
+    const { all, ...rest } = filter
+    return this.#client.request('GET', '/submissions', { query: { ...rest, all: all === true ? 'true' : undefined } })
   }
 
   problems(
@@ -218,7 +240,7 @@ async function* eventsOf(response: Response): AsyncGenerator<{ id: string; event
   if (response.body === null) return
   const decoder = new TextDecoder()
   let text = ''
-  for await (const chunk of response.body) {
+  for await (const chunk of chunksOf(response.body)) {
     text += decoder.decode(chunk, { stream: true })
     const blocks = text.split('\n\n')
     text = blocks.pop() ?? ''
@@ -227,5 +249,19 @@ async function* eventsOf(response: Response): AsyncGenerator<{ id: string; event
       if (field('event') !== '')
         yield { id: field('id'), event: { type: field('event'), ...JSON.parse(field('data')) } }
     }
+  }
+}
+
+/** Not every browser can iterate over a stream. */
+async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    await reader.cancel().catch(() => {})
   }
 }

@@ -97,16 +97,17 @@ async function replayJobs(
   const answers = await withDoors(async ({ engine: { ledger, kinds } }) => {
     const dead =
       options.allDead === true ? await ledger.list({ state: 'dead', kind: options.kind, limit: REPLAY_MAX }) : []
-    const replayed = []
+    const replayed: { jobId: string; replayedAs?: string; refused?: string; message?: string }[] = []
     for (const jobId of [...jobIds, ...dead.map((job) => job.jobId)]) {
       const known = parseJobId(jobId)
       const answer = known === null ? refused('unknown_job') : await replayJob(ledger, kinds, known)
-      replayed.push(answer.ok ? { jobId, replayedAs: answer.jobId } : { jobId, refused: answer.code })
+      if (answer.ok) replayed.push({ jobId, replayedAs: answer.jobId })
+      else replayed.push({ jobId, refused: answer.code, ...('message' in answer ? { message: answer.message } : {}) })
     }
     return replayed
   })
   if (options.json === true) printJson(answers)
-  else for (const answer of answers) print(`${answer.jobId} → ${answer.replayedAs ?? answer.refused}`)
+  else for (const answer of answers) print(`${answer.jobId} → ${answer.replayedAs ?? answer.message ?? answer.refused}`)
   if (answers.some((answer) => answer.refused !== undefined))
     throw new CommandFailed('Not every job could be replayed.')
 }

@@ -50,6 +50,28 @@ async function program(asked: string | undefined): Promise<Command> {
     (await import('./server/doctor-command.ts')).runDoctor(options),
   )
 
+  reeve
+    .command('backup')
+    .description('write database, files and keys to one file, while the server runs')
+    .argument('<file>')
+    .option('--force', 'replace the file if it exists')
+    .option('--verify', 'restore it into a scratch place afterwards, and compare')
+    .option('--json', 'for programs')
+    .action(async (file, options) => (await import('./server/backup-command.ts')).backupCommand(file, options))
+  reeve
+    .command('restore')
+    .description('read a backup into an empty database and data folder')
+    .argument('<file>')
+    .option('--verify', 'only restore it into a scratch place and compare; changes nothing')
+    .option('--json', 'for programs')
+    .action(async (file, options) => (await import('./server/backup-command.ts')).restoreCommand(file, options))
+  reeve
+    .command('move')
+    .description('copy the embedded database into an empty one of another PostgreSQL server; stop the server first')
+    .argument('<database_url>')
+    .option('--json', 'for programs')
+    .action(async (url, options) => (await import('./server/backup-command.ts')).moveCommand(url, options))
+
   const isThere = reeve.commands.some((command) => command.name() === asked)
   const group = asked !== undefined && Object.hasOwn(GROUPS, asked) ? GROUPS[asked] : undefined
   const groups = group === undefined ? Object.values(GROUPS) : [group]

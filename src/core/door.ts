@@ -1,7 +1,8 @@
 // A door is one declared value: what it is called, which paths are its own, how it words an error, what it stores, and what
 // it opens: routes, kinds of jobs, loops, deliveries.
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import type { Attention } from './admin/overview.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
@@ -12,6 +13,7 @@ import type { Kind } from './executor/kind.ts'
 import type { ErrorReport } from './http/errors/http-error.ts'
 import type { Identity } from './identity/identity.ts'
 import type { Ledger } from './ledger/ledger.ts'
+import type { LiveTopic } from './live/topic.ts'
 import type { Loop } from './loop.ts'
 import type { Metrics } from './metrics.ts'
 import type { Capabilities } from './capabilities.ts'
@@ -54,6 +56,12 @@ export interface Opened {
   }
   /** How rows of this door's topics leave the outbox. */
   topics?: readonly Delivery[]
+  /** What an admin should look at, for the overview. Asked every ten seconds at most. */
+  attention?: () => Promise<Attention[]>
+  /** What pages may watch over /live. */
+  live?: readonly LiveTopic[]
+  /** The origin of the frames that the console's pages of this door show, for the Content-Security-Policy. */
+  frameOrigin?: (request: FastifyRequest) => string
   /** Runs in a process that serves HTTP once its serving loops have stopped, while requests and jobs in flight still finish. */
   stopServing?: () => Promise<void>
   /** Runs when all loops have stopped and no job is in flight, before the database closes. */
@@ -68,10 +76,8 @@ export interface OpenDoor {
 
 export interface Door<S extends Settings = Settings> {
   name: string
-  /** One sentence for the start page. */
+  /** One sentence, for /about. */
   about: string
-  /** Where people work with it in a browser. */
-  page?: string
   settings: S
   /** Paths, or prefixes that end in a slash, whose errors have this door's format. */
   paths: readonly string[]

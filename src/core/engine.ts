@@ -17,7 +17,7 @@ import { openLedger, type Ledger } from './ledger/ledger.ts'
 import { ownerName } from './log/log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Delivery } from './outbox/delivery.ts'
-import { settleDelivered } from './outbox/dispatcher.ts'
+import { settleDelivered, type Dispatcher } from './outbox/dispatcher.ts'
 import { openOutbox, type Outbox } from './outbox/outbox.ts'
 import { openOutbound, type Outbound } from './outbound/outbound.ts'
 import { openDeliveries, type Deliveries } from './deliveries/deliveries.ts'
@@ -43,7 +43,7 @@ export interface Engine {
   /** Signed requests. */
   deliveries: Deliveries
   /** Sets what `outbox.wake` wakes. */
-  onOutbox(wake: () => void): void
+  onOutbox(wake: Dispatcher['wake']): void
   close(): Promise<void>
 }
 
@@ -67,8 +67,10 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
   const executorMetrics = openExecutorMetrics(metrics)
   const owner = ownerName(config)
   const kinds = new Kinds()
-  let wakeDispatcher = () => {}
-  const outgoing = openOutgoing({ config, database, log }, () => wakeDispatcher())
+  let wakeDispatcher: Dispatcher['wake'] = () => {}
+  const outgoing = openOutgoing({ config, database, log }, () => wakeDispatcher(null))
+  // Of other kinds nobody takes jobs from the feed. A kind that is unknown here may be run by another process.
+  const announces = (kind: string) => kinds.get(kind)?.run !== undefined || kinds.get(kind) === undefined
 
   // The ledger announces through the feed and the feed acquires from the ledger: one of them must be named first.
   const ledger: Ledger = openLedger({
@@ -80,9 +82,9 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
     announcesFresh: () => redisFeed?.announcesFresh() ?? false,
     onReady: (kinds, fresh) => feed.hint(kinds, fresh),
     hintWithin: (kinds) => feed.hintWithin?.(kinds) ?? null,
-    onEffects: () => wakeDispatcher(),
+    onOutbox: (topics) => wakeDispatcher(topics),
   })
-  const common = { ledger: () => ledger, owner, leaseMs: config.JOB_LEASE_SEC * 1000 }
+  const common = { ledger: () => ledger, owner, leaseMs: config.JOB_LEASE_SEC * 1000, announces }
   const redisFeed: RedisFeed | null =
     redis === null
       ? null
@@ -92,10 +94,9 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
           ...streamSettings(config, owner, streamKeys),
           metrics: executorMetrics,
           log,
-          wakeDispatcher: () => wakeDispatcher(),
+          wakeDispatcher: () => wakeDispatcher(null),
           keepsOutboxRows: config.OUTBOX_KEPT_DAYS > 0,
           onAnnounced: (rows) => settleDelivered(database.hot, rows, config.OUTBOX_KEPT_DAYS > 0),
-          announces: (kind) => kinds.get(kind)?.run !== undefined || kinds.get(kind) === undefined,
           bury: (jobId, reason) => buryJob(ledger, kinds, jobId, reason),
         })
   const feed: Feed = redisFeed ?? openPostgresFeed({ ...common, bus, metrics: executorMetrics })

@@ -89,6 +89,31 @@ export function readSettings<S extends Settings>(table: S, env: Environment, pro
 const isComplete = <S extends Settings>(table: S, values: Record<string, unknown>): values is Values<S> =>
   Object.keys(table).every((name) => name in values)
 
+export interface ShownSetting {
+  name: string
+  /** Masked where it is a secret. */
+  value: unknown
+  /** It differs from the default. */
+  isSet: boolean
+  about: string
+}
+
+const MASK = '********'
+
+/** What is in force, for people to read. */
+export const shownSettings = (table: Settings, values: Readonly<Record<string, unknown>>): ShownSetting[] =>
+  Object.entries(table).map(([name, { secret, or, about }]) => {
+    const value = values[name]
+    return {
+      name,
+      value: secret && !isEmpty(value) ? MASK : value,
+      isSet: JSON.stringify(value) !== JSON.stringify(or),
+      about,
+    }
+  })
+
+const isEmpty = (value: unknown): boolean => value === '' || (Array.isArray(value) && value.length === 0)
+
 /** A name that starts with REEVE_ or resembles a setting is a mistake: ignoring a limit is worse than refusing to start. */
 export function unknownSettings(known: readonly string[], env: Environment): string[] {
   return Object.keys(env)

@@ -37,7 +37,9 @@ export function addPlayCommand(program: Command): void {
     .description('play a match of the arena in this terminal, or let bots play')
     .option('--url <url>', 'the server; default: SERVER_HOST and SERVER_PORT')
     .option('--as <username>', 'play as this account of the database here; default: a new guest')
-    .addOption(new Option('--mode <mode>', 'how opponents are chosen').choices(['normal', 'rated']).default('normal'))
+    .addOption(
+      new Option('--mode <mode>', 'how opponents are chosen').choices(['normal', 'rated', 'bot']).default('normal'),
+    )
     .option('--bot <n>', 'so many bots instead of you', positiveInteger)
     .option('--matches <n>', 'stop after so many matches (bots: each; default: never)', positiveInteger)
     .option('--json', 'bots: a line for every match, for programs')

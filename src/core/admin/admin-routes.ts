@@ -5,12 +5,13 @@ import { auditRoute } from './audit.ts'
 import { deliveryRoutes } from './deliveries.ts'
 import { eventRoutes } from './events.ts'
 import { jobRoutes } from './jobs.ts'
+import { settingsRoute } from './settings.ts'
 import { statusRoute } from './status.ts'
 import { userRoutes } from './users.ts'
 
 export interface AdminDeps extends Pick<
   HttpDeps,
-  'config' | 'deliveries' | 'identity' | 'ledger' | 'events' | 'kinds' | 'doors' | 'about' | 'clock'
+  'config' | 'deliveries' | 'doorSettings' | 'identity' | 'ledger' | 'events' | 'kinds' | 'doors' | 'about' | 'clock'
 > {
   version: string
   /** Milliseconds since 1970. */
@@ -26,4 +27,5 @@ export const adminRoutes =
     await app.register(eventRoutes(deps))
     await app.register(deliveryRoutes(deps))
     await app.register(auditRoute(deps))
+    await app.register(settingsRoute(deps))
   }

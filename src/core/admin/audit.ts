@@ -18,7 +18,9 @@ const Filter = Type.Object({
 const AuditView = Type.Object({
   id: Type.Integer(),
   account_id: Type.Integer(),
+  username: Type.Union([Type.String(), Type.Null()], { description: 'Null: the account is gone.' }),
   actor_id: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: the account itself, or the server.' }),
+  actor: Type.Union([Type.String(), Type.Null()], { description: 'The name of `actor_id`.' }),
   event: Type.String(),
   detail: Type.Unknown(),
   address: Type.String(),
@@ -47,12 +49,14 @@ export const auditRoute =
     })
   }
 
-const onWire = ({ auditId, accountId, actorId, event, detail, address, createdAt }: AuditEvent) => ({
-  id: auditId,
-  account_id: accountId,
-  actor_id: actorId,
-  event,
-  detail,
-  address,
-  created_at: createdAt.toISOString(),
+const onWire = (entry: AuditEvent) => ({
+  id: entry.auditId,
+  account_id: entry.accountId,
+  username: entry.username,
+  actor_id: entry.actorId,
+  actor: entry.actor,
+  event: entry.event,
+  detail: entry.detail,
+  address: entry.address,
+  created_at: entry.createdAt.toISOString(),
 })

@@ -1,7 +1,7 @@
 // /admin/deliveries: signed requests of all doors, listed by state, each with its attempts, and dead letters replayed.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { ListedDelivery } from '../deliveries/deliveries.ts'
+import type { Deliveries, ListedDelivery } from '../deliveries/deliveries.ts'
 import { requireRole } from '../http/auth/guard.ts'
 import { refusals } from '../http/errors/detail.ts'
 import { HttpError } from '../http/errors/http-error.ts'
@@ -10,6 +10,7 @@ import type { AdminDeps } from './admin-routes.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 200
+const BODY_CHARS_SHOWN_MAX = 100_000
 
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 const OrNull = Type.Union([Type.String(), Type.Null()])
@@ -34,7 +35,12 @@ const Attempt = Type.Object({
   duration_ms: Type.Integer(),
   created_at: Type.String({ format: 'date-time' }),
 })
-const Story = Type.Object({ ...Delivery.properties, log: Type.Array(Attempt, { description: 'Newest first.' }) })
+const Story = Type.Object({
+  ...Delivery.properties,
+  body: Type.String({ description: `What is sent, up to ${BODY_CHARS_SHOWN_MAX} characters.` }),
+  is_body_cut: Type.Boolean(),
+  log: Type.Array(Attempt, { description: 'Newest first.' }),
+})
 const Filter = Type.Object({
   status: Type.Optional(
     Type.Union([Type.Literal('dead'), Type.Literal('pending'), Type.Literal('delivered')], {
@@ -46,14 +52,28 @@ const Filter = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `Default ${LIMIT_DEFAULT}.` })),
 })
 const DeliveryPath = Type.Object({ id: Id })
+const ReplayMany = Type.Object(
+  {
+    since: Type.Optional(Type.String({ format: 'date-time', description: 'Only those queued at or after this time.' })),
+    topic: Type.Optional(Type.String({ maxLength: 100 })),
+  },
+  { additionalProperties: false },
+)
 const Replayed = Type.Object({ replayed: Type.Array(Type.Integer()) })
 
 export const deliveryRoutes =
   ({ identity, deliveries }: AdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.addHook('onRequest', requireRole(identity, 'ADMIN'))
-    const documented = { tags: ['admin'], security: SECURED }
+    await app.register(readRoutes(deliveries))
+    await app.register(replayRoutes(deliveries))
+  }
 
+const documented = { tags: ['admin'], security: SECURED }
+
+const readRoutes =
+  (deliveries: Deliveries): FastifyPluginAsyncTypebox =>
+  async (app) => {
     app.get(
       '/admin/deliveries',
       {
@@ -66,7 +86,7 @@ export const deliveryRoutes =
       },
       async (request) => {
         const { status = 'dead', topic, before = null, limit = LIMIT_DEFAULT } = request.query
-        const topics = deliveries.topics().filter((name) => topic === undefined || name === topic)
+        const topics = topicsOf(deliveries, topic)
         return { deliveries: (await deliveries.list({ topics, status, before, limit })).map(viewOf) }
       },
     )
@@ -85,7 +105,30 @@ export const deliveryRoutes =
         const found = await deliveries.read(deliveries.topics(), request.params.id)
         if (found === null) throw notFound()
         const log = found.log.map((attempt) => ({ ...attempt, created_at: attempt.created_at.toISOString() }))
-        return { ...viewOf(found), log }
+        const { body } = found.request
+        const shown = body.slice(0, BODY_CHARS_SHOWN_MAX)
+        return { ...viewOf(found), body: shown, is_body_cut: shown.length < body.length, log }
+      },
+    )
+  }
+
+const replayRoutes =
+  (deliveries: Deliveries): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.post(
+      '/admin/deliveries/replay',
+      {
+        schema: {
+          ...documented,
+          summary: 'Send all dead letters again, or those since a time: up to 10,000, the oldest first.',
+          body: ReplayMany,
+          response: { 200: Replayed, ...refusals(401, 403, 422) },
+        },
+      },
+      async (request) => {
+        const { since, topic } = request.body
+        const choice = since === undefined ? {} : { since: new Date(since) }
+        return { replayed: await deliveries.replay(topicsOf(deliveries, topic), choice) }
       },
     )
 
@@ -100,12 +143,15 @@ export const deliveryRoutes =
         },
       },
       async (request) => {
-        const replayed = await deliveries.replay(deliveries.topics(), request.params.id)
+        const replayed = await deliveries.replay(deliveries.topics(), { outboxId: request.params.id })
         if (replayed.length === 0) throw notFound()
         return { replayed }
       },
     )
   }
+
+const topicsOf = (deliveries: Pick<Deliveries, 'topics'>, topic: string | undefined): string[] =>
+  deliveries.topics().filter((name) => topic === undefined || name === topic)
 
 const notFound = () => new HttpError(404, 'not_found', 'No such delivery, or it is not dead.')
 

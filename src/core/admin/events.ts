@@ -2,6 +2,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { follow } from '../http/sockets/follow.ts'
+import { refusals } from '../http/errors/detail.ts'
+import { SECURED, UPGRADED } from '../http/routes/docs.ts'
 import { requireSocket } from '../http/auth/socket-auth.ts'
 import type { AdminDeps } from './admin-routes.ts'
 
@@ -14,12 +16,15 @@ export const eventRoutes =
   ({ identity, events }: AdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const onRequest = requireSocket(identity, 'ADMIN')
-    app.get(
-      '/admin/events',
-      { websocket: true, onRequest, schema: { querystring: Query } },
-      async (socket, request) => {
-        const { channel, since } = request.query
-        await follow(app.hub.attach(socket), { events, channel, since })
-      },
-    )
+    const schema = {
+      tags: ['admin'],
+      summary: 'WebSocket: the events of a channel as they happen, and those since an id.',
+      security: SECURED,
+      querystring: Query,
+      response: { ...UPGRADED, ...refusals(401, 403, 422, 426, 429) },
+    }
+    app.get('/admin/events', { websocket: true, onRequest, schema }, async (socket, request) => {
+      const { channel, since } = request.query
+      await follow(app.hub.attach(socket), { events, channel, since })
+    })
   }

@@ -2,6 +2,7 @@
 import { Type, type Static } from 'typebox'
 import type { HistoryEntry } from '../ledger/history.ts'
 import type { Job } from '../ledger/job.ts'
+import type { JobSummary as JobSummaryOf } from '../ledger/search.ts'
 import { JOB_STATES } from '../ledger/read.ts'
 
 const Moment = Type.String({ format: 'date-time' })
@@ -44,7 +45,7 @@ export const JobDetail = Type.Object({
   ),
 })
 
-export const summaryOf = (job: Job): Static<typeof JobSummary> => ({
+export const summaryOf = (job: JobSummaryOf): Static<typeof JobSummary> => ({
   job_id: job.jobId,
   kind: job.kind,
   state: job.state,

@@ -8,24 +8,14 @@ import { idempotencyConflict, idempotencyOf } from '../http/request/idempotency.
 import { preferredWaitMs, waitSignal } from '../http/request/prefer.ts'
 import { HttpError } from '../http/errors/http-error.ts'
 import { cancelJob, replayJob, type Kinds } from '../executor/endings.ts'
-import { JOB_ID, parseJobId } from '../ledger/job.ts'
+import { parseJobId } from '../ledger/job.ts'
 import type { AdminDeps } from './admin-routes.ts'
-import { detailOf, JobDetail, JobState, JobSummary, summaryOf } from './job-schema.ts'
+import { bulkRoute } from './bulk-jobs.ts'
+import { detailOf, JobDetail, JobState } from './job-schema.ts'
+import { searchRoutes } from './search-jobs.ts'
 
-const LIMIT_DEFAULT = 50
 const YEAR_MS = 366 * 86_400_000
 
-const JobId = Type.String({ format: 'uuid', pattern: JOB_ID.source })
-const Filter = Type.Object({
-  kind: Type.Optional(Type.String({ maxLength: 100 })),
-  state: Type.Optional(JobState),
-  before: Type.Optional(JobId),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: `Default ${LIMIT_DEFAULT}.` })),
-})
-const Listed = Type.Object({
-  jobs: Type.Array(JobSummary),
-  next_before: Type.Union([Type.String(), Type.Null()], { description: '`before` of the next page; null: the last.' }),
-})
 const NewJob = Type.Object(
   {
     kind: Type.String({ minLength: 1, maxLength: 100 }),
@@ -44,7 +34,9 @@ export const jobRoutes =
   (deps: AdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.addHook('onRequest', requireRole(deps.identity, 'ADMIN'))
+    await app.register(searchRoutes(deps))
     await app.register(readRoutes(deps))
+    await app.register(bulkRoute(deps))
     await app.register(submitRoute(deps))
     await app.register(endRoutes(deps))
   }
@@ -54,24 +46,6 @@ const secured = { tags: ['admin'], security: SECURED }
 const readRoutes =
   ({ ledger }: AdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    app.get(
-      '/admin/jobs',
-      {
-        schema: {
-          ...secured,
-          summary: 'List jobs, newest first.',
-          querystring: Filter,
-          response: { 200: Listed, ...refusals(401, 403, 422) },
-        },
-      },
-      async (request) => {
-        const { limit = LIMIT_DEFAULT, ...filter } = request.query
-        const jobs = await ledger.list({ ...filter, limit: limit + 1 }) // one extra row shows whether there is a next page
-        const page = jobs.slice(0, limit)
-        return { jobs: page.map(summaryOf), next_before: jobs.length > limit ? (page.at(-1)?.jobId ?? null) : null }
-      },
-    )
-
     const summary = 'One job with its history. `Prefer: wait=N` (at most 50) waits for its end.'
     app.get(
       '/admin/jobs/:id',
@@ -149,7 +123,8 @@ const endRoutes =
         const answer = await replayJob(ledger, kinds, jobIdOf(request.params.id))
         if (answer.ok) return reply.code(202).send({ job_id: answer.jobId, state: 'pending' })
         if (answer.code === 'unknown_job') throw unknownJob()
-        throw new HttpError(409, 'conflict', 'Only a dead job can be replayed')
+        const message = 'message' in answer ? answer.message : 'Only a dead job can be replayed'
+        throw new HttpError(409, 'conflict', message)
       },
     )
   }

@@ -9,6 +9,7 @@ import { HttpError } from '../http/errors/http-error.ts'
 import type { Account, AccountChange, ChangeAnswer } from '../identity/accounts.ts'
 import { registerError } from '../identity/auth-routes.ts'
 import type { Identity } from '../identity/identity.ts'
+import type { ResetAnswer } from '../identity/passwords/reset-password.ts'
 import { ROLES } from '../identity/role.ts'
 
 const LIMIT_DEFAULT = 100
@@ -22,9 +23,10 @@ const User = Type.Object({
   is_active: Type.Boolean(),
   created_at: Type.String({ format: 'date-time' }),
 })
+const Password = Type.String({ minLength: 1, maxLength: 2000 })
 const NewUser = Type.Object({
   username: Type.String({ minLength: 1, maxLength: 1000 }),
-  password: Type.String({ minLength: 1, maxLength: 2000 }),
+  password: Password,
   roles: Roles,
 })
 const Page = Type.Object({
@@ -32,6 +34,7 @@ const Page = Type.Object({
     Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Only ids above this one.' }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: `Default ${LIMIT_DEFAULT}.` })),
+  name: Type.Optional(Type.String({ maxLength: 120, description: 'Only names that begin with this, in any case.' })),
 })
 const UserPath = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) })
 
@@ -54,7 +57,9 @@ export const userRoutes =
         },
       },
       async (request, reply) => {
-        const answer = await identity.register(request.body)
+        const { username, password, roles } = request.body
+        const actorId = accountOf(request).accountId
+        const answer = await identity.register({ username, password, roles, actorId })
         if (!answer.ok) throw registerError(answer.code)
         return reply.code(201).send(onWire(answer.account))
       },
@@ -66,18 +71,19 @@ export const userRoutes =
         onRequest,
         schema: {
           ...secured,
-          summary: 'List accounts.',
+          summary: 'List accounts, ordered by id.',
           querystring: Page,
           response: { 200: Type.Object({ users: Type.Array(User) }), ...refusals(401, 403, 422) },
         },
       },
       async (request) => {
-        const { after = 0, limit = LIMIT_DEFAULT } = request.query
-        return { users: (await identity.listAccounts({ after, limit })).map(onWire) }
+        const { after = 0, limit = LIMIT_DEFAULT, name: namePrefix = '' } = request.query
+        return { users: (await identity.listAccounts({ after, limit, namePrefix })).map(onWire) }
       },
     )
 
     await app.register(changeRoutes({ identity }))
+    await app.register(passwordRoute({ identity }))
   }
 
 const changeRoutes =
@@ -116,6 +122,45 @@ const changeRoutes =
     )
   }
 
+const passwordRoute =
+  ({ identity }: { identity: Identity }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const schema = {
+      ...secured,
+      summary: 'Give another account a new password. All its logins end; API keys do not.',
+      params: UserPath,
+      body: Type.Object({ password: Password }, { additionalProperties: false }),
+      response: { 204: Type.Null(), ...refusals(401, 403, 404, 409, 422) },
+    }
+    app.put(
+      '/admin/users/:id/password',
+      { onRequest: requireRole(identity, 'ADMIN'), schema },
+      async (request, reply) => {
+        const answer = await identity.resetPassword({
+          accountId: request.params.id,
+          actorId: accountOf(request).accountId,
+          newPassword: request.body.password,
+          address: request.ip,
+        })
+        if (!answer.ok) throw resetError(answer.code)
+        return reply.code(204).send(null)
+      },
+    )
+  }
+
+function resetError(code: Exclude<ResetAnswer, { ok: true }>['code']): HttpError {
+  switch (code) {
+    case 'invalid_password':
+      return registerError(code)
+    case 'own_account':
+      return new HttpError(409, 'conflict', 'Change your own password with the current one: POST /auth/password')
+    case 'unknown_account':
+      return userNotFound()
+    case 'guest':
+      return new HttpError(409, 'conflict', 'A guest has no password')
+  }
+}
+
 const changeOf = (request: FastifyRequest<{ Params: { id: number } }>): AccountChange => ({
   accountId: request.params.id,
   actorId: accountOf(request).accountId,
@@ -123,9 +168,11 @@ const changeOf = (request: FastifyRequest<{ Params: { id: number } }>): AccountC
 
 function changedAccount(answer: ChangeAnswer): Account {
   if (answer.ok) return answer.account
-  if (answer.code === 'unknown_account') throw new HttpError(404, 'not_found', 'User not found')
+  if (answer.code === 'unknown_account') throw userNotFound()
   throw new HttpError(409, 'conflict', 'This is the last admin: make another one first')
 }
+
+const userNotFound = (): HttpError => new HttpError(404, 'not_found', 'User not found')
 
 const onWire = ({ accountId, username, roles, isActive, createdAt }: Account) => ({
   user_id: accountId,

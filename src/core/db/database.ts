@@ -18,7 +18,9 @@ const HOT_CONNECTIONS_MAX = 10
 const ASYNC_COMMIT_CONNECTIONS_MAX = 2
 const CONNECT_TIMEOUT_MS = 30_000 // also for a turn in the pool: a machine that stands still for seconds fails nobody
 const DIAL_TIMEOUT_MS = 5000 // for one connection: the kernel repeats a lost packet after ever longer pauses
-const IDLE_IN_TRANSACTION_MS = 60_000
+// Nothing is waited for inside a transaction but its statements: one that is idle for so long has lost its client, and holds locks
+// that others wait for. Part of the bound of recovery in docs/how-it-works.md.
+const IDLE_IN_TRANSACTION_MS = 5000
 
 // The server's side of a silent partition: it ends the session, and with that its locks. Unix sockets ignore the settings.
 const SERVER_SIDE = [
@@ -140,7 +142,10 @@ function poolOf(pool: PgPool, watchdog: Watchdog): Pool {
         answer.catch(ignore) // checked at the end
         sent.push(answer)
       }
-      const say = (sql: string) => watchdog.watch(client, client.query(sql))
+      const say = (sql: string) => {
+        gatherWrites(client)
+        return watchdog.watch(client, client.query(sql))
+      }
       try {
         send(say('begin'))
         const result = await work({
@@ -195,7 +200,18 @@ function nameOf(sql: string): string {
   return name
 }
 
+/**
+ * Statements that are sent in the same turn are written to the socket at once: a write that wakes another process costs
+ * more than most of what the statement itself costs here.
+ */
+function gatherWrites({ connection: { stream } }: Client): void {
+  if (stream.writableCorked > 0) return
+  stream.cork()
+  process.nextTick(() => stream.uncork())
+}
+
 async function run<R extends object>(watchdog: Watchdog, client: Client, sql: string, params: readonly unknown[] = []) {
+  gatherWrites(client)
   const answer = client.query<R>({ name: nameOf(sql), text: sql, values: [...params] })
   return (await watchdog.watch(client, answer)).rows
 }

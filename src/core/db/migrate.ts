@@ -32,14 +32,16 @@ export interface MigrationFolder {
 
 /** Applies what is missing, in one transaction, and returns the names of what it applied. */
 export async function migrate(database: Database, folders: readonly MigrationFolder[]): Promise<string[]> {
-  return database.transaction(async (tx) => {
-    await tx.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
-    await tx.query(CREATE_TABLE)
+  return database.transaction((tx) => migrateIn(tx, folders))
+}
 
-    const applied: string[] = []
-    for (const folder of folders) applied.push(...(await applyFolder(tx, folder)))
-    return applied
-  })
+export async function migrateIn(tx: Tx, folders: readonly MigrationFolder[]): Promise<string[]> {
+  await tx.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+  await tx.query(CREATE_TABLE)
+
+  const applied: string[] = []
+  for (const folder of folders) applied.push(...(await applyFolder(tx, folder)))
+  return applied
 }
 
 async function applyFolder(tx: Tx, { owner, folder }: MigrationFolder): Promise<string[]> {

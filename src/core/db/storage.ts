@@ -4,6 +4,7 @@ import { CloseStack } from '../concurrency/close-stack.ts'
 import { databaseUrl, type Config } from '../config.ts'
 import { analyzeGrownLoop } from './analyze-grown.ts'
 import { openDatabase, type DatabaseAddress, type Database } from './database.ts'
+import { hasCluster } from '../embedded/cluster.ts'
 import { lockDataDir } from '../embedded/lock.ts'
 import { findRunning, startEmbedded } from '../embedded/server.ts'
 import type { Loop } from '../loop.ts'
@@ -52,14 +53,38 @@ export async function openStorage(config: Config, log: Logger): Promise<Storage>
   }
 }
 
-/** For a command: the embedded database of a running server if there is one, otherwise started for the moment. */
+/** A command asked for the embedded database of a folder that has none. */
+export class NoDatabaseYet extends StartError {
+  override name = 'NoDatabaseYet'
+}
+
+/** For a command: the embedded database of a running server if there is one, otherwise started for the moment. Never made. */
 export async function joinStorage(config: Config, log: Logger): Promise<Storage> {
   if (databaseUrl(config) !== null) return openStorage(config, log)
   const running = await findRunning(config.REEVE_DATA_DIR)
-  if (running === null) return openStorage(config, log)
+  if (running === null) return openExisting(config, log)
 
   const database = await openChecked(running, config.REEVE_DATA_DIR, log)
   return { database, about: 'the running server', lost: never, loops: [], close: () => database.close() }
+}
+
+/** For a command that needs the embedded database to itself. Never made. */
+export async function openExisting(config: Config, log: Logger): Promise<Storage> {
+  if (await hasCluster(config.REEVE_DATA_DIR)) return openStorage(config, log)
+  throw new NoDatabaseYet(
+    `There is no database in ${config.REEVE_DATA_DIR}: reeve up makes one at its first start. ` +
+      'Set REEVE_DATA_DIR or DATABASE_URL for one that is elsewhere.',
+  )
+}
+
+/** For a command whose purpose is to make it. */
+export async function joinOrMakeStorage(config: Config, log: Logger): Promise<Storage> {
+  try {
+    return await joinStorage(config, log)
+  } catch (error) {
+    if (error instanceof NoDatabaseYet) return openStorage(config, log)
+    throw error
+  }
 }
 
 async function openUrl(url: string, log: Logger): Promise<Storage> {

@@ -18,6 +18,9 @@ const SELECT_OF_SUBJECT = `
 const SELECT_OF_ROW = `
   select ${COLUMNS} from delivery_attempts where outbox_id = $1 order by delivery_attempt_id desc limit $2`
 
+const SELECT_LAST = `
+  select subject, max(delivery_attempt_id) as last from delivery_attempts where topic = $1 and subject = any($2) group by subject`
+
 // Numbered in the order of their time: the oldest page is looked at, and the loop ends at the first that is too young.
 const PRUNE = `
   delete from delivery_attempts
@@ -59,6 +62,8 @@ export interface AttemptLog {
   /** Newest first. */
   of(topic: string, subject: string, limit: number): Promise<StoredAttempt[]>
   ofRow(outboxId: number, limit: number): Promise<StoredAttempt[]>
+  /** The number of each subject's last attempt: it changes when there is another. */
+  lastOf(topic: string, subjects: readonly string[]): Promise<ReadonlyMap<string, number>>
 }
 
 export const openAttemptLog = (database: Database): AttemptLog => ({
@@ -67,6 +72,10 @@ export const openAttemptLog = (database: Database): AttemptLog => ({
   },
   of: (topic, subject, limit) => database.query<StoredAttempt>(SELECT_OF_SUBJECT, [topic, subject, limit]),
   ofRow: (outboxId, limit) => database.query<StoredAttempt>(SELECT_OF_ROW, [outboxId, limit]),
+  async lastOf(topic, subjects) {
+    const rows = await database.query<{ subject: string; last: string }>(SELECT_LAST, [topic, subjects])
+    return new Map(rows.map(({ subject, last }) => [subject, Number(last)]))
+  },
 })
 
 export const pruneAttempts = (database: Database, keptDays: number, page = PRUNE_PAGE): Loop => ({

@@ -7,7 +7,7 @@ import type { Database, Queryable } from '../db/database.ts'
 import type { Effect } from '../ledger/effects.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 import type { Delivery } from '../outbox/delivery.ts'
-import type { ListedRow, ListFilter, Outbox } from '../outbox/outbox.ts'
+import type { ListedRow, ListFilter, Outbox, ReplayChoice, RowState } from '../outbox/outbox.ts'
 import { openAttemptLog, type StoredAttempt } from './attempt-log.ts'
 import { signedDeliveries } from './signed-delivery.ts'
 import { requestFrom, storedFrom, type Sender, type SignedRequest } from './signed-request.ts'
@@ -34,8 +34,13 @@ export interface Deliveries {
   topics(): readonly string[]
   /** Of one subject, newest first. */
   attempts(topic: string, subject: string, limit: number): Promise<StoredAttempt[]>
+  /** The number of each subject's last attempt: it changes when there is another. */
+  lastAttempts(topic: string, subjects: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** Sends dead letters again, with the same body and request id: a receiver that has it already sees a duplicate. */
-  replay(topics: readonly string[], outboxId?: number): Promise<number[]>
+  replay(topics: readonly string[], choice?: ReplayChoice): Promise<number[]>
+  /** What changes of a delivery, of all topics of this process. */
+  states(outboxIds: readonly number[]): Promise<RowState[]>
+  newestDead(): Promise<number | null>
 }
 
 export interface DeliveriesDeps {
@@ -69,7 +74,10 @@ export function openDeliveries(deps: DeliveriesDeps): Deliveries {
       return row === null ? null : { ...listedFrom(row), log: await attempts.ofRow(outboxId, ATTEMPTS_SHOWN_MAX) }
     },
     attempts: (topic, subject, limit) => attempts.of(topic, subject, limit),
-    replay: (topics, outboxId) => outbox.replay(topics, outboxId),
+    lastAttempts: (topic, subjects) => attempts.lastOf(topic, subjects),
+    replay: (ofTopics, choice) => outbox.replay(ofTopics, choice),
+    states: (outboxIds) => outbox.states([...topics], outboxIds),
+    newestDead: () => outbox.newestDead([...topics]),
   }
 }
 

@@ -1,6 +1,6 @@
 // A cluster is made beside its place and moved there when it is complete and on disk: a folder named `postgres` is never
 // half a cluster, whenever the process that makes it is killed.
-import { chown, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
+import { chown, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Binaries } from './binaries.ts'
 import { launch } from './launch.ts'
@@ -8,6 +8,7 @@ import type { LogFile } from './log-file.ts'
 import { giveTree, ownerOf } from './ownership.ts'
 import type { RunAs } from './run-as.ts'
 import { StartError } from '../start-error.ts'
+import { syncFolder } from '../files/sync-folder.ts'
 
 export const DATABASE = 'reeve'
 export const USER = 'reeve'
@@ -18,6 +19,9 @@ export interface ClusterPlace {
   dataDir: string
   cluster: string
 }
+
+export const hasCluster = async (dataDir: string): Promise<boolean> =>
+  (await ownerOf(join(dataDir, 'postgres'))) !== null
 
 /** Creates the cluster if there is none, and makes sure that it belongs to whoever will run it. */
 export async function ensureCluster(
@@ -69,14 +73,5 @@ async function removeUnfinished(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     if (!name.startsWith(UNFINISHED)) continue
     await rm(join(dataDir, name), { recursive: true, force: true, maxRetries: RM_RETRIES_MAX })
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }

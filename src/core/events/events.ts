@@ -69,7 +69,7 @@ export function openEvents(database: Database, bus: Bus, log: (error: unknown) =
   }
 
   return {
-    effect: (event) => ({ sql: INSERT_OUTBOX, row: event }),
+    effect: (event) => ({ sql: INSERT_OUTBOX, row: event, topic: TOPIC }),
     since,
     lastId,
     async lastIdAt(channel, at) {

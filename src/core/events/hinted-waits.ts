@@ -7,16 +7,22 @@ import type { Bus } from './bus.ts'
 const CHECK_EVERY_MS = 2000
 const CHECKED_AT_ONCE_MAX = 5000
 const WAITING_MAX = 100_000
+const RECENT_MAX = 10_000
+
+export interface FreshWaitLimits extends WaitLimits {
+  /** The subject was made a moment ago: it is read first only where a hint has named it since. */
+  isFresh?: boolean
+}
 
 export interface HintedWaits<Subject, Value> {
   /** The subject's value once it is final, or as it is when the time is up. */
-  wait(subject: Subject, limits: WaitLimits): Promise<Value>
+  wait(subject: Subject, limits: FreshWaitLimits): Promise<Value>
   loop: Loop
   close(): void
 }
 
 interface HintedWaitsOptions<Subject, Value> {
-  bus: Bus
+  bus: Pick<Bus, 'subscribe'>
   channel: string
   /** The names of the subjects that a message on the channel announces. */
   namesIn(message: string): readonly string[]
@@ -37,6 +43,7 @@ export function openHintedWaits<Subject, Value>(
 ): HintedWaits<Subject, Value> {
   const { bus, channel, namesIn, nameOf, read, isFinal, changedOf } = options
   const watched = new Map<string, Watched<Subject, Value>>()
+  const recent = new RecentNames(RECENT_MAX)
 
   /** One read answers all who wait for the same subject. */
   const check = (subject: Subject, waiters: readonly Waiter<Value>[]) => {
@@ -60,7 +67,11 @@ export function openHintedWaits<Subject, Value>(
   }
   const unsubscribe = bus.subscribe(
     channel,
-    (message) => checkNamed(namesIn(message)),
+    (message) => {
+      const names = namesIn(message)
+      recent.add(names)
+      checkNamed(names)
+    },
     () => void checkAll().catch(() => {}), // the loop repeats it, and logs what is wrong
   )
 
@@ -79,7 +90,8 @@ export function openHintedWaits<Subject, Value>(
       })
       entry.waiters.add(waiter)
       watched.set(name, entry)
-      check(subject, [waiter]) // it may have changed before anyone listened
+      // It may have changed before anyone listened.
+      if (limits.isFresh !== true || recent.has(name)) check(subject, [waiter])
       return waiter.answer
     },
     loop: {
@@ -91,5 +103,27 @@ export function openHintedWaits<Subject, Value>(
       },
     },
     close: unsubscribe,
+  }
+}
+
+/** The last names that hints had, so many of them. */
+class RecentNames {
+  readonly #most: number
+  #newer = new Set<string>()
+  #older = new Set<string>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  add(names: readonly string[]): void {
+    for (const name of names) this.#newer.add(name)
+    if (this.#newer.size < this.#most) return
+    this.#older = this.#newer
+    this.#newer = new Set()
+  }
+
+  has(name: string): boolean {
+    return this.#newer.has(name) || this.#older.has(name)
   }
 }

@@ -22,7 +22,7 @@ export function openSender(database: Database, closing: AbortSignal, log: (error
         return { channel: line.slice(0, cut), message: line.slice(cut + 1) }
       })
       waiting.clear()
-      await database.query(NOTIFY, [JSON.stringify(rows)]).catch(log)
+      await database.asyncCommit.query(NOTIFY, [JSON.stringify(rows)]).catch(log) // a hint needs no disk
       if (!closing.aborted) await sleep(GATHER_MS)
     }
     sending = null

@@ -18,6 +18,8 @@ interface BackgroundDeps {
 
 interface Background {
   start(): void
+  /** After `start`: every kind was prepared, or left to other processes. */
+  prepared(): Promise<unknown>
   /** Executors first, while the loops still run: what is in flight may need them. */
   stop(): Promise<void>
 }
@@ -57,6 +59,7 @@ export function openBackground({ config, engine, kinds, loops, log, onStep }: Ba
       running = startLoops([...loops, ...feedLoops], log)
       for (const { kind, executor } of executors) preparing.push(startExecutor(kind, executor))
     },
+    prepared: () => Promise.all(preparing),
     async stop() {
       isStopping = true
       await Promise.all(preparing)

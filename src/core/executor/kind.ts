@@ -15,6 +15,8 @@ export interface Kind {
   effectsOfDeath?: (job: Pick<Job, 'jobId' | 'kind' | 'payload' | 'accountId'>, reason: string) => readonly Effect[]
   /** After this process has recorded the end of a job: its result, or null if it died. For counters. */
   onRecorded?: (result: unknown) => void
+  /** Why this dead job cannot be replayed, in a sentence; null: it can. */
+  refusesReplay?: (old: Pick<Job, 'payload'>) => string | null
   /** Committed with the new job of a replay: the door's own row for it. */
   effectsOfReplay?: (old: Job, newJobId: string) => readonly Effect[]
 }

@@ -24,10 +24,12 @@ interface PostgresFeedOptions {
   owner: string
   leaseMs: number
   metrics: ExecutorMetrics
+  /** Kinds whose jobs are taken from the feed. Default: all. */
+  announces?: (kind: string) => boolean
 }
 
 export function openPostgresFeed(options: PostgresFeedOptions): Feed {
-  const { bus, metrics } = options
+  const { bus, metrics, announces = () => true } = options
   const wakes = new Map<string, Wake>()
   const wakeOf = (kind: string) => {
     const wake = wakes.get(kind) ?? new Wake()
@@ -47,7 +49,10 @@ export function openPostgresFeed(options: PostgresFeedOptions): Feed {
   const next = openNext(options)
 
   return {
-    hint: (kinds) => publish(kinds),
+    hint(kinds) {
+      const announced = kinds.filter(announces)
+      if (announced.length > 0) publish(announced)
+    },
     hintWithin: (kinds) => bus.within?.(CHANNEL, messageOf(kinds)) ?? null,
     announce: async (jobs) => publish(jobs.map((job) => job.kind)),
     async take(request) {

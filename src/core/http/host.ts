@@ -9,10 +9,11 @@ export function checkHost(app: FastifyInstance, config: Pick<Config, 'ALLOWED_HO
   const publicHost = URL.canParse(config.PUBLIC_URL) ? [new URL(config.PUBLIC_URL).hostname] : []
   const allowed = new Set([...config.ALLOWED_HOSTS.map((host) => host.toLowerCase()), ...publicHost])
 
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     if (hostHeaders(request.raw) > 1) throw new HttpError(400, 'bad_request', 'The request has two Host headers.')
     if (config.ALLOWED_HOSTS.length > 0 && !allowed.has(request.hostname.toLowerCase()))
       throw new HttpError(421, 'misdirected_request', 'This server does not answer for that host.')
+    done()
   })
 }
 

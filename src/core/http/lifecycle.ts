@@ -19,24 +19,27 @@ export function refuseUnknown(app: FastifyInstance, methods: Methods, draining: 
   app.setNotFoundHandler((request) => {
     throw unknownPath(request, methods)
   })
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     if (request.is404 && request.method === 'OPTIONS' && methods.of(request.url).length > 0) {
-      return reply.code(204).header('allow', methods.of(request.url).join(', ')).send()
+      reply.code(204).header('allow', methods.of(request.url).join(', ')).send()
+      return
     }
     if (request.is404) throw unknownPath(request, methods)
-    if (!request.ws) return undefined
-    if (request.routeOptions.config.speaksWebSocket !== true) {
-      throw new HttpError(400, 'bad_request', 'This path does not speak WebSocket.')
+    if (request.ws) {
+      if (request.routeOptions.config.speaksWebSocket !== true) {
+        throw new HttpError(400, 'bad_request', 'This path does not speak WebSocket.')
+      }
+      if (draining.aborted) throw new HttpError(503, 'unavailable', 'The server is stopping.')
     }
-    if (draining.aborted) throw new HttpError(503, 'unavailable', 'The server is stopping.')
-    return undefined
+    done()
   })
 }
 
 /** A kept-alive connection would delay the stop. */
 export function closeConnectionsOf(app: FastifyInstance, draining: AbortSignal): void {
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
     if (draining.aborted) reply.header('connection', 'close')
+    done()
   })
 }
 
@@ -48,20 +51,22 @@ function unknownPath(request: FastifyRequest, methods: Methods): HttpError {
 
 /** A WebSocket has no response that ends: it is logged when it opens and when it closes. */
 export function writeSocketLines(app: FastifyInstance): void {
-  app.addHook('preHandler', async (request) => {
-    if (!request.ws) return
+  app.addHook('preHandler', (request, _reply, done) => {
+    if (!request.ws) return done()
+    const { log } = request // not the request, which would be kept as long as the socket
     const line = { route: request.routeOptions.url, account_id: request.account?.accountId ?? null }
-    request.log.info(line, 'websocket opened')
+    log.info(line, 'websocket opened')
     const openedAt = performance.now()
     request.raw.socket.once('close', () => {
-      request.log.info({ ...line, ms: Math.round(performance.now() - openedAt) }, 'websocket closed')
+      log.info({ ...line, ms: Math.round(performance.now() - openedAt) }, 'websocket closed')
     })
+    done()
   })
 }
 
 /** Logs the route's pattern where there is one, since a path may contain what a log must not. Never the query. */
 export function writeRequestLines(app: FastifyInstance, http: HttpMetrics): void {
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     http.answered(request, reply)
     const { url: route, config } = request.routeOptions
     const line = {
@@ -73,6 +78,7 @@ export function writeRequestLines(app: FastifyInstance, http: HttpMetrics): void
     }
     if (config.quiet === true) request.log.debug(line, 'request')
     else request.log.info(line, 'request')
+    done()
   })
 }
 

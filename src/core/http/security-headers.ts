@@ -14,14 +14,15 @@ type SecurityHeaders = Readonly<Record<string, string>>
 export async function openSecurityHeaders(app: FastifyInstance, config: Config): Promise<void> {
   await app.register(helmet, { ...helmetOptions(config), global: false })
   let kept: SecurityHeaders | null = null
-  app.addHook('onRequest', async (_request, reply) => {
-    if (kept !== null) {
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (kept === null) {
+      reply.helmet()
+      reply.raw.setHeader('permissions-policy', PERMISSIONS_POLICY)
+      kept = stringsOf(reply.raw.getHeaders())
+    } else {
       reply.headers(kept)
-      return
     }
-    reply.helmet()
-    reply.raw.setHeader('permissions-policy', PERMISSIONS_POLICY)
-    kept = stringsOf(reply.raw.getHeaders())
+    done()
   })
 }
 

@@ -6,18 +6,25 @@ import type { AddressInfo } from 'node:net'
 import websocket from '@fastify/websocket'
 import type { FastifyInstance } from 'fastify'
 import { adminRoutes } from '../admin/admin-routes.ts'
+import { openLiveDeliveries } from '../admin/live-deliveries.ts'
+import { openLiveJobs } from '../admin/live-jobs.ts'
+import { openOverview } from '../admin/overview.ts'
 import type { Deps, Door, OpenDoor } from '../door.ts'
 import type { Feed } from '../feed/feed.ts'
 import type { Kinds } from '../executor/endings.ts'
 import { authRoutes } from '../identity/auth-routes.ts'
 import { envelopeAuthRoutes } from '../identity/envelope-auth-routes.ts'
 import { sessionRoutes } from '../identity/session-routes.ts'
-import { startPage, type DoorState } from '../pages/start-page.ts'
+import { eventsTopic } from '../live/events-topic.ts'
+import { openLive } from '../live/live-route.ts'
+import { consolePages } from '../pages/console-pages.ts'
 import { openApp } from './app.ts'
 import { allowCors } from './auth/origins.ts'
 import { requireStaticToken } from './auth/static-token.ts'
+import { limitSockets } from './sockets/socket-quota.ts'
 import { openRevalidation } from './sockets/revalidate.ts'
 import { detailBody } from './errors/detail.ts'
+import { aboutRoute, type DoorState } from './routes/about.ts'
 import { openDocs } from './routes/docs.ts'
 import { openEnvelope } from './errors/envelope.ts'
 import { handleError } from './errors/handle-error.ts'
@@ -34,6 +41,7 @@ import {
 } from './lifecycle.ts'
 import type { Loop } from '../loop.ts'
 import { quotaRoutes } from '../quotas/quota-routes.ts'
+import type { ShownSetting } from '../settings.ts'
 import { VERSION } from '../version.ts'
 import { formatByPath, type ErrorFormat } from './errors/error-format.ts'
 
@@ -41,10 +49,12 @@ export interface HttpDeps extends Deps {
   feed: Pick<Feed, 'check'>
   /** The open doors. */
   doors: readonly OpenDoor[]
-  /** All doors of this version, open or closed, for the start page. Default: the open ones. */
+  /** All doors of this version, open or closed, for /about. Default: the open ones. */
   built?: readonly Pick<Door, 'name' | 'about'>[]
+  /** The settings of the doors in force, for /admin/settings. */
+  doorSettings?: readonly ShownSetting[]
   kinds: Kinds
-  /** Descriptions of the storage for the start page, without secrets. */
+  /** Descriptions of the storage for /admin/status, without secrets. */
   about: { database: string; feed: string; files: string }
 }
 
@@ -121,6 +131,7 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
   closeConnectionsOf(app, draining)
   writeRequestLines(app, http)
   writeSocketLines(app)
+  limitSockets(app, deps.quotas, config.QUOTA_SOCKETS)
   const revalidation = openRevalidation({ app, identity, metrics })
   const requireToken = requireStaticToken(config.METRICS_TOKEN)
   await openDocs(app, version, requireToken)
@@ -133,7 +144,20 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
   await app.register(quotaRoutes({ identity, quotas: deps.quotas }))
   await app.register(envelopeAuthRoutes({ identity, envelope }))
   await app.register(adminRoutes({ ...deps, version, startedAt: clock.now() }))
-  await app.register(startPage({ ...deps, version, startedAt: clock.now(), doors: doorStates(deps) }))
+  await app.register(aboutRoute({ identity, config, version, doors: doorStates(deps) }))
+  await app.register(consolePages({ doors }))
+  const jobs = openLiveJobs(deps.ledger)
+  const deliveries = openLiveDeliveries(deps.deliveries)
+  const overview = openOverview({ ...deps, dataDir: config.REEVE_DATA_DIR, httpTotals: http.totals })
+  const topics = [
+    eventsTopic(deps.events),
+    ...jobs.topics,
+    deliveries.topic,
+    overview.topic,
+    ...doors.flatMap(({ opened }) => opened.live ?? []),
+  ]
+  const live = openLive({ identity, topics, log })
+  await app.register(live.routes)
 
   for (const { door, opened } of doors) {
     const { routes } = opened
@@ -143,13 +167,13 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
       await scope.register(routes)
     })
   }
-  return [hub.loop, revalidation]
+  return [hub.loop, revalidation, live.loop, jobs.loop, deliveries.loop, overview.loop]
 }
 
 function doorStates({ doors, built = doors.map(({ door }) => door) }: HttpDeps): DoorState[] {
   return built.map(({ name, about }) => {
-    const open = doors.find(({ door }) => door.name === name)?.door
-    return { name, about, page: open?.page ?? null, state: open === undefined ? 'closed' : 'open' }
+    const isOpen = doors.some(({ door }) => door.name === name)
+    return { name, about, state: isOpen ? 'open' : 'closed' }
   })
 }
 

@@ -25,11 +25,14 @@ const CLOSE_GUESTS = `
    where account_id = any (array(
      select account_id from accounts a
       where is_guest and is_active and created_at < statement_timestamp() - interval '1 day'
-        and not exists (select from tokens t where t.account_id = a.account_id
-                           and t.expires_at > statement_timestamp() - interval '1 day')
+        and not exists (select from tokens t where t.account_id = a.account_id and t.expires_at > statement_timestamp())
       limit $1))
   returning true as closed`
 const LIST = `select ${COLUMNS} from accounts where account_id > $1 order by account_id limit $2`
+const LIST_BY_NAME = `
+  select ${COLUMNS} from accounts
+   where account_id > $1 and username_key ~>=~ $3::text and username_key ~<~ ($3::text || chr(1114111))
+   order by account_id limit $2`
 
 // An arbitrary lock number: transactions that may remove the last admin or create the first one run one at a time.
 const ADMINS_LOCK = 7_305_803
@@ -95,11 +98,25 @@ export async function insertGuest(on: Queryable): Promise<Account | null> {
   return row === undefined ? null : accountFrom(row)
 }
 
+/** Others may have such a name too; it spares asking the database about everybody else. */
+export const hasGuestName = (username: string): boolean => username.startsWith('guest-')
+
 export const closeGuests = async (on: Queryable, limit: number): Promise<number> =>
   (await on.query(CLOSE_GUESTS, [limit])).length
 
-export async function listAccounts(on: Queryable, page: { after: number; limit: number }): Promise<Account[]> {
-  return (await on.query<AccountRow>(LIST, [page.after, page.limit])).map(accountFrom)
+export interface AccountPage {
+  after: number
+  limit: number
+  /** Only names that begin with this, compared as names are. Default: all. */
+  namePrefix?: string
+}
+
+export async function listAccounts(on: Queryable, { after, limit, namePrefix = '' }: AccountPage): Promise<Account[]> {
+  const prefix = usernameKey(namePrefix)
+  const rows = await (prefix === ''
+    ? on.query<AccountRow>(LIST, [after, limit])
+    : on.query<AccountRow>(LIST_BY_NAME, [after, limit, prefix]))
+  return rows.map(accountFrom)
 }
 
 export const lockAdmins = async (tx: Tx): Promise<void> => void (await tx.query(LOCK_ADMINS))
@@ -121,8 +138,16 @@ export const setRoles = (database: Database, target: AccountChange, roles: reado
     update: (tx) => tx.query<AccountRow>(UPDATE_ROLES, [target.accountId, withPlayer(roles)]),
   })
 
+/** Runs in the transaction that closes or reopens an account. */
+export type ActiveListener = (tx: Tx, accountId: number, isActive: boolean) => Promise<void>
+
 /** Closing an account also deletes its tokens and revokes its API keys, so that reopening it does not restore them. */
-export const setActive = (database: Database, target: AccountChange, active: boolean): Promise<ChangeAnswer> =>
+export const setActive = (
+  database: Database,
+  target: AccountChange,
+  active: boolean,
+  listeners: readonly ActiveListener[] = [],
+): Promise<ChangeAnswer> =>
   change(database, target, {
     audit: { event: active ? 'account_reopened' : 'account_closed' },
     keepsAdmin: active,
@@ -131,6 +156,7 @@ export const setActive = (database: Database, target: AccountChange, active: boo
         await tx.query(DELETE_TOKENS, [target.accountId])
         await tx.query(REVOKE_API_KEYS, [target.accountId])
       }
+      for (const listener of listeners) await listener(tx, target.accountId, active)
       return tx.query<AccountRow>(UPDATE_ACTIVE, [target.accountId, active])
     },
   })

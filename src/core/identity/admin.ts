@@ -3,7 +3,7 @@
 import type { Database, Tx } from '../db/database.ts'
 import { newPassword } from '../random.ts'
 import { findAccount, insertAccount, lockAdmins } from './accounts.ts'
-import { isNewPassword, type Passwords } from './password.ts'
+import { isNewPassword, type Passwords } from './passwords/password.ts'
 import { withPlayer } from './role.ts'
 import { isUsername } from './username.ts'
 import { StartError } from '../start-error.ts'

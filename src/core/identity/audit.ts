@@ -5,9 +5,12 @@ import type { Queryable } from '../db/database.ts'
 const INSERT = `
   insert into audit_events (account_id, actor_id, event, detail, address) values ($1, $2, $3, $4, $5)`
 const LIST = `
-  select audit_id, account_id, actor_id, event, detail, address, created_at from audit_events
-   where ($1::bigint is null or account_id = $1) and audit_id < $2
-   order by audit_id desc limit $3`
+  select e.audit_id, e.account_id, a.username, e.actor_id, actor.username as actor, e.event, e.detail, e.address, e.created_at
+    from audit_events e
+    left join accounts a using (account_id)
+    left join accounts actor on actor.account_id = e.actor_id
+   where ($1::bigint is null or e.account_id = $1) and e.audit_id < $2
+   order by e.audit_id desc limit $3`
 const DELETE_OLD = `
   delete from audit_events where audit_id = any (array(
     select audit_id from audit_events where created_at < statement_timestamp() - $1 * interval '1 day' limit $2))
@@ -20,6 +23,7 @@ const AUDIT_EVENTS = [
   'signed_out',
   'session_revoked',
   'password_changed',
+  'password_reset',
   'roles_changed',
   'account_closed',
   'account_reopened',
@@ -42,7 +46,10 @@ export interface NewAuditEvent {
 export interface AuditEvent {
   auditId: number
   accountId: number
+  /** Null: the account is gone. */
+  username: string | null
   actorId: number | null
+  actor: string | null
   event: string
   detail: unknown
   address: string
@@ -65,7 +72,9 @@ export async function listAudit(on: Queryable, { accountId, before, limit }: Aud
   return (await on.query<AuditRow>(LIST, [accountId, before, limit])).map((row) => ({
     auditId: Number(row.audit_id),
     accountId: Number(row.account_id),
+    username: row.username,
     actorId: row.actor_id === null ? null : Number(row.actor_id),
+    actor: row.actor,
     event: row.event,
     detail: row.detail,
     address: row.address,
@@ -80,7 +89,9 @@ export async function deleteOldAudit(on: Queryable, keptDays: number, limit: num
 interface AuditRow {
   audit_id: string
   account_id: string
+  username: string | null
   actor_id: string | null
+  actor: string | null
   event: string
   detail: unknown
   address: string

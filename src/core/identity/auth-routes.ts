@@ -1,7 +1,8 @@
 // /auth/*: accounts, with the error body {"detail": …}.
 import formbody from '@fastify/formbody'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
+import type { FastifyRequest } from 'fastify'
+import { Type, type Static } from 'typebox'
 import { parseForm, STRANGER_BYTES_MAX } from '../http/request/body.ts'
 import { refusals } from '../http/errors/detail.ts'
 import { SECURED } from '../http/routes/docs.ts'
@@ -10,7 +11,7 @@ import { requireAllowedOrigin } from '../http/auth/origins.ts'
 import { HttpError, retryAfter, type FieldError } from '../http/errors/http-error.ts'
 import { apiKeyRoutes } from './api-key-routes.ts'
 import type { Identity, RegisterRefusal } from './identity.ts'
-import type { LoginAnswer } from './login.ts'
+import type { LoggedIn, LoginAnswer } from './login.ts'
 import type { VisitorAnswer } from './visitors.ts'
 import { isRole, type Role } from './role.ts'
 
@@ -133,17 +134,8 @@ const loginRoute =
       '/auth/login',
       { onRequest: requireAllowedOrigin, schema, bodyLimit: STRANGER_BYTES_MAX },
       async (request, reply) => {
-        const answer = await identity.login({
-          username: nameOf(request.body),
-          password: request.body.password,
-          address: request.ip,
-          userAgent: request.headers['user-agent'] ?? '',
-        })
-        if (answer.ok) {
-          const { token, expiresInSec } = answer
-          return reply.headers(NO_STORE).send({ access_token: token, token_type: 'bearer', expires_in: expiresInSec })
-        }
-        throw loginError(answer)
+        const { token, expiresInSec } = await logIn(identity, request)
+        return reply.headers(NO_STORE).send({ access_token: token, token_type: 'bearer', expires_in: expiresInSec })
       },
     )
   }
@@ -180,13 +172,24 @@ const passwordRoute =
     })
   }
 
-export function loginError(answer: Exclude<LoginAnswer, { ok: true }>): HttpError {
+/** A refused login is thrown as its answer. */
+export async function logIn(
+  identity: Identity,
+  { body, ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'> & { body: Static<typeof Login> },
+): Promise<LoggedIn> {
+  const userAgent = headers['user-agent'] ?? ''
+  const answer = await identity.login({ username: nameOf(body), password: body.password, address: ip, userAgent })
+  if (!answer.ok) throw loginError(answer)
+  return answer
+}
+
+function loginError(answer: Exclude<LoginAnswer, { ok: true }>): HttpError {
   if (answer.code === 'rate_limited') return tooManyLogins(answer.retryAfterSec)
   const headers = { 'www-authenticate': 'Bearer' }
   return new HttpError(401, 'invalid_credentials', 'Invalid credentials', { headers })
 }
 
-function visitorError(answer: Exclude<VisitorAnswer, { ok: true }>): HttpError {
+export function visitorError(answer: Exclude<VisitorAnswer, { ok: true }>): HttpError {
   switch (answer.code) {
     case 'registration_closed':
       return new HttpError(403, 'registration_closed', 'Registration is closed')
@@ -208,7 +211,7 @@ const invalidField = (name: string, message: string, rule = 'value_error'): Http
 }
 
 /** One of the two, or both if they are equal. */
-export function nameOf({ username, email }: { username?: string; email?: string }): string {
+function nameOf({ username, email }: { username?: string; email?: string }): string {
   if (username !== undefined && email !== undefined && username !== email) {
     throw invalidField('email', 'is not the username: give one of them')
   }

@@ -12,15 +12,16 @@ import type { Database } from '../db/database.ts'
 import type { Loop } from '../loop.ts'
 import { refused, type Refused } from '../values/outcome.ts'
 import * as accounts from './accounts.ts'
-import type { Account, AccountChange, ChangeAnswer } from './accounts.ts'
+import type { Account, AccountPage, ActiveListener, AccountChange, ChangeAnswer } from './accounts.ts'
 import { ensureAdmin, type EnsuredAdmin } from './admin.ts'
 import * as apiKeys from './api-keys.ts'
 import type { ApiKey, CreateKeyAnswer, NewApiKey } from './api-keys.ts'
 import { deleteOldAudit, listAudit, writeAudit, type AuditEvent, type AuditPage } from './audit.ts'
-import { openPasswordChange, type PasswordAnswer, type PasswordChange } from './change-password.ts'
+import { openPasswordChange, type PasswordAnswer, type PasswordChange } from './passwords/change-password.ts'
 import { openLogin, type LoginAnswer, type LoginRequest } from './login.ts'
-import { isNewPassword, openPasswords } from './password.ts'
+import { isNewPassword, openPasswords } from './passwords/password.ts'
 import { deleteExpiredWindows, openRate, type TakeRate } from './rate.ts'
+import { openPasswordReset, type PasswordReset, type ResetAnswer } from './passwords/reset-password.ts'
 import type { Role } from './role.ts'
 import type { Credential } from './secrets.ts'
 import * as tokens from './tokens.ts'
@@ -40,6 +41,8 @@ export interface RegisterRequest {
   username: string
   password: string
   roles: readonly Role[]
+  /** The admin who creates it. Default: the account itself. */
+  actorId?: number
 }
 
 export interface Identity {
@@ -49,8 +52,12 @@ export interface Identity {
   registerVisitor(request: VisitorRequest): Promise<VisitorAnswer>
   /** Creates a player without a password and logs in. */
   loginGuest(from: LoginOrigin & { address: string }): Promise<GuestAnswer>
+  /** Called when a player connects and leaves: a guest ends a day after that. */
+  keepGuest(account: Pick<Account, 'accountId' | 'username'>): Promise<void>
   login(request: LoginRequest): Promise<LoginAnswer>
   changePassword(change: PasswordChange): Promise<PasswordAnswer>
+  /** For admins, on another account. */
+  resetPassword(reset: PasswordReset): Promise<ResetAnswer>
   /** False: there was no valid token. */
   logout(token: string): Promise<boolean>
   /** Null: invalid credential, or a closed account. */
@@ -67,9 +74,11 @@ export interface Identity {
 
   findAccount(username: string): Promise<Account | null>
   /** Ordered by id. */
-  listAccounts(page: { after: number; limit: number }): Promise<Account[]>
+  listAccounts(page: AccountPage): Promise<Account[]>
   setRoles(target: AccountChange, roles: readonly Role[]): Promise<ChangeAnswer>
   setActive(target: AccountChange, active: boolean): Promise<ChangeAnswer>
+  /** For a door that keeps something about accounts. */
+  onActiveChange(listener: ActiveListener): void
   listAudit(page: AuditPage): Promise<AuditEvent[]>
   ensureAdmin(): Promise<EnsuredAdmin>
 
@@ -91,26 +100,18 @@ export function openIdentity({ database, config }: { database: Database; config:
     run: (asked) => apiKeys.holdersOfApiKeys(hot, asked),
   })
 
-  const register = async ({ username, password, roles }: RegisterRequest): Promise<RegisterAnswer> => {
-    if (!isUsername(username)) return refused('invalid_username')
-    if (!isNewPassword(password)) return refused('invalid_password')
-    if ((await accounts.findAccount(database, username)) !== null) return refused('duplicate_user')
-
-    const passwordHash = await passwords.hash(password)
-    const account = await accounts.insertAccount(database, { username, passwordHash, roles })
-    if (account === null) return refused('duplicate_user')
-    await writeAudit(database, { accountId: account.accountId, event: 'account_created', detail: { roles } })
-    return { ok: true, account }
-  }
-
+  const register = openRegister(database, passwords)
+  const activeListeners: ActiveListener[] = []
   const visitors = openVisitors({ config, database, takeRate, register })
 
   return {
     register,
     registerVisitor: visitors.register,
     loginGuest: visitors.guest,
+    keepGuest: visitors.keepGuest,
     login: openLogin(loginDeps),
     changePassword: openPasswordChange(loginDeps),
+    resetPassword: openPasswordReset(loginDeps),
     async logout(token) {
       const accountId = tokens.isToken(token) ? await tokens.revokeToken(database, token) : null
       if (accountId === null) return false
@@ -136,7 +137,8 @@ export function openIdentity({ database, config }: { database: Database; config:
     findAccount: async (username) => (await accounts.findAccount(database, username))?.account ?? null,
     listAccounts: (page) => accounts.listAccounts(database, page),
     setRoles: (target, roles) => accounts.setRoles(database, target, roles),
-    setActive: (target, active) => accounts.setActive(database, target, active),
+    setActive: (target, active) => accounts.setActive(database, target, active, activeListeners),
+    onActiveChange: (listener) => void activeListeners.push(listener),
     listAudit: (page) => listAudit(database, page),
     ensureAdmin: () =>
       ensureAdmin(database, passwords, {
@@ -148,6 +150,20 @@ export function openIdentity({ database, config }: { database: Database; config:
     loops: [cleaning(database)],
   }
 }
+
+const openRegister =
+  (database: Database, passwords: ReturnType<typeof openPasswords>): Identity['register'] =>
+  async ({ username, password, roles, ...by }) => {
+    if (!isUsername(username)) return refused('invalid_username')
+    if (!isNewPassword(password)) return refused('invalid_password')
+    if ((await accounts.findAccount(database, username)) !== null) return refused('duplicate_user')
+
+    const passwordHash = await passwords.hash(password)
+    const account = await accounts.insertAccount(database, { username, passwordHash, roles })
+    if (account === null) return refused('duplicate_user')
+    await writeAudit(database, { accountId: account.accountId, event: 'account_created', detail: { roles }, ...by })
+    return { ok: true, account }
+  }
 
 const cleaning = (database: Database): Loop => ({
   name: 'prune-tokens-audit-and-rate-windows',

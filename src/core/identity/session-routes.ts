@@ -1,5 +1,6 @@
 // /auth/session: the login of the console, in a cookie. /auth/sessions: the logins of an account.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { Config } from '../config.ts'
 import { accountOf, requireAccount } from '../http/auth/guard.ts'
@@ -9,8 +10,9 @@ import { refusals } from '../http/errors/detail.ts'
 import { HttpError } from '../http/errors/http-error.ts'
 import { STRANGER_BYTES_MAX } from '../http/request/body.ts'
 import { SECURED } from '../http/routes/docs.ts'
-import { Login, Me, loginError, nameOf } from './auth-routes.ts'
+import { logIn, Login, Me, visitorError } from './auth-routes.ts'
 import type { Identity } from './identity.ts'
+import type { LoggedIn } from './login.ts'
 import type { AccountSession } from './tokens.ts'
 
 const tags = ['accounts']
@@ -34,6 +36,11 @@ export const sessionRoutes =
   async (app) => {
     const signedIn = requireAccount(identity)
     const cookie = { publicUrl: config.PUBLIC_URL }
+    const withCookie = (reply: FastifyReply, { token, expiresInSec, account }: LoggedIn) =>
+      reply
+        .header('set-cookie', sessionCookie(token, expiresInSec, cookie))
+        .header('cache-control', 'no-store')
+        .send({ user_id: account.accountId, username: account.username, roles: [...account.roles] })
 
     app.post(
       '/auth/session',
@@ -48,16 +55,26 @@ export const sessionRoutes =
         },
       },
       async (request, reply) => {
-        const username = nameOf(request.body)
-        const { password } = request.body
+        return withCookie(reply, await logIn(identity, request))
+      },
+    )
+
+    app.post(
+      '/auth/session/guest',
+      {
+        onRequest: requireAllowedOrigin,
+        bodyLimit: STRANGER_BYTES_MAX,
+        schema: {
+          tags,
+          summary: 'Log in as a new guest with a session cookie, for pages of the same origin.',
+          response: { 200: Me, ...refusals(403, 409, 429) },
+        },
+      },
+      async (request, reply) => {
         const userAgent = request.headers['user-agent'] ?? ''
-        const answer = await identity.login({ username, password, address: request.ip, userAgent })
-        if (!answer.ok) throw loginError(answer)
-        const { token, expiresInSec, account } = answer
-        return reply
-          .header('set-cookie', sessionCookie(token, expiresInSec, cookie))
-          .header('cache-control', 'no-store')
-          .send({ user_id: account.accountId, username: account.username, roles: [...account.roles] })
+        const answer = await identity.loginGuest({ address: request.ip, userAgent })
+        if (!answer.ok) throw visitorError(answer)
+        return withCookie(reply, answer)
       },
     )
 

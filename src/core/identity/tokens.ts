@@ -12,6 +12,9 @@ const SELECT_HOLDERS = `
   select encode(t.token_hash, 'hex') as hash, a.account_id, a.username, a.roles, a.is_active, a.created_at
     from tokens t join accounts a on a.account_id = t.account_id
    where t.token_hash = any ($1::bytea[]) and t.expires_at > clock_timestamp() and a.is_active`
+const EXTEND_OF_GUEST = `
+  update tokens t set expires_at = clock_timestamp() + $2 * interval '1 second' from accounts a
+   where t.account_id = $1 and t.expires_at > clock_timestamp() and a.account_id = t.account_id and a.is_guest`
 const DELETE = `delete from tokens where token_hash = $1 and expires_at > clock_timestamp() returning account_id`
 const LIST_SESSIONS = `
   select session_id, address, user_agent, created_at, expires_at, token_hash = $2 as is_current from tokens
@@ -36,6 +39,12 @@ export interface LoginOrigin {
   address?: string
   userAgent?: string
 }
+
+/** A guest cannot log in again: the token lives for a day after the last connection. */
+export const GUEST_TTL_SEC = 86_400
+
+export const extendGuestTokens = async (on: Queryable, accountId: number): Promise<void> =>
+  void (await on.query(EXTEND_OF_GUEST, [accountId, GUEST_TTL_SEC]))
 
 export async function issueToken(
   on: Queryable,

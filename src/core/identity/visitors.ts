@@ -5,10 +5,10 @@ import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import { refused, type Refused } from '../values/outcome.ts'
 import type { RegisterAnswer, RegisterRequest } from './identity.ts'
-import { insertGuest } from './accounts.ts'
+import { hasGuestName, insertGuest, type Account } from './accounts.ts'
 import type { LoggedIn } from './login.ts'
 import type { TakeRate } from './rate.ts'
-import { issueToken, type LoginOrigin } from './tokens.ts'
+import { extendGuestTokens, GUEST_TTL_SEC, issueToken, type LoginOrigin } from './tokens.ts'
 
 /** In order of precedence. */
 export type VisitorRefusal = Refused<'registration_closed'> | (Refused<'rate_limited'> & { retryAfterSec: number })
@@ -35,6 +35,9 @@ export function openVisitors({ config, database, takeRate, register }: VisitorDe
     return rate.ok ? null : { ...refused('rate_limited'), retryAfterSec: rate.retryAfterSec }
   }
   return {
+    async keepGuest({ accountId, username }: Pick<Account, 'accountId' | 'username'>): Promise<void> {
+      if (hasGuestName(username)) await extendGuestTokens(database, accountId)
+    },
     register: async ({ address, ...request }: VisitorRequest): Promise<VisitorAnswer> =>
       (await admit(address)) ?? register(request),
     async guest({ address, userAgent = '' }: LoginOrigin & { address: string }): Promise<GuestAnswer> {
@@ -42,7 +45,7 @@ export function openVisitors({ config, database, takeRate, register }: VisitorDe
       if (refusal !== null) return refusal
       const account = await insertGuest(database)
       if (account === null) return refused('duplicate_user')
-      const ttlSec = config.AUTH_TOKEN_TTL_SECONDS
+      const ttlSec = GUEST_TTL_SEC
       const { token, expiresAt } = await issueToken(database, account.accountId, ttlSec, { address, userAgent })
       return { ok: true, token, expiresAt, expiresInSec: ttlSec, account }
     },

@@ -3,7 +3,7 @@
 import { numbersParam, textsParam } from '../db/params.ts'
 import { refused, type Refused } from '../values/outcome.ts'
 import type { Pool, Queryable } from '../db/database.ts'
-import { inOrder, sendEffects, type Effect } from './effects.ts'
+import { inOrder, sendEffects, topicsOf, type Effect } from './effects.ts'
 import type { Acquired, JobState } from './job.ts'
 import { hideFromPlanner } from '../db/sql.ts'
 import { sorted } from './refusal.ts'
@@ -129,17 +129,23 @@ export async function acquireNextFrom(
 }
 
 /** Acquires each named job, or says why not. No job may be named twice in one call. */
-export async function acquire(pool: Pool, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
+export async function acquire(
+  pool: Pool,
+  requests: readonly AcquireRequest[],
+  onOutbox: (topics: readonly string[]) => void,
+): Promise<AcquireAnswer[]> {
   if (requests.every(({ effects }) => effects === undefined)) return acquireOn(pool, requests)
-  return pool.transaction(async (tx) => {
+  const { answers, topics } = await pool.transaction(async (tx) => {
     const answers = await acquireOn(tx, requests)
     const effects = requests.flatMap((request, index) => {
       const answer = answers[index]
       return answer?.ok === true ? (request.effects?.(answer.job) ?? []) : []
     })
     sendEffects(tx, effects)
-    return answers
+    return { answers, topics: topicsOf(effects) }
   })
+  if (topics.length > 0) onOutbox(topics)
+  return answers
 }
 
 async function acquireOn(on: Queryable, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {

@@ -7,7 +7,14 @@ export interface Effect {
   /** Constant SQL that reads its rows with `json_to_recordset($1)`. */
   sql: string
   row: object
+  /** Where it writes to the outbox: the topic, whose dispatcher is woken after the commit. */
+  topic?: string
 }
+
+/** The outbox topics that these effects write to. */
+export const topicsOf = (effects: readonly Effect[]): string[] => [
+  ...new Set(effects.flatMap(({ topic }) => topic ?? [])),
+]
 
 export interface WithEffects {
   effects?: readonly Effect[]

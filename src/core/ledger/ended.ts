@@ -1,8 +1,7 @@
 // Waiting for the end of a job, and telling those who wait.
 import type { Bus } from '../events/bus.ts'
-import { openHintedWaits } from '../events/hinted-waits.ts'
+import { openHintedWaits, type FreshWaitLimits } from '../events/hinted-waits.ts'
 import type { Loop } from '../loop.ts'
-import type { WaitLimits } from '../concurrency/waiter.ts'
 import type { Job } from './job.ts'
 
 const CHANNEL = 'reeve:ended'
@@ -12,7 +11,7 @@ export interface EndWaits {
   /** Tells everyone who waits, here and in other processes. After the commit. */
   announce(jobIds: readonly string[]): void
   /** The job once it is done or dead, or as it is when the time is up. Null: no such job. */
-  wait(jobId: string, limits: WaitLimits): Promise<Job | null>
+  wait(jobId: string, limits: FreshWaitLimits): Promise<Job | null>
   loop: Loop
   close(): void
 }

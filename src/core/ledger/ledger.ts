@@ -13,7 +13,7 @@ import { batched } from '../db/batch.ts'
 import type { Database, Pool, Tx } from '../db/database.ts'
 import type { Bus, WithCommit } from '../events/bus.ts'
 import type { Loop } from '../loop.ts'
-import type { WaitLimits } from '../concurrency/waiter.ts'
+import type { FreshWaitLimits } from '../events/hinted-waits.ts'
 import {
   acquire,
   acquireNextFrom,
@@ -22,7 +22,7 @@ import {
   type AcquireNextRequest,
   type AcquireRequest,
 } from './acquire.ts'
-import type { WithEffects } from './effects.ts'
+import { topicsOf, type WithEffects } from './effects.ts'
 import { bury, cancel, type EndAnswer, type EndRequest } from './end.ts'
 import { openEndWaits, type EndWaits } from './ended.ts'
 import { fail, type FailAnswer, type FailRequest } from './fail.ts'
@@ -43,6 +43,17 @@ import { release, type ReleaseAnswer, type ReleaseRequest } from './release.ts'
 import { renew, type RenewAnswer, type RenewRequest } from './renew.ts'
 import * as repair from './repair.ts'
 import { openSubmits } from './submit/open-submits.ts'
+import { sampleLedger, type LedgerSample } from './sample.ts'
+import {
+  countMatching,
+  forSearch,
+  searchJobs,
+  summariesOf,
+  type CountedJobs,
+  type FoundJobs,
+  type JobSearch,
+  type JobSummary,
+} from './search.ts'
 import type { EffectsOfReplay, ReplayAnswer } from './submit/replay.ts'
 import type { Idempotency, NewJob, PreparedJob, Submitted } from './submit/submit.ts'
 import type { GuardedJob, GuardedStatement } from './submit/submit-guarded.ts'
@@ -84,9 +95,16 @@ export interface Ledger {
   briefs(jobIds: readonly string[]): Promise<JobBrief[]>
   list(filter: JobFilter): Promise<Job[]>
   count(): Promise<JobCount[]>
+  /** Newest first, in bounded time. The page may be short: see `next`. */
+  search(search: JobSearch, limit: number): Promise<FoundJobs>
+  countMatching(search: JobSearch): Promise<CountedJobs>
+  /** How it is doing, in bounded time. `since`: an id of about a minute ago. */
+  sample(since: string): Promise<LedgerSample>
+  /** Of those that exist, in any order. */
+  summaries(jobIds: readonly string[]): Promise<JobSummary[]>
   history(job: Job): Promise<HistoryEntry[]>
   /** The job once it has ended, or as it is when the time is up. */
-  awaitEnd(jobId: string, limits: WaitLimits): Promise<Job | null>
+  awaitEnd(jobId: string, limits: FreshWaitLimits): Promise<Job | null>
 
   promoteDue(limit: number): Promise<repair.ReadyJob[]>
   promote(jobIds: readonly string[]): Promise<repair.ReadyJob[]>
@@ -119,8 +137,8 @@ export interface LedgerOptions {
   onReady(kinds: readonly string[], fresh?: FreshJobs): void
   /** Called before the commit of a lone job: a hint that travels with the commit, instead of `onReady` after it. */
   hintWithin?(kinds: readonly string[]): WithCommit | null
-  /** Called after a commit with effects: they may have written to the outbox. */
-  onEffects(): void
+  /** Called after a commit that wrote to these topics of the outbox. Null: any of them. */
+  onOutbox(topics: readonly string[] | null): void
 }
 
 export function openLedger(options: LedgerOptions): Ledger {
@@ -145,28 +163,24 @@ export function openLedger(options: LedgerOptions): Ledger {
   }
 }
 
-function openAcquires({ database: { hot, asyncCommit }, onEffects }: LedgerOptions) {
+function openAcquires({ database: { hot, asyncCommit }, onOutbox }: LedgerOptions) {
   const acquireOne = batched({
     keyOf: jobIdOf,
-    run: async (requests: AcquireRequest[]) => {
-      const answers = await acquire(hot, requests)
-      if (requests.some(({ effects }) => effects !== undefined)) onEffects()
-      return answers
-    },
+    run: (requests: AcquireRequest[]) => acquire(hot, requests, onOutbox),
   })
   return {
     acquire: acquireOne,
     acquireMany(requests: readonly Omit<AcquireRequest, 'effects'>[]) {
       const areDistinct = new Set(requests.map(jobIdOf)).size === requests.length
-      return areDistinct ? acquire(asyncCommit, requests) : Promise.all(requests.map(acquireOne))
+      return areDistinct ? acquire(asyncCommit, requests, onOutbox) : Promise.all(requests.map(acquireOne))
     },
     acquireNextFrom: (rank: number | null, request: AcquireNextRequest) => acquireNextFrom(asyncCommit, rank, request),
   }
 }
 
 /** The transitions of a held job, and those that end a job from outside an attempt. */
-function openTransitions({ database: { hot }, ageingSec, onEffects }: LedgerOptions, ends: EndWaits) {
-  /** After the commit: tells the waiters of the jobs that ended, and the outbox if there were effects. */
+function openTransitions({ database: { hot }, ageingSec, onOutbox }: LedgerOptions, ends: EndWaits) {
+  /** After the commit: tells the waiters of the jobs that ended, and the outbox if something was written to it. */
   const transition = <Request extends { jobId: string } & WithEffects, Answer extends { ok: boolean }>(
     run: (requests: Request[]) => Promise<Answer[]>,
     hasEnded: (answer: Answer) => boolean,
@@ -180,7 +194,8 @@ function openTransitions({ database: { hot }, ageingSec, onEffects }: LedgerOpti
           return answer !== undefined && hasEnded(answer)
         })
         if (ended.length > 0) ends.announce(ended.map(jobIdOf))
-        if (requests.some(({ effects }) => effects !== undefined && effects.length > 0)) onEffects()
+        const topics = topicsOf(requests.flatMap(({ effects }) => effects ?? []))
+        if (topics.length > 0) onOutbox(topics)
         return answers
       },
     })
@@ -203,6 +218,10 @@ function openReads(database: Database) {
     briefs: (jobIds: readonly string[]) => getBriefs(database.hot, jobIds),
     list: (filter: JobFilter) => listJobs(database, filter),
     count: () => countJobs(database),
+    search: (search: JobSearch, limit: number) => forSearch(database, (on) => searchJobs(on, search, limit)),
+    countMatching: (search: JobSearch) => forSearch(database, (on) => countMatching(on, search)),
+    sample: (since: string) => sampleLedger(database, since),
+    summaries: (jobIds: readonly string[]) => summariesOf(database, jobIds),
     history: (job: Job) => historyOf(database, job),
     deleteOldKeys: (limit: number) => repair.deleteOldKeys(database, limit),
   }

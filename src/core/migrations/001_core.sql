@@ -185,10 +185,12 @@ create table accounts (
     roles <@ array['PLAYER', 'CLIENT', 'WORKER_OWNER', 'OPERATOR', 'SCRAPER', 'CHALLENGER', 'ADMIN']
   ),
   is_active     boolean not null default true,
-  -- A player without a password, who ends a day after the last token.
+  -- A player without a password, who ends with the last token.
   is_guest      boolean not null default false,
   created_at    timestamptz not null default clock_timestamp()
 );
+-- Pattern operators compare bytes, whatever the database's locale: names that begin with some text are one range.
+create index accounts_by_name on accounts (username_key text_pattern_ops);
 create index accounts_with_admin_role on accounts (account_id) where 'ADMIN' = any (roles);
 
 create table tokens (
@@ -247,3 +249,11 @@ create unlogged table rate_windows (
   count   integer not null
 );
 create index rate_windows_by_end on rate_windows (ends_at);
+
+-- Finished backups, for the age of the last one.
+create table backups (
+  backup_id   bigint generated always as identity primary key,
+  started_at  timestamptz not null,
+  finished_at timestamptz not null default clock_timestamp(),
+  bytes       bigint not null
+);

@@ -58,8 +58,8 @@ const CLAIM_MS = 60_000
 const ERROR_CHARS_MAX = 1000
 
 export interface Dispatcher {
-  /** Something was written to the outbox: look now. */
-  wake(): void
+  /** Something was written to these topics: look now. Null: to any of them. */
+  wake(topics: readonly string[] | null): void
   loops: Loop[]
 }
 
@@ -80,7 +80,13 @@ export function openDispatcher(
       return more
     },
   }))
-  return { wake: () => wakes.forEach((wake) => wake.ring()), loops }
+  const wakeOf = new Map(deliveries.map(({ topic }, index) => [topic, wakes[index]]))
+  return {
+    wake(topics) {
+      for (const topic of topics ?? wakeOf.keys()) wakeOf.get(topic)?.ring()
+    },
+    loops,
+  }
 }
 
 /** One batch of one topic; true if there may be more. */

@@ -32,6 +32,14 @@ const LIST = `
    where topic = any($1) and status = $2 and ($3::bigint is null or outbox_id < $3)
    order by outbox_id desc limit $4`
 
+// Without payloads: for what is looked at every second.
+const STATES = `
+  select outbox_id, status, attempts - attempts_forgiven as attempts, last_error from outbox_events
+   where outbox_id = any($2) and topic = any($1)`
+
+const NEWEST_DEAD = `
+  select outbox_id from outbox_events where topic = any($1) and status = 'dead' order by outbox_id desc limit 1`
+
 // `attempts` is the fence of whoever still holds the row, so it never goes back: what came before no longer counts.
 const REPLAY = `
   update outbox_events
@@ -39,6 +47,7 @@ const REPLAY = `
    where outbox_id = any(array(
            select outbox_id from outbox_events
             where topic = any($1) and status = 'dead' and ($2::bigint is null or outbox_id = $2)
+              and ($4::timestamptz is null or created_at >= $4)
             order by outbox_id limit $3))
      and status = 'dead'
   returning outbox_id`
@@ -68,6 +77,14 @@ export interface ListedRow {
   createdAt: Date
 }
 
+export type RowState = Pick<ListedRow, 'outboxId' | 'status' | 'attempts' | 'lastError'>
+
+/** Which dead rows are replayed: one, or all that were added since a time. Empty: all. */
+export interface ReplayChoice {
+  outboxId?: number
+  since?: Date
+}
+
 export interface ListFilter {
   topics: readonly string[]
   status: ListedRow['status']
@@ -90,13 +107,16 @@ export interface Outbox {
   read(topics: readonly string[], outboxId: number): Promise<ListedRow | null>
   /** Newest first. */
   list(filter: ListFilter): Promise<ListedRow[]>
-  /** Dead rows become pending again: the one named, or all. Resolves to those that did. */
-  replay(topics: readonly string[], outboxId?: number): Promise<number[]>
+  states(topics: readonly string[], outboxIds: readonly number[]): Promise<RowState[]>
+  /** Null: none is dead. */
+  newestDead(topics: readonly string[]): Promise<number | null>
+  /** Dead rows become pending again, the oldest first, up to 10,000. Resolves to those that did. */
+  replay(topics: readonly string[], choice?: ReplayChoice): Promise<number[]>
 }
 
 export function openOutbox(database: Database, wake: () => void): Outbox {
   return {
-    add: (topic, row) => ({ sql: ADD, row: rowOf(topic, row) }),
+    add: (topic, row) => ({ sql: ADD, row: rowOf(topic, row), topic }),
     async addIn(tx, topic, row) {
       await tx.query(ADD, [JSON.stringify([rowOf(topic, row)])])
     },
@@ -120,8 +140,24 @@ export function openOutbox(database: Database, wake: () => void): Outbox {
     async list({ topics, status, before, limit }) {
       return (await database.query<StoredDelivery>(LIST, [topics, status, before, limit])).map(listedFrom)
     },
-    async replay(topics, outboxId) {
-      const rows = await database.query<{ outbox_id: string }>(REPLAY, [topics, outboxId ?? null, REPLAY_MAX])
+    async states(topics, outboxIds) {
+      const rows = await database.query<Omit<StoredDelivery, 'topic' | 'payload' | 'created_at'>>(STATES, [
+        topics,
+        outboxIds,
+      ])
+      return rows.map(({ outbox_id: id, status, attempts, last_error: lastError }) => ({
+        outboxId: Number(id),
+        status,
+        attempts,
+        lastError,
+      }))
+    },
+    async newestDead(topics) {
+      const [row] = await database.query<{ outbox_id: string }>(NEWEST_DEAD, [topics])
+      return row === undefined ? null : Number(row.outbox_id)
+    },
+    async replay(topics, { outboxId = null, since = null } = {}) {
+      const rows = await database.query<{ outbox_id: string }>(REPLAY, [topics, outboxId, REPLAY_MAX, since])
       if (rows.length > 0) wake()
       return rows.map((row) => Number(row.outbox_id))
     },

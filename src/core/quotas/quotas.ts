@@ -39,7 +39,7 @@ export interface QuotaUse {
 }
 
 export interface Quotas {
-  /** For what the door's own tables count. */
+  /** For what the door's own tables count. A name that several open is one quota, on the sum of their counts. */
   open(name: QuotaName, count: QuotaOptions['count']): Quota
   /** For what lasts as long as a connection: a release, or null at the quota. Counted in this process. */
   hold(name: 'sockets', accountId: number): (() => void) | null
@@ -52,16 +52,24 @@ export interface Quotas {
 }
 
 export function openQuotas({ database, config }: { database: Database; config: Config }): Quotas {
-  const opened = new Map<QuotaName, QuotaOptions['count']>()
+  const counts = new Map<QuotaName, QuotaOptions['count'][]>()
   const held = new Map<number, number>()
   const bytes = openStoredBytes(database)
   const maxOf = (name: QuotaName): number => config[SETTING[name]]
+  const addCount = (name: QuotaName, count: QuotaOptions['count']) =>
+    void counts.set(name, [...(counts.get(name) ?? []), count])
+  const countAll =
+    (name: QuotaName): QuotaOptions['count'] =>
+    async (accountIds) => {
+      const parts = await Promise.all((counts.get(name) ?? []).map((count) => count(accountIds)))
+      return new Map(accountIds.map((id) => [id, parts.reduce((sum, part) => sum + (part.get(id) ?? 0), 0)]))
+    }
   const open = (name: QuotaName, count: QuotaOptions['count']): Quota => {
-    opened.set(name, count)
-    return openQuota({ name, max: maxOf(name), count })
+    addCount(name, count)
+    return openQuota({ name, max: maxOf(name), count: countAll(name) })
   }
   const stored = open('stored_bytes', bytes.count)
-  opened.set('sockets', async (accountIds) => new Map(accountIds.map((id) => [id, held.get(id) ?? 0])))
+  addCount('sockets', async (accountIds) => new Map(accountIds.map((id) => [id, held.get(id) ?? 0])))
 
   return {
     open,
@@ -88,8 +96,8 @@ export function openQuotas({ database, config }: { database: Database; config: C
     },
     usedBy: (accountId) =>
       Promise.all(
-        [...opened].map(async ([name, count]) => {
-          return { name, used: (await count([accountId])).get(accountId) ?? 0, max: maxOf(name) }
+        [...counts.keys()].map(async (name) => {
+          return { name, used: (await countAll(name)([accountId])).get(accountId) ?? 0, max: maxOf(name) }
         }),
       ),
     loops: [bytes.loop],

@@ -44,17 +44,17 @@ function originOf(url: string): string | null {
 
 /** Answers preflights and adds CORS headers for the origins in ALLOWED_ORIGINS. */
 export function allowCors(app: FastifyInstance, methodsOf: (url: string) => readonly string[]): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers
-    if (origin === undefined || !app.origins.isListed(origin)) return undefined
+    if (origin === undefined || !app.origins.isListed(origin)) return done()
     reply
       .header('access-control-allow-origin', origin)
       .header('vary', 'Origin')
       .header('access-control-expose-headers', EXPOSED_HEADERS)
       .header('cross-origin-resource-policy', 'cross-origin')
     const isPreflight = request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined
-    if (!isPreflight || methodsOf(request.url).length === 0) return undefined
-    return reply
+    if (!isPreflight || methodsOf(request.url).length === 0) return done()
+    reply
       .code(204)
       .header('access-control-allow-methods', methodsOf(request.url).join(', '))
       .header('access-control-allow-headers', PREFLIGHT_HEADERS)

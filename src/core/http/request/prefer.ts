@@ -21,7 +21,7 @@ export function waitSignal(request: FastifyRequest, reply: FastifyReply): AbortS
   draining.addEventListener('abort', abort)
   reply.raw.once('close', () => {
     draining.removeEventListener('abort', abort)
-    abort()
+    if (!reply.raw.writableFinished) abort() // an answered request waits for nothing; an abort costs an exception
   })
   return controller.signal
 }

@@ -25,6 +25,8 @@ declare module 'fastify' {
     bodyTimeoutMs?: number
     /** Logged at debug level: polled by machines every few seconds. */
     quiet?: boolean
+    /** A WebSocket that ends when the roles of its account change. */
+    endsWithRoles?: boolean
     /** Takes JSON for others and passes it on as text: any key is allowed, and an exceeded limit is a validation error. */
     passesJsonOn?: boolean
     /** Set by the server for routes with `websocket: true`. */

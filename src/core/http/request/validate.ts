@@ -4,7 +4,9 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import { IsOptional, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { oncePerSchema } from '../once-per-schema.ts'
 import { HttpError, type FieldError } from '../errors/http-error.ts'
+import { onePerField, type ValidationError } from './one-per-field.ts'
 
 const FIELDS_MAX = 8
 const WHOLE_NUMBER = /^-?\d{1,15}$/
@@ -18,8 +20,9 @@ const PART_NAMES: Readonly<Record<string, string>> = {
   headers: 'header',
 }
 
+const validatorOf = oncePerSchema((schema: TSchema) => Compile(schema))
+
 export const compileSchema: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  const validator = Compile(schema)
   const part = PART_NAMES[httpPart ?? 'body'] ?? 'body'
   const read = part === 'body' ? (data: unknown) => data : readTexts(schema)
 
@@ -28,20 +31,22 @@ export const compileSchema: FastifySchemaCompiler<TSchema> = ({ schema, httpPart
   return (data: unknown) => {
     if (mayBeAbsent && (data === undefined || data === null)) return { value: data }
     const value = read(data)
+    const validator = validatorOf(schema)
     return validator.Check(value) ? { value } : { error: validationError(part, validator.Errors(value)) }
   }
 }
 
-type ValidationError = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
-
 function validationError(part: string, errors: readonly ValidationError[]): HttpError {
-  const fields = errors.flatMap((error) => fieldsOf(part, error)).slice(0, FIELDS_MAX)
+  // An unknown field is reported twice: by `additionalProperties`, and as one for which the schema is `false`.
+  const fields = onePerField(errors.filter(({ keyword }) => keyword !== 'boolean'))
+    .flatMap(({ error, message }) => fieldsOf(part, error, message))
+    .slice(0, FIELDS_MAX)
   const first = fields[0]
   const message = first === undefined ? 'The request is not valid.' : `${first.path.join('.')} ${first.message}.`
   return new HttpError(400, 'validation_failed', message, { fields })
 }
 
-function fieldsOf(part: string, error: ValidationError): FieldError[] {
+function fieldsOf(part: string, error: ValidationError, message: string): FieldError[] {
   const path = [part, ...pointerParts(error.instancePath)]
   switch (error.keyword) {
     case 'required':
@@ -56,10 +61,8 @@ function fieldsOf(part: string, error: ValidationError): FieldError[] {
         rule: 'additionalProperties',
         message: 'is not known here',
       }))
-    case 'boolean':
-      return [] // reported by additionalProperties
     default:
-      return [{ path, rule: error.keyword, message: error.message }]
+      return [{ path, rule: error.keyword, message }]
   }
 }
 

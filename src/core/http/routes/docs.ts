@@ -2,6 +2,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
 import type { RequestGuard } from '../auth/guard.ts'
 
 // Swagger UI sets style attributes; its scripts are served by this server.
@@ -35,6 +36,10 @@ export async function openDocs(app: FastifyInstance, version: string, requireTok
       },
     },
   })
+  // The WebSocket plugin hides its routes.
+  app.addHook('onRoute', (route) => {
+    if (route.websocket === true && route.schema !== undefined) route.schema = { ...route.schema, hide: false }
+  })
   // The description is built and serialized once: it takes milliseconds, and anyone may ask.
   app.addHook('onRequest', async (request, reply) => {
     const { url } = request.routeOptions
@@ -55,3 +60,14 @@ export async function openDocs(app: FastifyInstance, version: string, requireTok
 
 /** The security of a route behind a guard. */
 export const SECURED = [{ bearer: [] }, { apiKey: [] }]
+
+/** The response of a WebSocket route to a client that may connect. */
+export const UPGRADED = { 101: Type.Null({ description: 'The connection is upgraded to a WebSocket.' }) } as const
+
+/** The response of a route that does not answer JSON. */
+export const contentOf = (description: string, ...types: readonly string[]) => ({
+  description,
+  content: Object.fromEntries(
+    types.map((type) => [type, { schema: Type.Unsafe<unknown>({ type: 'string', contentEncoding: 'binary' }) }]),
+  ),
+})

@@ -3,12 +3,12 @@
 // ping is not answered (the kernel buffers megabytes for a stalled reader before the socket reports anything). No queue is
 // shared, so that a slow reader never delays another.
 import type { WebSocket } from 'ws'
+import { closeSocket } from './close-socket.ts'
 import { Wake, type Loop } from '../../loop.ts'
 
 export const BACKPRESSURE = { code: 1008, reason: 'backpressure_exceeded' } as const
 export const STOPPING = { code: 1001, reason: 'server_stopping' } as const
 
-const TERMINATE_AFTER_MS = 1000
 const LOOK_EVERY_MS = 1000
 
 export interface HubLimits {
@@ -123,9 +123,7 @@ class HubConnection implements Connection {
     if (this.#closing || this.#closed) return
     this.#closing = true
     this.#flush.ring()
-    this.#socket.close(code, reason)
-    const cutOff = setTimeout(() => this.#socket.terminate(), TERMINATE_AFTER_MS)
-    this.onClose(() => clearTimeout(cutOff))
+    closeSocket(this.#socket, { code, reason })
   }
 
   onClose(listener: () => void): void {

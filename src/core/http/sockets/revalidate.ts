@@ -3,14 +3,26 @@
 import { Counter } from 'prom-client'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
+import type { Account } from '../../identity/accounts.ts'
 import type { Identity } from '../../identity/identity.ts'
+import type { Role } from '../../identity/role.ts'
+import type { Credential } from '../../identity/secrets.ts'
 import type { Loop } from '../../loop.ts'
 import type { Metrics } from '../../metrics.ts'
+import { closeSocket } from './close-socket.ts'
 
 const EVERY_MS = 2000 // sockets end within 5 s
 
 export const UNAUTHORIZED = { code: 1008, reason: 'unauthorized' } as const
 export const FORBIDDEN = { code: 1008, reason: 'forbidden' } as const
+
+/** What opened a socket: less than the request, which takes kilobytes for as long as the socket is open. */
+interface Admitted {
+  credential: Credential
+  needed: readonly Role[]
+  /** Not null: any change of the roles ends the socket. */
+  exactRoles: string | null
+}
 
 export interface RevalidateDeps {
   app: FastifyInstance
@@ -20,8 +32,8 @@ export interface RevalidateDeps {
 
 /** To be called after the WebSocket plugin and before the routes are registered. */
 export function openRevalidation({ app, identity, metrics }: RevalidateDeps): Loop {
-  const requests = new WeakMap<object, FastifyRequest>()
-  const open = new Map<WebSocket, FastifyRequest>()
+  const admitted = new WeakMap<object, Admitted>()
+  const open = new Map<WebSocket, Admitted>()
   const ended = new Counter({
     name: 'websocket_ended_total',
     help: 'WebSockets closed because their credential, role or account ended.',
@@ -29,34 +41,44 @@ export function openRevalidation({ app, identity, metrics }: RevalidateDeps): Lo
     registers: [metrics],
   })
 
-  app.addHook('preHandler', async (request) => {
-    if (request.ws && request.credential !== null) requests.set(request.raw, request)
+  app.addHook('preHandler', (request, _reply, done) => {
+    const by = request.ws ? admittedBy(request) : null
+    if (by !== null) admitted.set(request.raw, by)
+    done()
   })
   app.websocketServer.on('connection', (socket: WebSocket, raw: object) => {
-    const request = requests.get(raw)
-    if (request === undefined) return
-    open.set(socket, request)
+    const by = admitted.get(raw)
+    if (by === undefined) return
+    open.set(socket, by)
     socket.once('close', () => open.delete(socket))
   })
 
-  const check = async (socket: WebSocket, { credential, socketRoles }: FastifyRequest): Promise<void> => {
-    if (credential === null) return
-    const account = await identity.authenticate(credential)
-    const needed = socketRoles ?? []
-    const hasRole = needed.length === 0 || needed.some((role) => account?.roles.includes(role))
-    if (account !== null && hasRole) return
-    const { code, reason } = account === null ? UNAUTHORIZED : FORBIDDEN
-    ended.inc({ reason })
+  const check = async (socket: WebSocket, by: Admitted): Promise<void> => {
+    const account = await identity.authenticate(by.credential)
+    if (account !== null && mayStay(by, account)) return
+    const ending = account === null ? UNAUTHORIZED : FORBIDDEN
+    ended.inc({ reason: ending.reason })
     open.delete(socket)
-    socket.close(code, reason)
+    closeSocket(socket, ending)
   }
 
   return {
     name: 'revalidate-websockets',
     everyMs: EVERY_MS,
     async runOnce() {
-      await Promise.all([...open].map(([socket, request]) => check(socket, request)))
+      await Promise.all([...open].map(([socket, by]) => check(socket, by)))
       return false
     },
   }
+}
+
+function admittedBy({ credential, account, socketRoles, routeOptions }: FastifyRequest): Admitted | null {
+  if (credential === null) return null
+  const exactRoles = routeOptions.config.endsWithRoles === true ? String(account?.roles) : null
+  return { credential, needed: socketRoles ?? [], exactRoles }
+}
+
+function mayStay({ needed, exactRoles }: Admitted, { roles }: Account): boolean {
+  if (exactRoles !== null) return exactRoles === String(roles)
+  return needed.length === 0 || needed.some((role) => roles.includes(role))
 }

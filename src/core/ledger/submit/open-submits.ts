@@ -1,6 +1,7 @@
 // The ways into the ledger: batching of submits, and the announcement of what they made ready.
 import { batched } from '../../db/batch.ts'
 import type { Tx } from '../../db/database.ts'
+import { topicsOf } from '../effects.ts'
 import type { LedgerOptions } from '../ledger.ts'
 import { submitOne, type AnnounceOne } from './insert-one.ts'
 import { replay, type EffectsOfReplay } from './replay.ts'
@@ -32,7 +33,8 @@ export function openSubmits(options: LedgerOptions) {
     const ready = jobs.filter((job, index) => isFresh(answers[index]) && job.delayMs === 0)
     const fresh = announcesFresh ? { jobs: ready, inOneOutboxRow: shareOutboxRow(jobs) } : undefined
     if (ready.length > 0) onReady(kindsOf(ready), fresh)
-    if (jobs.some((job) => job.effects.length > 0)) options.onEffects()
+    const topics = topicsOf(jobs.flatMap(({ effects }) => effects))
+    if (topics.length > 0) options.onOutbox(topics)
   }
 
   /** Null: the job takes the same way as many jobs. */
@@ -77,7 +79,7 @@ export function openSubmits(options: LedgerOptions) {
         const jobs = requests.map(({ job, ...rest }) => ({ job: prepared(job), ...rest }))
         const answers = await submitGuarded(database.hot, jobs)
         onReady(kindsOf(jobs.map(({ job }) => job)))
-        if (options.announceByOutbox) options.onEffects()
+        if (options.announceByOutbox) options.onOutbox(null)
         return answers
       }
     },
@@ -85,7 +87,7 @@ export function openSubmits(options: LedgerOptions) {
     async replay(jobId: string, effectsOf?: EffectsOfReplay) {
       const { answer, kind } = await database.transaction((tx) => replay(tx, jobId, { ...options, effectsOf }))
       if (kind !== null) onReady([kind])
-      if (effectsOf !== undefined) options.onEffects()
+      if (effectsOf !== undefined) options.onOutbox(null)
       return answer
     },
   }

@@ -79,7 +79,7 @@ export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: In
   const answers = await claimKeys(tx, jobs)
   const fresh = jobs.filter((_, index) => isFresh(answers[index]))
   for (let start = 0; start < fresh.length; start += ROWS_MAX) {
-    await insertJobs(tx, fresh.slice(start, start + ROWS_MAX), options)
+    await insertJobs(sendingOn(tx), fresh.slice(start, start + ROWS_MAX), options)
   }
   sendEffects(
     tx,
@@ -87,6 +87,14 @@ export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: In
   )
   return answers
 }
+
+/** Inserts return nothing, so nobody waits for their answer: it comes with the commit's. */
+const sendingOn = (tx: Tx): Queryable => ({
+  query: async (sql, params) => {
+    tx.send(sql, params)
+    return []
+  },
+})
 
 const isPlain = (job: PreparedJob): boolean => job.idempotency === null && job.effects.length === 0
 const isPlainAndReady = (job: PreparedJob): boolean => isPlain(job) && job.delayMs === 0

@@ -1,7 +1,7 @@
 // argon2id with the parameters that OWASP recommends (19 MiB, two passes). A hash takes tens of milliseconds of CPU time, so
 // that both the number of concurrent hashes and the queue are bounded.
 import { hash, verify } from '@node-rs/argon2'
-import { Semaphore } from '../concurrency/semaphore.ts'
+import { Semaphore } from '../../concurrency/semaphore.ts'
 
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const AT_ONCE_MAX = 2

@@ -1,11 +1,11 @@
 // Changes an account's own password. The holder of a token may not know the password, so that the current one is required,
 // and guesses count as logins. All other logins end: one of them may be the reason for the change.
-import { refused, type Ok, type Refused } from '../values/outcome.ts'
-import { writeAudit } from './audit.ts'
-import { findAccount, type Account } from './accounts.ts'
-import { loginBucket, loginLimit, type LoginDeps } from './login.ts'
+import { refused, type Ok, type Refused } from '../../values/outcome.ts'
+import { writeAudit } from '../audit.ts'
+import { findAccount, type Account } from '../accounts.ts'
+import { loginBucket, loginLimit, type LoginDeps } from '../login.ts'
 import { isNewPassword, isPassword } from './password.ts'
-import { hashSecret } from './secrets.ts'
+import { hashSecret } from '../secrets.ts'
 
 // Of two concurrent changes one is applied: for the other, the current password is wrong by then.
 const UPDATE = `
