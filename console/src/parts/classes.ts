@@ -1,0 +1,3 @@
+/** Joins the classes that are given. */
+export const classes = (...names: readonly (string | false | null | undefined)[]): string =>
+  names.filter((name) => typeof name === 'string' && name !== '').join(' ')

@@ -1,0 +1,59 @@
+// Markdown with tables and formulas as React elements: no string becomes markup. Load it with React.lazy: it is large.
+import type { Element } from 'hast'
+import { toJsxRuntime, type Components } from 'hast-util-to-jsx-runtime'
+import { fromMarkdown } from 'mdast-util-from-markdown'
+import { gfmFromMarkdown } from 'mdast-util-gfm'
+import { mathFromMarkdown } from 'mdast-util-math'
+import { toHast } from 'mdast-util-to-hast'
+import { gfm } from 'micromark-extension-gfm'
+import { math } from 'micromark-extension-math'
+import { lazy, Suspense } from 'react'
+import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
+
+const Formula = lazy(async () => ({ default: (await import('./formula.tsx')).Formula }))
+
+export interface MarkdownProps {
+  source: string
+  /** `$x$` is a formula. Documents that speak of money leave it out. */
+  hasMath?: boolean
+  /** Replaces tags: links that the router follows, pictures from the API. */
+  components?: Components
+}
+
+export function Markdown({ source, hasMath = false, components = {} }: MarkdownProps) {
+  const tree = toHast(
+    fromMarkdown(source, {
+      extensions: hasMath ? [gfm(), math()] : [gfm()],
+      mdastExtensions: hasMath ? [gfmFromMarkdown(), mathFromMarkdown()] : [gfmFromMarkdown()],
+    }),
+  )
+  return (
+    <div className="prose" dir="auto">
+      {toJsxRuntime(tree, { Fragment, jsx, jsxs, passNode: true, components: { code: Code, ...components } })}
+    </div>
+  )
+}
+
+/** What mdast-util-math leaves behind: code with the class of a formula. */
+function Code({
+  node,
+  className,
+  children,
+}: {
+  node?: Element | undefined
+  className?: string | undefined
+  children?: unknown
+}) {
+  const text = textOf(node)
+  if (className?.includes('language-math') === true) {
+    return (
+      <Suspense fallback={<code>{text}</code>}>
+        <Formula text={text} isDisplay={className.includes('math-display')} />
+      </Suspense>
+    )
+  }
+  return <code className={className}>{typeof children === 'string' ? children : text}</code>
+}
+
+const textOf = (node: Element | undefined): string =>
+  (node?.children ?? []).map((child) => (child.type === 'text' ? child.value : '')).join('')

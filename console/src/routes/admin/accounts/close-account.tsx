@@ -1,0 +1,32 @@
+import type { Account } from '@reeve/sdk'
+import { Confirm } from '../../../parts/confirm.tsx'
+import { notify } from '../../../parts/notify.ts'
+import { client } from '../../../session/client.ts'
+
+interface CloseAccountProps {
+  account: Account
+  onClose: () => void
+  onChanged: () => void
+}
+
+export function CloseAccount({ account: { user_id: id, username }, onClose, onChanged }: CloseAccountProps) {
+  return (
+    <Confirm
+      isOpen
+      onClose={onClose}
+      title={`Close the account ${username}?`}
+      action="Close the account"
+      isDangerous
+      onConfirm={async () => {
+        await client.admin.setActive(id, false)
+        notify({ title: `${username} is closed` })
+        onChanged()
+      }}
+    >
+      <p>
+        All its logins end and its API keys are revoked. Its jobs and results stay. It can be reopened, but logins and
+        keys do not come back.
+      </p>
+    </Confirm>
+  )
+}

@@ -1,0 +1,48 @@
+// The account's challenges: pages as one scrolls, and the changes of those in sight.
+import type { ChallengePage } from '@reeve/sdk'
+import { useInfiniteQuery, type InfiniteData } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { useLive } from '../../live/live.ts'
+import { client, queries } from '../../session/client.ts'
+
+const PAGE = 100
+const IN_SIGHT_MAX = 200
+const FIRST: number | null = null
+
+export const CHALLENGES = ['challenges', 'list'] as const
+
+type Pages = InfiniteData<ChallengePage, number | null>
+
+export function useChallengeList() {
+  const list = useInfiniteQuery({
+    queryKey: CHALLENGES,
+    queryFn: ({ pageParam }) =>
+      client.challenges.list({ limit: PAGE, ...(pageParam === null ? {} : { before: pageParam }) }),
+    initialPageParam: FIRST,
+    getNextPageParam: (page) => page.next_before,
+    refetchOnMount: 'always',
+  })
+  const challenges = useMemo(() => list.data?.pages.flatMap((page) => page.challenges) ?? [], [list.data])
+  useLive({
+    topic: 'challenges',
+    params: { challenge_ids: challenges.slice(0, IN_SIGHT_MAX).map(({ challenge_id: id }) => id) },
+    enabled: challenges.length > 0,
+    onMessage: ({ payload }) => queries.setQueryData<Pages>(CHALLENGES, (pages) => withChanged(pages, payload)),
+  })
+  return { ...list, challenges }
+}
+
+function withChanged(pages: Pages | undefined, payload: unknown): Pages | undefined {
+  if (pages === undefined) return pages
+  const changed = new Map(changesOf(payload).map((change) => [change.challenge_id, change]))
+  const update = (page: ChallengePage): ChallengePage => ({
+    ...page,
+    challenges: page.challenges.map((one) => ({ ...one, ...changed.get(one.challenge_id) })),
+  })
+  return { ...pages, pages: pages.pages.map(update) }
+}
+
+const changesOf = (payload: unknown): { challenge_id: string }[] =>
+  typeof payload === 'object' && payload !== null && 'challenges' in payload && Array.isArray(payload.challenges)
+    ? payload.challenges
+    : []

@@ -1,0 +1,9 @@
+import type { NavEntry } from '../nav.ts'
+
+export const challengesNav: NavEntry = {
+  to: '/console/challenges',
+  label: 'Challenges',
+  icon: 'challenge',
+  door: 'challenge',
+  roles: ['CHALLENGER', 'ADMIN'],
+}

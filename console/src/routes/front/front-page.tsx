@@ -1,0 +1,65 @@
+import { Link } from '@tanstack/react-router'
+import { useNav } from '../../frame/nav.tsx'
+import { Page } from '../../frame/page.tsx'
+import { SignInForm } from '../../frame/sign-in-form.tsx'
+import { buttonClass } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { useSession } from '../../session/session.tsx'
+import { RegisterForm } from './register-form.tsx'
+
+export function FrontPage() {
+  const { about, me } = useSession()
+  return (
+    <Page title={me === null ? 'Reeve' : `Hello, ${me.username}`}>
+      <p className="max-w-[72ch] text-lead text-quiet">
+        Hands out work and accepts each result exactly once, whoever does the work.
+      </p>
+      {me === null && (
+        <div className="mt-8 grid max-w-3xl gap-x-12 gap-y-8 sm:grid-cols-2">
+          <section aria-label="Sign in" id="sign-in">
+            <h2 className="mb-3 text-lead font-semibold">Sign in</h2>
+            <SignInForm />
+          </section>
+          {about.registration === 'open' && (
+            <section aria-label="Register">
+              <h2 className="mb-3 text-lead font-semibold">New here?</h2>
+              <RegisterForm />
+            </section>
+          )}
+        </div>
+      )}
+      {me !== null && <Places />}
+      <h2 className="mt-8 mb-3 text-lead font-semibold">Doors</h2>
+      <ul className="grid gap-3 sm:grid-cols-2 xl:grid-cols-3">
+        {about.doors.map(({ name, about: sentence, state }) => (
+          <li key={name} className="rounded-md border border-line p-4">
+            <div className="flex items-center justify-between gap-2">
+              <span className="font-medium capitalize">{name}</span>
+              <StateBadge
+                tone={state === 'open' ? 'good' : 'quiet'}
+                word={state === 'open' ? 'Open' : 'Closed'}
+                icon={state === 'open' ? 'check' : 'cross'}
+              />
+            </div>
+            <p className="mt-1 text-quiet">{sentence}</p>
+          </li>
+        ))}
+      </ul>
+    </Page>
+  )
+}
+
+/** Where this account may go. */
+function Places() {
+  const places = useNav().filter(({ to }) => to !== '/')
+  return (
+    <nav aria-label="Your pages" className="mt-6 flex flex-wrap gap-2">
+      {places.map(({ to, label, icon }) => (
+        <Link key={to} to={to} className={buttonClass()}>
+          <Icon name={icon} /> {label}
+        </Link>
+      ))}
+    </nav>
+  )
+}

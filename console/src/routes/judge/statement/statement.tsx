@@ -1,0 +1,27 @@
+// A problem's text: Markdown with formulas, or LaTeX as packages write it.
+import type { ProblemDetail } from '@reeve/sdk'
+import { lazy, Suspense } from 'react'
+import { Empty } from '../../../parts/empty.tsx'
+import { Skeleton } from '../../../parts/skeleton.tsx'
+
+const Markdown = lazy(async () => ({ default: (await import('../../../parts/markdown.tsx')).Markdown }))
+const Latex = lazy(async () => ({ default: (await import('./latex.tsx')).Latex }))
+
+export function Statement({ problem: { statement, title } }: { problem: ProblemDetail }) {
+  if (statement === null) return <Empty title="The package has no statement to show" />
+  return (
+    <Suspense fallback={<Skeleton lines={8} />}>
+      {statement.format === 'latex' ? (
+        <Latex source={statement.text} />
+      ) : (
+        <Markdown source={withoutTitle(statement.text, title)} hasMath />
+      )}
+    </Suspense>
+  )
+}
+
+/** The page has the title already. */
+const withoutTitle = (text: string, title: string): string => {
+  const [first = '', ...rest] = text.trimStart().split('\n')
+  return first.replace(/^#+\s*/, '').trim() === title ? rest.join('\n') : text
+}

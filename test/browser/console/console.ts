@@ -1,0 +1,111 @@
+// A real server with the built console, and a real browser in front of it: one browser for all tests of a file.
+import assert from 'node:assert/strict'
+import { mkdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { after, type TestContext } from 'node:test'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { launchBrowser } from '../../support/browser.ts'
+import { atEnd } from '../../support/cleanup.ts'
+import { startProxy, type Proxy } from '../../support/proxy.ts'
+import { newAccount, startReeve, tokenOf, type Reeve, type ReeveOptions } from '../../support/reeve.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const PICTURES = 'docs/pictures'
+
+export const WIDTHS = { desktop: [1440, 900], laptop: [1024, 768], phone: [390, 844] } as const
+
+let launched: Promise<Browser | null> | null = null
+after(async () => (await launched)?.close())
+
+export interface Visit {
+  /** The name of an account; it is made with these roles where it is new. Undefined: nobody is signed in. */
+  as?: string
+  roles?: readonly string[]
+  path?: string
+  width?: keyof typeof WIDTHS
+  scheme?: 'light' | 'dark'
+}
+
+export interface ConsoleWorld extends Reeve {
+  /** Where the browser goes: a proxy, so that a test can cut the connection. */
+  origin: string
+  network: Proxy
+  /** A browser of its own, as another person has: nothing is shared with other visits. */
+  visit(visit?: Visit): Promise<Page>
+}
+
+/** Null: there is no browser here, and the test is to be skipped with NO_BROWSER. */
+export async function openConsole(t: TestContext, options: ReeveOptions = {}): Promise<ConsoleWorld | null> {
+  launched ??= launchBrowser()
+  const browser = await launched
+  if (browser === null) return null
+  const reeve = await startReeve(t, options)
+  const network = await startProxy(t, { host: '127.0.0.1', port: Number(new URL(reeve.url).port) })
+  const origin = `http://127.0.0.1:${network.port}`
+  const made = new Set(['admin'])
+
+  return {
+    ...reeve,
+    origin,
+    network,
+    async visit({ as, roles = ['ADMIN'], path = '/', width = 'desktop', scheme = 'light' } = {}) {
+      const [w, h] = WIDTHS[width]
+      const context = await browser.newContext({ viewport: { width: w, height: h }, colorScheme: scheme })
+      atEnd(t, () => context.close())
+      await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+      if (as !== undefined) {
+        if (!made.has(as)) await newAccount(reeve.url, as, roles)
+        made.add(as)
+        await signIn(context, origin, (await tokenOf(reeve.url, as)).token)
+      }
+      const page = await context.newPage()
+      watch(t, page)
+      await page.goto(`${origin}${path}`)
+      return page
+    },
+  }
+}
+
+/** As a sign-in does, without the time that a password takes. */
+const signIn = (context: BrowserContext, origin: string, token: string) =>
+  context.addCookies([{ name: 'reeve_session', value: token, url: origin, httpOnly: true, sameSite: 'Strict' }])
+
+/** A page that throws, or that breaks its Content-Security-Policy, fails its test. */
+function watch(t: TestContext, page: Page): void {
+  const wrong: string[] = []
+  page.on('pageerror', (error) => wrong.push(error.stack ?? error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error' && /Content.Security.Policy|TrustedHTML|Minified React/i.test(message.text()))
+      wrong.push(message.text())
+  })
+  atEnd(t, () => assert.deepEqual(wrong, [], 'what the page complained about'))
+}
+
+/** What is wrong with the page for people who do not see or use it as others do. */
+export async function violations(page: Page): Promise<string[]> {
+  const axe = await readFile(AXE, 'utf8')
+  const found = await page.evaluate(`${axe}; axe.run(document, { iframes: false }).then(({ violations }) =>
+    violations.map(({ id, impact, nodes }) => impact + ' ' + id + ': ' + nodes.map(({ html }) => html).join(' ')))`)
+  assert(Array.isArray(found))
+  return found.map(String)
+}
+
+/** In both colour schemes. */
+export async function checkLooks(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    assert.deepEqual(await violations(page), [], `as axe sees it, ${colorScheme}`)
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+    assert.equal(overflow, 0, 'the page is not wider than the window')
+  }
+}
+
+/** A picture for docs/. Written where REEVE_PICTURES is set: pixels differ from machine to machine. */
+export async function takePicture(page: Page, name: string): Promise<void> {
+  const folder = process.env['REEVE_PICTURES']
+  if (folder === undefined) return
+  const target = folder === '' || folder === '1' ? PICTURES : folder
+  await mkdir(target, { recursive: true })
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.screenshot({ path: `${target}/${name}.png`, animations: 'disabled' })
+}

@@ -1,0 +1,102 @@
+// The frame of the console: signing in and out, what an account sees, the connection, the keyboard, hostile names.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { NO_BROWSER } from '../../support/browser.ts'
+import { ADMIN, newAccount, PASSWORD } from '../../support/reeve.ts'
+import { checkLooks, openConsole } from './console.ts'
+
+describe('the console’s frame', () => {
+  test('a person signs in, stays signed in over a reload, and signs out', async (t) => {
+    const world = await openConsole(t)
+    if (world === null) return t.skip(NO_BROWSER)
+    const page = await world.visit()
+    await page.getByLabel('Name', { exact: true }).fill(ADMIN.username)
+    await page.getByLabel('Password', { exact: true }).fill('wrong password')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').getByText('Invalid credentials').waitFor()
+
+    await page.getByLabel('Password', { exact: true }).fill(ADMIN.password)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Hello, admin' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: 'Hello, admin' }).waitFor()
+    assert.equal(await page.evaluate('document.cookie'), '', 'scripts cannot read the session')
+
+    await page.getByRole('button', { name: 'Account admin' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    return undefined
+  })
+
+  test('a newcomer registers and is signed in; a name that is taken is said so', async (t) => {
+    const world = await openConsole(t)
+    if (world === null) return t.skip(NO_BROWSER)
+    const page = await world.visit()
+    await page.getByLabel('New name').fill(ADMIN.username)
+    await page.getByLabel('New password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Create the account' }).click()
+    await page.getByText('Username already exists').waitFor()
+    await checkLooks(page)
+
+    await page.getByLabel('New name').fill('newcomer')
+    await page.getByRole('button', { name: 'Create the account' }).click()
+    await page.getByRole('heading', { name: 'Hello, newcomer' }).waitFor()
+    return undefined
+  })
+
+  test('every width and both schemes: no violation, nothing wider than the window', async (t) => {
+    const world = await openConsole(t)
+    if (world === null) return t.skip(NO_BROWSER)
+    for (const width of ['desktop', 'laptop', 'phone'] as const) {
+      const page = await world.visit({ as: 'admin', width })
+      await page.getByRole('heading', { name: 'Hello, admin' }).waitFor()
+      await checkLooks(page)
+    }
+    return undefined
+  })
+
+  test('with the keyboard alone: the palette goes to a page, ? lists the keys', async (t) => {
+    const world = await openConsole(t)
+    if (world === null) return t.skip(NO_BROWSER)
+    const page = await world.visit({ as: 'admin' })
+    await page.getByRole('heading', { name: 'Hello, admin' }).waitFor()
+
+    await page.keyboard.press('Shift+?')
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('Show the keys').waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Go to' }).fill('doc')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: /State machine/ }).click()
+    await page.getByRole('heading', { name: 'State machine', level: 1 }).waitFor()
+    await page.getByText('processing').first().waitFor()
+    await checkLooks(page)
+    return undefined
+  })
+
+  test('a hostile name is shown as text', async (t) => {
+    const world = await openConsole(t)
+    if (world === null) return t.skip(NO_BROWSER)
+    const name = '<img src=x onerror=alert(1)>'
+    await newAccount(world.url, name, ['CLIENT'])
+    const page = await world.visit()
+    await page.getByLabel('Name', { exact: true }).fill(name)
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.keyboard.press('Enter')
+
+    await page.getByRole('heading', { name: `Hello, ${name}` }).waitFor()
+    assert.equal(await page.locator('img[src="x"]').count(), 0)
+    return undefined
+  })
+
+  test('an unknown address has a page of its own, and a missing file is not answered with it', async (t) => {
+    const world = await openConsole(t)
+    if (world === null) return t.skip(NO_BROWSER)
+    const page = await world.visit({ path: '/console/nowhere' })
+
+    await page.getByText('There is nothing at this address').waitFor()
+    const missing = await fetch(`${world.url}/console/assets/old-12345678.js`)
+    assert.equal(missing.status, 404)
+    return undefined
+  })
+})
