@@ -38,7 +38,7 @@ async function setup(t: TestContext, feed: FeedName = 'PostgreSQL') {
   }
   const server = await startServer(t, { role: 'serve', env })
   const { url, at } = server
-  const yaml = 'name: Twice\nlimits:\n  time_limit: 2\n'
+  const yaml = 'name: Twice\nlimits:\n  time_limit: 1\n'
   await putProblem(url, 'twice', packageOf(packageFiles({ 'problem.yaml': yaml })))
   const ann = await account(url, 'ann')
   const client = await openClient(t, at)

@@ -7,6 +7,7 @@ import { parseConfig } from '../../src/core/config.ts'
 import { openDatabase } from '../../src/core/db/database.ts'
 import { openEngine } from '../../src/core/engine.ts'
 import { openBackground } from '../../src/core/executor/background.ts'
+import { Wake } from '../../src/core/loop.ts'
 import { openMetrics } from '../../src/core/metrics.ts'
 import { openDispatcher } from '../../src/core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from '../../src/core/outbox/metrics.ts'
@@ -122,6 +123,36 @@ describe('a silent partition', () => {
       assert(tookSec < BOUNDS[feed], `it took ${tookSec} s`)
     })
   }
+})
+
+describe('a transaction whose client is behind the partition', () => {
+  test('gives its locks back after 5 s, not when the network or a minute is over', async (t) => {
+    const { database, at } = await testDatabase(t)
+    const watcher = await open(t, { database: at, redis: null, group: 'none' }, null)
+    const submitted = await watcher.ledger.submit({ kind: 'echo', payload: 1 })
+    assert(submitted.ok)
+    const proxy = await startProxy(t, socketOf(at))
+    const lost = openDatabase(`postgres://${at.user}@127.0.0.1:${proxy.port}/${at.database}`, () => {})
+    const lock = 'select from jobs where job_id = $1 for update'
+    const [held, goOn] = [new Wake(), new Wake()]
+    const losing = lost.transaction(async (tx) => {
+      await tx.query(lock, [submitted.jobId])
+      proxy.partition()
+      held.ring()
+      await goOn.wait(PATIENCE.timeoutMs)
+    })
+    await held.wait(PATIENCE.timeoutMs)
+
+    await database.query(lock, [submitted.jobId])
+
+    goOn.ring()
+    proxy.heal()
+    await assert.rejects(losing)
+    await lost.close()
+    const [row] = await database.query(`
+      select setting::integer <= 5000 as is_short from pg_settings where name = 'idle_in_transaction_session_timeout'`)
+    assert.deepEqual(row, { is_short: true })
+  })
 })
 
 describe('an answer that is lost', () => {

@@ -54,9 +54,14 @@ export async function dataFolder(t: TestContext): Promise<string> {
   return `${folder}/data`
 }
 
-export function spawnReeve(t: TestContext, dataDir: string, settings: Record<string, string> = {}): Reeve {
+export function spawnReeve(
+  t: TestContext,
+  dataDir: string,
+  settings: Record<string, string> = {},
+  command: 'up' | 'serve' | 'work' = 'up',
+): Reeve {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, [...REEVE, 'up'], {
+  const child = spawn(process.execPath, [...REEVE, command], {
     cwd: ROOT,
     detached: true,
     env: { PATH, HOME, ...SETTINGS, REEVE_DATA_DIR: dataDir, ...settings },

@@ -192,7 +192,7 @@ export async function openQuietLedger(
     maxAttempts: 1000,
     ageingSec: 60,
     onReady: ignore,
-    onEffects: ignore,
+    onOutbox: ignore,
     ...options,
   })
   const close = async () => {
