@@ -71,7 +71,14 @@ export async function allDoors(t: TestContext) {
   }
   /** A new one each time: some routes end the login that asks. */
   const tokenOf = async (role: Role) => (await issueToken(database, accountIds.get(role) ?? 0, 3600)).token
-  return { app: http.app, tokenOf, lines, database }
+  const keys = new Map<Role, string>()
+  /** The last one, where the account can have no more. */
+  const keyOf = async (role: Role): Promise<string> => {
+    const made = await identity.createApiKey(accountIds.get(role) ?? 0, { name: 'k', scopes: null, expiresAt: null })
+    if (made.ok) keys.set(role, made.secret)
+    return keys.get(role) ?? ''
+  }
+  return { app: http.app, tokenOf, keyOf, lines, database }
 }
 
 /** Every route, from Fastify's own tree. HEAD belongs to GET. */

@@ -16,7 +16,7 @@ const DOOR: Door = {
   name: 'live',
   about: 'A test.',
   settings: {},
-  paths: ['/live'],
+  paths: ['/echo-socket'],
   errorBody: detailBody,
   migrations: null,
   open: () => ({}),
@@ -26,7 +26,7 @@ async function listening(t: TestContext, env: Record<string, string> = {}) {
   let guard: RequestGuard | null = null
   const routes: FastifyPluginAsync = async (app) => {
     const onRequest = async (request: FastifyRequest) => guard?.(request)
-    app.get('/live', { websocket: true, onRequest }, (socket) => void app.hub.attach(socket))
+    app.get('/echo-socket', { websocket: true, onRequest }, (socket) => void app.hub.attach(socket))
   }
   const all = await setup(t, { env, doors: [{ door: DOOR, opened: { routes } }] })
   guard = requireSocket(all.identity, 'ADMIN')
@@ -163,7 +163,7 @@ describe('WebSockets', () => {
     const { url, account, identity, revalidate, metrics } = await listening(t)
     const open = async (name: string) => {
       const { token, accountId } = await account(name, ['ADMIN'])
-      const socket = new WebSocket(`${url.replace('http', 'ws')}/live`, {
+      const socket = new WebSocket(`${url.replace('http', 'ws')}/echo-socket`, {
         headers: { authorization: `Bearer ${token}` },
       })
       t.after(() => socket.terminate())
@@ -192,7 +192,7 @@ describe('WebSockets', () => {
     const upgrade =
       'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='
 
-    const answer = await raw(url, `GET /live HTTP/1.1\r\nHost: a\r\n${upgrade}\r\n\r\n`)
+    const answer = await raw(url, `GET /echo-socket HTTP/1.1\r\nHost: a\r\n${upgrade}\r\n\r\n`)
 
     assert.match(answer, /^HTTP\/1\.1 401 /)
     assert.match(answer, /^connection: close\r$/im)
