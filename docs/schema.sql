@@ -68,6 +68,14 @@ create table audit_events (
   constraint audit_events_pkey PRIMARY KEY (audit_id)
 );
 
+create table backups (
+  backup_id bigint not null generated always as identity,
+  started_at timestamp with time zone not null,
+  finished_at timestamp with time zone not null default clock_timestamp(),
+  bytes bigint not null,
+  constraint backups_pkey PRIMARY KEY (backup_id)
+);
+
 create table captcha_audit (
   audit_id bigint not null generated always as identity,
   at timestamp with time zone not null default clock_timestamp(),
@@ -160,6 +168,7 @@ create table captcha_task (
   form json,
   images json,
   dup_key text,
+  frame_ticket bytea,
   overdue_at timestamp with time zone,
   reported_at timestamp with time zone,
   cleaned_at timestamp with time zone,
@@ -331,6 +340,7 @@ create table judge_submissions (
   score double precision,
   time_ms integer,
   mem_kb bigint,
+  rejudge_of uuid,
   created_at timestamp with time zone not null default clock_timestamp(),
   finished_at timestamp with time zone,
   constraint judge_submissions_pkey PRIMARY KEY (job_id),
@@ -418,9 +428,10 @@ create table players (
   games integer not null default 0,
   wins integer not null default 0,
   losses integer not null default 0,
+  is_listed boolean not null default true,
   place integer generated always as 
 CASE
-    WHEN (games > 0) THEN (- (round(rating))::integer)
+    WHEN ((games > 0) AND is_listed) THEN (- (round(rating))::integer)
     ELSE NULL::integer
 END stored,
   constraint players_pkey PRIMARY KEY (user_id),
@@ -693,7 +704,7 @@ create table seats (
   match_id uuid,
   constraint seats_pkey PRIMARY KEY (user_id),
   constraint seats_user_id_fkey FOREIGN KEY (user_id) REFERENCES accounts(account_id) ON DELETE CASCADE,
-  constraint seats_mode_known CHECK ((mode = ANY (ARRAY['normal'::text, 'rated'::text, 'private'::text])))
+  constraint seats_mode_known CHECK ((mode = ANY (ARRAY['normal'::text, 'rated'::text, 'private'::text, 'bot'::text])))
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=200);
 
 create table solve_requests (
@@ -725,10 +736,12 @@ create table tokens (
   constraint tokens_session_once UNIQUE (session_id),
   constraint tokens_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id) ON DELETE CASCADE
 );
+CREATE INDEX accounts_by_name ON public.accounts USING btree (username_key text_pattern_ops);
 CREATE INDEX accounts_with_admin_role ON public.accounts USING btree (account_id) WHERE ('ADMIN'::text = ANY (roles));
 CREATE INDEX api_keys_by_account ON public.api_keys USING btree (account_id, api_key_id);
 CREATE INDEX audit_events_by_account ON public.audit_events USING btree (account_id, audit_id);
 CREATE INDEX audit_events_by_age ON public.audit_events USING btree (created_at);
+CREATE INDEX captcha_audit_by_actor ON public.captcha_audit USING btree (actor, action, audit_id);
 CREATE INDEX captcha_audit_by_task ON public.captcha_audit USING btree (uuid, audit_id);
 CREATE INDEX captcha_audit_by_time ON public.captcha_audit USING btree (at);
 CREATE UNIQUE INDEX captcha_audit_one_end_per_job ON public.captcha_audit USING btree (job_id) WHERE (action = ANY (ARRAY['solved'::text, 'unsolvable'::text, 'expired'::text, 'cancelled'::text]));
@@ -789,6 +802,7 @@ CREATE INDEX rank_blocks_empty ON public.rank_blocks USING btree (place, block) 
 CREATE INDEX rate_windows_by_end ON public.rate_windows USING btree (ends_at);
 CREATE INDEX resume_tokens_by_expiry ON public.resume_tokens USING btree (expires_at);
 CREATE INDEX resume_tokens_by_user ON public.resume_tokens USING btree (user_id, created_at);
+CREATE INDEX seats_by_code ON public.seats USING btree (code, mode) WHERE (code IS NOT NULL);
 CREATE INDEX seats_waiting_by_expiry ON public.seats USING btree (expires_at) WHERE (match_id IS NULL);
 CREATE INDEX seats_waiting_by_number ON public.seats USING btree (mode, number) WHERE (match_id IS NULL);
 CREATE INDEX tokens_by_account ON public.tokens USING btree (account_id);

@@ -13,7 +13,7 @@ export interface Sample {
 }
 
 const PAGES = ['README.md', 'CONTRIBUTING.md', 'sdk/README.md']
-const BLOCK = /^(?:<!-- no-run: (.+?) -->\n\s*)?( *)```(\w*)\n([\s\S]*?)^ *```$/gm
+const BLOCK = /^(?: *<!-- no-run: (.+?) -->\n+)?( *)```(\w*)\n([\s\S]*?)^ *```$/gm
 
 export function readSamples(): Sample[] {
   const documents = readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => join('docs', name))
