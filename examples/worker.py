@@ -24,6 +24,7 @@ API_KEY = os.environ["WORKER_API_KEY"]
 WAIT_SEC = int(os.environ.get("WAIT", "50"))
 HEARTBEAT_SEC = float(os.environ.get("HEARTBEAT", "10"))
 SUBMIT_TRIES_MAX = 20
+BODY_BYTES_MAX = 5 * 1024 * 1024  # the server's limit: it answers a larger body before it has read it, and hangs up
 RETRY_SEC_MAX = 15
 
 # --- Ed25519 (RFC 8032, 5.1 and 6) ---
@@ -107,9 +108,12 @@ def read_seed(file):
 
 
 def post(path, body, headers=None):
+    data = json.dumps(body, ensure_ascii=False).encode("utf-8")
+    if len(data) > BODY_BYTES_MAX:
+        return 413, {"detail": f"The body has {len(data)} bytes, at most {BODY_BYTES_MAX} are taken."}
     request = urllib.request.Request(
         SERVER + path,
-        data=json.dumps(body).encode("utf-8"),
+        data=data,
         headers={"Content-Type": "application/json", "X-API-Key": API_KEY, **(headers or {})},
     )
     try:
@@ -119,8 +123,8 @@ def post(path, body, headers=None):
         return error.code, json.loads(error.read() or b"{}")
 
 
-def work(job):
-    """What this worker does: put your own here."""
+def work(job, cancelled):
+    """What this worker does: put your own here. Long work looks at cancelled.is_set() now and then, and stops."""
     return {"answer": str(job["prompt"]).upper(), "words": len(str(job["prompt"]).split())}
 
 
@@ -139,28 +143,32 @@ def handle(seed, assigned):
     assignment_id = assigned["assignment_id"]
     done, cancelled = threading.Event(), threading.Event()
     threading.Thread(target=keep_alive, args=(assignment_id, done, cancelled), daemon=True).start()
-    output, error = None, None
     try:
-        output = work(assigned["job"])
-    except Exception as problem:  # the server is told, and the job has failed
-        error = f"{type(problem).__name__}: {problem}"
+        status, answer = submit(seed, assigned, result_of(assigned["job"], cancelled), cancelled)
+        if status in (400, 413, 422):  # a limit of the server: it would refuse the same result again
+            refused = {"error_message": f"Result refused. {status}: {answer.get('detail')}"}
+            status, answer = submit(seed, assigned, refused, cancelled)
     finally:
         done.set()
-    if cancelled.is_set():
-        print(assignment_id, "cancelled", flush=True)
-        return
-    status, answer = submit(seed, assigned, output, error)
-    if status in (413, 422):  # a limit of the server: the next worker's result would be refused as well
-        status, answer = submit(seed, assigned, None, f"Result refused. {status}: {answer.get('detail')}")
     print(assignment_id, status, answer.get("status") or answer.get("detail"), flush=True)
 
 
-def submit(seed, assigned, output, error):
-    """Tries again until the server has taken the result or refused it."""
-    result = signed_result(seed, assigned, output, error)
+def result_of(job, cancelled):
+    try:
+        output = work(job, cancelled)
+        return {"output": output, "output_hash": sha256_hex(output)}
+    except Exception as problem:  # the server is told, and the job has failed
+        return {"error_message": f"{type(problem).__name__}: {problem}".encode("utf-8", "replace").decode("utf-8")}
+
+
+def submit(seed, assigned, result, cancelled):
+    """Tries again until the server has taken the result or refused it, or the job is cancelled."""
+    signed = signed_result(seed, assigned, result)
     for tries in range(1, SUBMIT_TRIES_MAX + 1):
+        if cancelled.is_set():
+            return 0, {"detail": "cancelled"}
         try:
-            status, answer = post("/jobs/submit", result)
+            status, answer = post("/jobs/submit", signed)
         except OSError as problem:
             status, answer = 503, {"detail": str(problem)}
         if status == 409 and tries > 1 and answer.get("detail") == "Assignment already submitted":
@@ -168,18 +176,18 @@ def submit(seed, assigned, output, error):
         is_passing = status in (408, 429) or status >= 500 or answer.get("detail") == "Concurrent submission conflict"
         if not is_passing:
             break
-        time.sleep(min(RETRY_SEC_MAX, 0.25 * 2**tries))
+        cancelled.wait(min(RETRY_SEC_MAX, 0.25 * 2**tries))
     return status, answer
 
 
-def signed_result(seed, assigned, output, error):
+def signed_result(seed, assigned, result):
     signed = {
         "assignment_id": assigned["assignment_id"],
         "nonce": assigned["nonce"],
-        "output_hash": None if output is None else sha256_hex(output),
+        "output_hash": result.get("output_hash"),
     }
     signature = base64.urlsafe_b64encode(sign(seed, canonical_json(signed))).decode().rstrip("=")
-    return {"worker_id": WORKER_ID, "signature": signature, "output": output, "error_message": error, **signed}
+    return {"worker_id": WORKER_ID, "signature": signature, **result, **signed}
 
 
 def main():

@@ -124,8 +124,12 @@ static int open_output(const char *path) {
     close(reader);
   }
   if (fd < 0) return failed("open(\"%s\")", path);
-  // A file that is empty is left alone: ext4 writes one that was truncated to the disk when it is closed.
-  if (size_of(fd) > 0 && ftruncate(fd, 0) != 0) failed("ftruncate(\"%s\")", path);
+  // Through a descriptor of its own: ext4 writes a truncated file to the disk at the next close, while it is still empty.
+  if (size_of(fd) > 0) {
+    int emptied = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (emptied < 0 || ftruncate(emptied, 0) != 0) failed("ftruncate(\"%s\")", path);
+    close(emptied);
+  }
   return fd;
 }
 
@@ -313,7 +317,7 @@ int main(int argc, char **argv) {
   umask(022);
   prctl(PR_SET_TIMERSLACK, 1);
   cores = sysconf(_SC_NPROCESSORS_ONLN);
-  if (box_start() == 0) cgroup_start(argv + 2);
+  if (seccomp_prepare() == 0 && box_start() == 0) cgroup_start(argv + 2);
   answer("ready");
   if (trouble.err == 0)
     while (fgets(line, sizeof line, stdin) != NULL) obey(line);

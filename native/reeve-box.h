@@ -78,4 +78,5 @@ int open_output_folder(const char *path); // a mount of its own, so that a progr
 int64_t disk_bytes(int folder); // what the files in it take on disk; INT64_MAX where that cannot be counted
 
 // seccomp.c
+int seccomp_prepare(void); // once
 int seccomp_install(void);

@@ -97,42 +97,76 @@ static const struct rule {
 #define JUMP(test, value, yes, no) (struct sock_filter)BPF_JUMP(BPF_JMP | (test) | BPF_K, (unsigned)(value), yes, no)
 #define ANSWER(action) (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action)
 
-static struct sock_filter code[16 + 2 * (COUNT(absent) + COUNT(unsupported) + COUNT(denied)) + 5 * COUNT(rules)];
-static unsigned short length;
+// The filter is a binary search by number: the kernel tries every call on it whenever it is installed, which is at each
+// run. Jumps lead forward and over at most 255 instructions, so it is written from its end: answers, rules, search.
+enum { CODE_MAX = 512, JUMP_MAX = 255, NUMBERS = NEWEST_CALL + 1 };
+enum answer { ALLOWED, ABSENT, UNSUPPORTED, DENIED, KILLED, ANSWERS }; // and after these the rules, by their place
 
-static void refuse(const int *calls, size_t count, unsigned error) {
-  for (size_t i = 0; i < count; i++) {
-    code[length++] = JUMP(BPF_JEQ, calls[i], 0, 1);
-    code[length++] = ANSWER(SECCOMP_RET_ERRNO | error);
-  }
+static struct sock_filter code[CODE_MAX];
+static unsigned top = CODE_MAX, targets[ANSWERS + COUNT(rules)];
+static unsigned char answers[NUMBERS];
+static struct range { unsigned first, target; } ranges[NUMBERS + 2];
+static bool too_long;
+
+static unsigned put(struct sock_filter instruction) {
+  if (top == 0) return too_long = true, 0;
+  code[--top] = instruction;
+  return top;
 }
 
-static void build(void) {
-  code[length++] = LOAD(offsetof(struct seccomp_data, arch));
-  code[length++] = JUMP(BPF_JEQ, NATIVE_ARCH, 1, 0);
-  code[length++] = ANSWER(SECCOMP_RET_KILL_PROCESS);
-  code[length++] = LOAD(offsetof(struct seccomp_data, nr));
-  code[length++] = JUMP(BPF_JGT, NEWEST_CALL, 0, 3);
-  code[length++] = JUMP(BPF_JGE, X32_BIT, 0, 1);
-  code[length++] = ANSWER(SECCOMP_RET_KILL_PROCESS);
-  code[length++] = ANSWER(SECCOMP_RET_ERRNO | ENOSYS);
-  refuse(absent, COUNT(absent), ENOSYS);
-  refuse(unsupported, COUNT(unsupported), EOPNOTSUPP);
-  refuse(denied, COUNT(denied), EPERM);
-  for (const struct rule *rule = rules; rule < rules + COUNT(rules); rule++) {
-    bool hit_skips = rule->when == IS_NOT;
-    code[length++] = JUMP(BPF_JEQ, rule->call, 0, 4);
-    code[length++] = LOAD(offsetof(struct seccomp_data, args) + 8 * (size_t)rule->argument);
-    code[length++] = JUMP(rule->when == HAS ? BPF_JSET : BPF_JEQ, rule->value, hit_skips, !hit_skips);
-    code[length++] = ANSWER(SECCOMP_RET_ERRNO | EPERM);
-    code[length++] = LOAD(offsetof(struct seccomp_data, nr));
+static unsigned branch(unsigned short test, unsigned value, unsigned yes, unsigned no) {
+  if (yes - top > JUMP_MAX || no - top > JUMP_MAX) too_long = true;
+  return put(JUMP(test, value, (unsigned char)(yes - top), (unsigned char)(no - top)));
+}
+
+static void mark(const int *calls, size_t count, enum answer answer) {
+  for (size_t i = 0; i < count; i++) answers[calls[i]] = (unsigned char)answer;
+}
+
+// All rules on a call look at the same argument.
+static void put_rules(size_t first) {
+  unsigned next = targets[ALLOWED], denies = targets[DENIED];
+  for (size_t i = COUNT(rules); i-- > first;) {
+    const struct rule *rule = rules + i;
+    if (rule->call != rules[first].call) continue;
+    if (rule->when == IS_NOT) next = branch(BPF_JEQ, rule->value, next, denies);
+    else next = branch(rule->when == HAS ? BPF_JSET : BPF_JEQ, rule->value, denies, next);
   }
-  code[length++] = ANSWER(SECCOMP_RET_ALLOW);
+  targets[ANSWERS + first] = put(LOAD(offsetof(struct seccomp_data, args) + 8 * (size_t)rules[first].argument));
+  answers[rules[first].call] = (unsigned char)(ANSWERS + first);
+}
+
+static unsigned search(size_t from, size_t to) {
+  size_t middle = from + (to - from) / 2;
+  if (to - from == 1) return ranges[from].target;
+  unsigned above = search(middle, to), below = search(from, middle);
+  return branch(BPF_JGE, ranges[middle].first, above, below);
+}
+
+int seccomp_prepare(void) {
+  static const unsigned actions[ANSWERS] = {[ALLOWED] = SECCOMP_RET_ALLOW, [ABSENT] = SECCOMP_RET_ERRNO | ENOSYS,
+      [UNSUPPORTED] = SECCOMP_RET_ERRNO | EOPNOTSUPP, [DENIED] = SECCOMP_RET_ERRNO | EPERM,
+      [KILLED] = SECCOMP_RET_KILL_PROCESS};
+  size_t count = 0;
+  for (int answer = 0; answer < ANSWERS; answer++) targets[answer] = put(ANSWER(actions[answer]));
+  mark(absent, COUNT(absent), ABSENT);
+  mark(unsupported, COUNT(unsupported), UNSUPPORTED);
+  mark(denied, COUNT(denied), DENIED);
+  for (size_t i = 0; i < COUNT(rules); i++)
+    if (answers[rules[i].call] == ALLOWED) put_rules(i);
+  for (unsigned call = 0; call < NUMBERS; call++)
+    if (call == 0 || answers[call] != answers[call - 1]) ranges[count++] = (struct range){call, targets[answers[call]]};
+  ranges[count++] = (struct range){NUMBERS, targets[ABSENT]};
+  ranges[count++] = (struct range){X32_BIT, targets[KILLED]};
+  search(0, count);
+  put(LOAD(offsetof(struct seccomp_data, nr)));
+  branch(BPF_JEQ, NATIVE_ARCH, top, targets[KILLED]);
+  put(LOAD(offsetof(struct seccomp_data, arch)));
+  return too_long ? (errno = E2BIG, failed("build the filter of system calls")) : 0;
 }
 
 int seccomp_install(void) {
-  if (length == 0) build();
-  struct sock_fprog program = {length, code};
+  struct sock_fprog program = {(unsigned short)(CODE_MAX - top), code + top};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed("prctl(PR_SET_NO_NEW_PRIVS)");
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0 ? 0 : failed("prctl(PR_SET_SECCOMP)");
 }

@@ -48,6 +48,30 @@ describe('walls', () => {
     assert.deepEqual(crossings, [])
   })
 
+  test('the console speaks to the server only through the SDK', () => {
+    const files = filesIn('console/src').filter((file) => /\.tsx?$/.test(file))
+    const speaking =
+      /\bfetch\(|\bXMLHttpRequest\b|\bnew (?:WebSocket|EventSource)\b|\bsendBeacon\b|from '(?:\.\.\/)+(?:src|sdk)\//
+    const markup = /\bdangerouslySetInnerHTML\b|\binnerHTML\b|\binsertAdjacentHTML\b/
+    const lines = files.flatMap((file) =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .flatMap((line, index) => (speaking.test(line) || markup.test(line) ? [`${file}:${index + 1}`] : [])),
+    )
+    assert(files.length > 0)
+    assert.deepEqual(lines, [])
+  })
+
+  test('a folder of the console fits on a screen', () => {
+    const counts = new Map<string, number>()
+    for (const file of filesIn('console/src').filter((name) => /\.tsx?$/.test(name)))
+      counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1)
+    assert.deepEqual(
+      [...counts].filter(([folder, count]) => count > (folder === 'console/src/parts' ? 28 : FILES_PER_FOLDER_MAX)),
+      [],
+    )
+  })
+
   test('only src/core/ledger names the tables of the ledger', () => {
     const naming = /\b(from|into|update|join|table|only)\s+(jobs|attempts|idempotency_keys)\b/i
     assert.deepEqual(linesWith(naming, outside('src/core/ledger/')), [])

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { account, startReceiver, startServer, urlOf } from '../contract/challenge/setup.ts'
+import { account, post, startReceiver, startServer, urlOf } from '../contract/challenge/setup.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { until } from '../support/until.ts'
@@ -64,6 +64,44 @@ describe('reeve challenge', () => {
         [1, '403: Insufficient role'],
       ],
     )
+  })
+
+  test('reeve delivery lists a dead letter, shows its attempts with their cause, and sends it again', async (t) => {
+    const refusing = await startReceiver(t, [
+      (_request, response) => response.writeHead(401).end('{"error":{"code":"INVALID_SIGNATURE"}}'),
+      202,
+    ])
+    const { url, at } = await startServer(t, {
+      env: { SOLVER_URL: refusing.url, PUBLIC_CALLBACK_HOST: 'http://127.0.0.1:1' },
+    })
+    const owner = await account(url, 'ann')
+    const dataDir = await temporaryFolder(t)
+    const env = { DATABASE_URL: urlOf(at), REEVE_DATA_DIR: dataDir }
+    const run = (args: readonly string[], as = 'admin') =>
+      reeve(['delivery', ...args, '--url', url, '--as', as], { env })
+    await post(`${url}/challenges`, JSON.stringify(CHALLENGE), owner)
+    await post(`${url}/challenges/c1/send`, '{}', owner)
+    await until('it is a dead letter', async () => JSON.parse((await run(['list', '--json'])).stdout).length === 1)
+
+    const listed = await run(['list'])
+    const id = /^(\d+) /m.exec(listed.stdout)?.[1] ?? ''
+    const shown = JSON.parse((await run(['show', id])).stdout)
+    const others = [await run(['list'], 'ann'), await run(['list', '--status', 'lost'])]
+    const replayed = await run(['replay', id])
+    await until('it is delivered', async () => (await run(['list', '--status', 'delivered'])).stdout.includes(' c1 '))
+
+    assert.match(
+      listed.stdout,
+      /^DELIVERY +TOPIC +SUBJECT +STATUS +ATTEMPTS +ERROR +CREATED\n\d+ +challenge_send +c1 +dead/,
+    )
+    assert.match(listed.stdout, /HTTP 401 \(INVALID_SIGNATURE\)/)
+    assert.deepEqual([shown.log[0].status_code, shown.log[0].peer_code], [401, 'INVALID_SIGNATURE'])
+    assert.deepEqual(
+      others.map(({ code }) => code),
+      [1, 2],
+    )
+    assert.equal(replayed.stdout, '1 replayed.\n')
+    assert.equal((await run(['list'])).stderr, 'No deliveries.\n')
   })
 
   test('reports when no server answers', async (t) => {

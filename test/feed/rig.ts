@@ -49,7 +49,7 @@ async function setup(
 ) {
   const { database } = await testDatabase(t)
   const bus = await openPostgresBus(database, (error) => assert.fail(String(error)))
-  const ledger = openLedger({ database, bus, maxAttempts: 5, ageingSec: 60, onEffects: () => {}, ...options })
+  const ledger = openLedger({ database, bus, maxAttempts: 5, ageingSec: 60, onOutbox: () => {}, ...options })
   atEnd(t, async () => {
     ledger.close()
     await bus.close()
@@ -186,5 +186,5 @@ function runDispatcher(t: TestContext, database: Database, feed: RedisFeed): () 
     stopping.abort()
     await Promise.all(running)
   })
-  return dispatcher.wake
+  return () => dispatcher.wake(null)
 }

@@ -333,7 +333,7 @@ test('a dispatcher that is woken looks at once', async (t) => {
   )
   await write(1)
 
-  dispatcher.wake()
+  dispatcher.wake(null)
 
   assert.deepEqual(await size, [1])
   stop.abort()
@@ -385,7 +385,7 @@ describe('a delivery for which nobody waits', () => {
 
     await write(2)
     await write(1, 'other')
-    wake()
+    wake(null)
     await until('another topic is delivered', () => batches['other']?.length === 1)
     const before = [...(batches['test'] ?? [])]
     stopping.abort()

@@ -33,6 +33,10 @@ const FUZZED = [
   'test/pool/canonical-json',
 ]
 
+const FUZZED_REQUESTS = 1_000_000
+
+const DRILL_ROUNDS = 25
+
 const ROWS_FACTOR = 10
 const WITH_ROWS = ['test/ledger/plans', 'test/arena/plans', 'test/challenge/plans', 'test/desk/plans']
 
@@ -57,10 +61,23 @@ export const PARTS: readonly Part[] = [
     run: async () => npmTest(FUZZED, { REEVE_TEST_FUZZ: String(FUZZ_FACTOR) }),
   },
   {
+    name: 'fuzz-http',
+    what: `${FUZZED_REQUESTS} random requests to every route`,
+    skip: () => null,
+    // By itself: it takes longer than the limit of a file of `npm test`.
+    run: async () => ran('test/security/fuzz.test.ts', { REEVE_FUZZ_REQUESTS: String(FUZZED_REQUESTS) }),
+  },
+  {
     name: 'rows',
     what: `plans of hot statements on tables ${ROWS_FACTOR} times as large, up to two million rows`,
     skip: () => null,
     run: async () => npmTest(WITH_ROWS, { REEVE_TEST_ROWS: String(ROWS_FACTOR) }),
+  },
+  {
+    name: 'drill',
+    what: `${DRILL_ROUNDS} rounds of kills and partitions on each feed, with the time of recovery`,
+    skip: notHere,
+    run: async () => npmTest(['test/crash/drill'], { REEVE_TEST_DRILL_ROUNDS: String(DRILL_ROUNDS) }),
   },
   {
     name: 'fresh-machine',
@@ -75,6 +92,11 @@ const has = (program: string): boolean => spawnSync('which', [program]).status =
 
 function notHere(): string | null {
   return process.platform === 'linux' && existsSync('/proc') ? null : 'this is not Linux'
+}
+
+function ran(file: string, env: Record<string, string>): boolean {
+  const options = ['--import', 'tsx', '--test', file]
+  return spawnSync(process.execPath, options, { stdio: 'inherit', env: { ...process.env, ...env } }).status === 0
 }
 
 /** Whether these tests pass with these settings. */

