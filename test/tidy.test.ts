@@ -317,6 +317,27 @@ function exists(path: string): boolean {
   }
 }
 
+describe('lock files', () => {
+  for (const file of ['package-lock.json', 'bench/package-lock.json']) {
+    test(`every package of ${file} has a hash and no address`, () => {
+      const { packages }: { packages: Record<string, LockedPackage> } = JSON.parse(readFileSync(file, 'utf8'))
+      const installed = Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && !link)
+
+      assert(installed.length > 0)
+      assert.deepEqual(
+        installed.filter(([, { integrity, resolved }]) => integrity === undefined || resolved !== undefined),
+        [],
+      )
+    })
+  }
+})
+
+interface LockedPackage {
+  link?: boolean
+  integrity?: string
+  resolved?: string
+}
+
 describe('metrics', () => {
   // Each distinct value of a label is a time series that lives for ever.
   const LABELS = [
