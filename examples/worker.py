@@ -162,10 +162,12 @@ def result_of(job, cancelled):
 
 
 def submit(seed, assigned, result, cancelled):
-    """Tries again until the server has taken the result or refused it, or the job is cancelled."""
+    """Tries again until the server has taken the result or refused it, or the job is cancelled. A try whose answer was lost
+    may have been taken: only the answer to another one tells, so that a cancellation does not end the tries then."""
     signed = signed_result(seed, assigned, result)
+    is_unknown = False
     for tries in range(1, SUBMIT_TRIES_MAX + 1):
-        if cancelled.is_set():
+        if cancelled.is_set() and not is_unknown:
             return 0, {"detail": "cancelled"}
         try:
             status, answer = post("/jobs/submit", signed)
@@ -173,10 +175,18 @@ def submit(seed, assigned, result, cancelled):
             status, answer = 503, {"detail": str(problem)}
         if status == 409 and tries > 1 and answer.get("detail") == "Assignment already submitted":
             return 200, {"status": "recorded"}  # the answer to an earlier try was lost
-        is_passing = status in (408, 429) or status >= 500 or answer.get("detail") == "Concurrent submission conflict"
-        if not is_passing:
+        is_conflict = answer.get("detail") == "Concurrent submission conflict"
+        if status == 409 and not is_conflict and cancelled.is_set():
+            return 0, {"detail": "cancelled"}
+        is_lost = status == 408 or status >= 500
+        if not (is_lost or is_conflict or status == 429):
             break
-        cancelled.wait(min(RETRY_SEC_MAX, 0.25 * 2**tries))
+        is_unknown = is_unknown or is_lost
+        pause_sec = min(RETRY_SEC_MAX, 0.25 * 2**tries)
+        if is_unknown:
+            time.sleep(pause_sec)
+        else:
+            cancelled.wait(pause_sec)
     return status, answer
 
 

@@ -10,6 +10,7 @@ const WAIT_SEC = 50
 const POLL_PAUSE_MS = 1000 // after a poll that found nothing sooner than it was asked to wait
 const RETRY_MS = { first: 500, most: 15_000 }
 const SUBMIT_TRIES_MAX = 20
+const ANSWER_MS_MAX = 10_000 // to a submit whose assignment was dropped meanwhile
 const LEASE_MS_DEFAULT = 30_000
 const LEASE_MS_MIN = 600
 const DATE_MS = 1000
@@ -187,18 +188,27 @@ class WorkerLoop {
     return this.#client.request('POST', '/workers/heartbeat', { body, signal })
   }
 
-  /** Null: refused, or no longer wanted. */
-  async #submit(assignment: WorkersAssignment, result: HandlerResult, signal: AbortSignal): Promise<string | null> {
+  /**
+   * Null: refused, or no longer wanted. A try whose answer was lost may have been recorded: only the answer to another one
+   * tells, so that an assignment which is then cancelled or lost (`dropped`) does not end the tries.
+   */
+  async #submit(assignment: WorkersAssignment, result: HandlerResult, dropped: AbortSignal): Promise<string | null> {
     const { assignmentId } = assignment
+    const { abandon } = this.#options
     let text = submissionText(this.#options, assignment, result)
     let isReplaced = false
+    let isUnknown = false
     const replace = (reason: string) => {
       isReplaced = true
       text = submissionText(this.#options, assignment, { errorMessage: `Result refused. ${reason}` })
     }
     const bytes = Buffer.byteLength(text)
     if (bytes > BODY_BYTES_MAX) replace(`413: The result has ${bytes} bytes, at most ${BODY_BYTES_MAX} are taken.`)
-    for (let tries = 1; !signal.aborted; tries += 1) {
+    const isWanted = () => abandon?.aborted !== true && (isUnknown || !dropped.aborted)
+    const late = lateAfter(dropped)
+    for (let tries = 1; isWanted(); tries += 1) {
+      const ended = dropped.aborted ? AbortSignal.timeout(ANSWER_MS_MAX) : late
+      const signal = abandon === undefined ? ended : AbortSignal.any([abandon, ended])
       try {
         const { status } = await this.#client.request<{ status: string }>('POST', '/jobs/submit', { text, signal })
         this.#failures = 0
@@ -213,10 +223,12 @@ class WorkerLoop {
         if (isFinal || tries >= SUBMIT_TRIES_MAX) {
           // The answer to an earlier try was lost: the result is recorded.
           if (tries > 1 && isFinal && error.message.includes('Assignment already submitted')) return 'recorded'
+          if (isFinal && error.status === 409 && dropped.aborted) break
           this.#tell({ type: 'refused', assignmentId, message: messageOf(error) })
           return null
         }
-        await this.#recover(error, signal)
+        isUnknown ||= !isRefusal(error)
+        await this.#recover(error, isUnknown ? abandon : dropped)
       }
     }
     this.#tell({ type: 'cancelled', assignmentId })
@@ -224,7 +236,7 @@ class WorkerLoop {
   }
 
   /** Waits before the next try, longer each time; rejects where trying again is of no use. */
-  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+  async #recover(error: unknown, signal: AbortSignal | undefined): Promise<void> {
     if (error instanceof ReeveError && error.status === 401) return this.#relogin(error)
     if (error instanceof ReeveError && !isPassing(error)) throw error
     this.#tell({ type: 'trouble', message: messageOf(error) })
@@ -245,8 +257,15 @@ class WorkerLoop {
   }
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => {})
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {})
+}
+
+/** An answer that is on its way when the assignment is dropped is waited for; a dead connection is not. */
+function lateAfter(dropped: AbortSignal): AbortSignal {
+  const late = new AbortController()
+  dropped.addEventListener('abort', () => setTimeout(() => late.abort(), ANSWER_MS_MAX).unref())
+  return late.signal
 }
 
 function assignmentFrom({ text, date }: { text: string; date: Date }): WorkersAssignment {
@@ -317,6 +336,9 @@ const isPassing = ({ status, message }: ReeveError): boolean =>
   status === 408 ||
   status >= 500 ||
   (status === 409 && message.includes('Concurrent submission conflict'))
+
+/** The server says that the result is not recorded. After any other error it may be. */
+const isRefusal = (error: unknown): boolean => error instanceof ReeveError && error.status < 500 && error.status !== 408
 
 /** A limit of the server: of the body, or of what is in it. */
 const isTooMuch = ({ status }: ReeveError): boolean => status === 413 || status === 422

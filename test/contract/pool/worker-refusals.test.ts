@@ -1,20 +1,14 @@
 // What workers do when the server refuses a result, or its answer is lost: the worker of the SDK, and examples/worker.py
 // as a process of its own.
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import { text } from 'node:stream/consumers'
+import { spawnSync } from 'node:child_process'
 import { describe, test, type TestContext } from 'node:test'
-import { ReeveClient } from '@reeve/sdk'
-import { parsePrivateKey, runWorker, type Handler, type WorkerEvent } from '@reeve/sdk/pool'
 import { migrationFolders } from '../../../src/doors/outline.ts'
 import { freshDatabase } from '../../support/database.ts'
-import { atEnd } from '../../support/cleanup.ts'
 import { until } from '../../support/until.ts'
+import { pythonWorker, sdkWorker } from './example-workers.ts'
+import { startLossyProxy } from './lossy-proxy.ts'
 import { connect, setup, type Pool } from './setup.ts'
-import { killedAtEnd, ownerOf, reeve } from './worker-process.ts'
 
 const skip = spawnSync('python3', ['--version']).status === 0 ? false : 'python3 is not installed'
 const DEPTH = 120
@@ -26,57 +20,6 @@ async function withShortLocks(t: TestContext) {
   const database = await connect(t, at)
   await database.query(`alter database ${at.database} set lock_timeout = '100ms'`)
   return { pool: await setup(t, { on: at }), database }
-}
-
-async function sdkWorker(t: TestContext, pool: Pool, handler: Handler) {
-  const worker = await pool.worker('sdk')
-  const events: WorkerEvent[] = []
-  const stopping = new AbortController()
-  const running = runWorker({
-    client: new ReeveClient({ url: pool.url, token: String(pool.owner['authorization']).replace('Bearer ', '') }),
-    workerId: worker.id,
-    key: parsePrivateKey(worker.privateKey.export({ format: 'jwk' })),
-    waitSec: 1,
-    signal: stopping.signal,
-    onEvent: (event) => events.push(event),
-    handler,
-  })
-  t.after(async () => {
-    stopping.abort()
-    await running
-  })
-  return events
-}
-
-/** `work`: Python in place of the example's own, as a user would write it. */
-async function pythonWorker(t: TestContext, pool: Pool, options: { work?: string; url?: string } = {}) {
-  const { key, apiKey } = await ownerOf(t, pool)
-  assert.equal((await reeve(['keygen', '--key', key])).status, 0)
-  const { x } = JSON.parse(await readFile(key, 'utf8'))
-  const { id } = (await pool.ask('POST', '/workers/register', { name: 'python', public_key: x }, pool.owner)).body
-  const { PATH = '' } = process.env
-  const env = {
-    PATH,
-    WORKER_ID: String(id),
-    WORKER_KEY: key,
-    WORKER_API_KEY: apiKey,
-    SERVER: options.url ?? pool.url,
-    WAIT: '1',
-    HEARTBEAT: '0.1',
-    PYTHONDONTWRITEBYTECODE: '1',
-  }
-  const program =
-    options.work === undefined
-      ? ['examples/worker.py']
-      : [
-          '-c',
-          `import sys\nsys.path.insert(0, 'examples')\nimport worker\n${options.work}\nworker.work = work\nworker.main()`,
-        ]
-  const child = spawn('python3', program, { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  killedAtEnd(t, child)
-  let said = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
-  return { said: () => said }
 }
 
 const endOf = async (pool: Pool, jobId: string) => {
@@ -99,29 +42,36 @@ async function lockResults({ pool, database }: Awaited<ReturnType<typeof withSho
   }
 }
 
-/** Passes requests on; the answer to the first one for `path` is lost. */
-async function startLossyProxy(t: TestContext, url: string, path: string): Promise<string> {
-  let isLost = false
-  const server = createServer(async (request, response) => {
-    const { 'content-type': type = '', 'x-api-key': key = '', prefer = '' } = request.headers
-    const headers = { 'content-type': type, 'x-api-key': String(key), prefer: String(prefer) }
-    const answer = await fetch(`${url}${request.url}`, { method: 'POST', headers, body: await text(request) })
-    const body = await answer.text()
-    const isLosing = request.url === path && !isLost
-    isLost ||= isLosing
-    if (isLosing) request.socket.destroy()
-    else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(body)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  atEnd(t, () => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  assert(address !== null && typeof address === 'object')
-  return `http://127.0.0.1:${address.port}`
-}
+/** How the first assignment ended, in the worker's own words. */
+const WORKERS = [
+  {
+    name: 'worker.py',
+    async start(t: TestContext, pool: Pool, url: string) {
+      const { said } = await pythonWorker(t, pool, { url })
+      const word = () => /^\d+ \d+ (.+)$/m.exec(said())?.[1]
+      return async (expected: string) => {
+        await until(`the worker said ${expected}`, () => word() !== undefined, said)
+        return word()
+      }
+    },
+  },
+  {
+    name: 'the worker of the SDK',
+    async start(t: TestContext, pool: Pool, url: string) {
+      const events = await sdkWorker(t, pool, async () => ({ output: { ok: true } }), url)
+      const end = () => events.find(({ type }) => type === 'submitted' || type === 'cancelled' || type === 'refused')
+      return async (expected: string) => {
+        await until(
+          `the worker said ${expected}`,
+          () => end() !== undefined,
+          () => events,
+        )
+        const event = end()
+        return event?.type === 'submitted' ? event.status : event?.type
+      }
+    },
+  },
+]
 
 describe('a result over the limits is replaced by an error_message, and the worker goes on', () => {
   test('the worker of the SDK: too deep, too large', async (t) => {
@@ -213,16 +163,59 @@ describe('a submit that failed in passing is repeated', () => {
     assert(!worker.said().includes('409'), worker.said())
   })
 
-  test('worker.py: the answer to its submit is lost, and the repeat finds the result recorded', { skip }, async (t) => {
-    const pool = await setup(t)
-    const worker = await pythonWorker(t, pool, { url: await startLossyProxy(t, pool.url, '/jobs/submit') })
+  for (const { name, start } of WORKERS) {
+    const options = name === 'worker.py' ? { skip } : {}
 
-    const jobId = await pool.submitJob({ payload: { prompt: 'once' } })
+    test(`${name}: the answer to its submit is lost, and the repeat finds the result recorded`, options, async (t) => {
+      const pool = await setup(t)
+      const url = await startLossyProxy(t, pool.url, ({ forward }) => forward())
+      const ended = await start(t, pool, url)
 
-    assert.deepEqual(await endOf(pool, jobId), ['completed', { answer: 'ONCE', words: 1 }])
-    await until('the repeat is answered', () => worker.said().includes('200 recorded'), worker.said)
-    assert.deepEqual([await submitsOf(pool, 'completed'), await submitsOf(pool, 'already_submitted')], [1, 1])
-  })
+      const jobId = await pool.submitJob({ payload: { prompt: 'once' } })
+
+      assert.equal(await ended('recorded'), 'recorded')
+      assert.equal((await pool.job(jobId)).status, 'completed')
+      assert.deepEqual([await submitsOf(pool, 'completed'), await submitsOf(pool, 'already_submitted')], [1, 1])
+    })
+
+    test(
+      `${name}: told of a cancellation while the answer is unknown, it still finds the result recorded`,
+      options,
+      async (t) => {
+        const pool = await setup(t)
+        const url = await startLossyProxy(t, pool.url, async ({ forward, cancel, cancelled }) => {
+          await forward()
+          cancel()
+          await cancelled
+        })
+        const ended = await start(t, pool, url)
+
+        const jobId = await pool.submitJob({ payload: { prompt: 'once' } })
+
+        assert.equal(await ended('recorded'), 'recorded')
+        assert.equal((await pool.job(jobId)).status, 'completed')
+      },
+    )
+
+    test(
+      `${name}: cancelled before its submit reached the server, it says cancelled and goes on`,
+      options,
+      async (t) => {
+        const pool = await setup(t)
+        const jobId = await pool.submitJob({ payload: { prompt: 'never' } })
+        const url = await startLossyProxy(t, pool.url, async ({ cancelled }) => {
+          await pool.ask('POST', `/v1/jobs/${jobId}/cancel`, undefined, pool.client)
+          await cancelled
+        })
+        const ended = await start(t, pool, url)
+
+        assert.equal(await ended('cancelled'), 'cancelled')
+        assert.equal((await pool.job(jobId)).status, 'cancelled')
+        const next = await pool.submitJob({ payload: { prompt: 'next' } })
+        assert.equal((await pool.job(next, 30)).status, 'completed')
+      },
+    )
+  }
 })
 
 test('worker.py: a cancelled job is told to its work and not submitted; the next one is', { skip }, async (t) => {

@@ -24,7 +24,10 @@ export function openHeartbeat({ presence, assignments }: { presence: Presence; a
     if (worker === null) return refused('worker_not_found')
     const { held, seenAt } = worker
     const isKept = held === null || (!held.isOverdue && (await assignments.keep(worker, held)).ok)
-    return { ok: true, seenAt, cancelled: isKept || held === null ? [] : [held.assignmentId] }
+    if (isKept) return { ok: true, seenAt, cancelled: [] }
+    // A result that was recorded meanwhile cleared the worker's row in its transaction. It is no cancellation.
+    const isLost = await presence.names(workerId, held.assignmentId)
+    return { ok: true, seenAt, cancelled: isLost ? [held.assignmentId] : [] }
   }
 }
 

@@ -41,6 +41,8 @@ const TOUCH_WAITING = `
   )
   update pool_workers w set last_seen_at = clock_timestamp() from locked where w.worker_id = locked.worker_id`
 
+const NAMES = `select from pool_workers where worker_id = $1 and assignment_id = $2`
+
 const SEEN_FRESH_MS = 250
 
 export interface HeldAssignment {
@@ -74,6 +76,8 @@ export interface Presence {
   /** The same for a poll. Nothing that it answers depends on the mark being on disk, or newer than a moment. */
   touchForPoll(workerId: number, ownerId: number): Promise<Worker | null>
   touchWaiting(workerIds: readonly number[]): Promise<void>
+  /** Whether the assignment is still what the worker was assigned last and has not submitted. */
+  names(workerId: number, assignmentId: number): Promise<boolean>
 }
 
 /** The lease owner in the ledger. */
@@ -109,6 +113,7 @@ export function openPresence({ database, holdSec }: { database: Database; holdSe
     touch: async (workerId, ownerId) => (await touch({ workerId, ownerId })).worker,
     touchForPoll: async (workerId, ownerId) => (await touchForPoll({ workerId, ownerId })).worker,
     touchWaiting: async (workerIds) => void (await database.hot.query(TOUCH_WAITING, [workerIds])),
+    names: async (workerId, assignmentId) => (await database.hot.query(NAMES, [workerId, assignmentId])).length > 0,
   }
 }
 
