@@ -18,8 +18,10 @@ create table accounts (
   is_active boolean not null default true,
   is_guest boolean not null default false,
   created_at timestamp with time zone not null default clock_timestamp(),
+  deleted_at timestamp with time zone,
   constraint accounts_pkey PRIMARY KEY (account_id),
   constraint accounts_username_taken_once UNIQUE (username_key),
+  constraint accounts_closed_when_deleted CHECK (((deleted_at IS NULL) OR (NOT is_active))),
   constraint accounts_roles_known CHECK ((roles <@ ARRAY['PLAYER'::text, 'CLIENT'::text, 'WORKER_OWNER'::text, 'OPERATOR'::text, 'SCRAPER'::text, 'CHALLENGER'::text, 'ADMIN'::text]))
 );
 
@@ -419,6 +421,15 @@ create table outbox_events (
   constraint outbox_events_one_per_job_and_topic UNIQUE (job_id, topic),
   constraint outbox_events_status_known CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'dead'::text])))
 ) with (autovacuum_vacuum_scale_factor=0.02);
+
+create table password_links (
+  account_id bigint not null,
+  link_hash bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint password_links_pkey PRIMARY KEY (account_id),
+  constraint password_links_hash_once UNIQUE (link_hash),
+  constraint password_links_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id) ON DELETE CASCADE
+);
 
 create table players (
   user_id bigint not null,

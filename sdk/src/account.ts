@@ -77,6 +77,11 @@ export class AccountClient {
     return this.#client.request('DELETE', '/auth/session')
   }
 
+  /** By the token of a one-time link that an admin made. Every login of the account ends. */
+  usePasswordLink(token: string, newPassword: string): Promise<{ user_id: number; username: string }> {
+    return this.#client.request('POST', '/auth/password-link', { body: { token, new_password: newPassword } })
+  }
+
   register(registration: Registration): Promise<{ user_id: number; username: string; role: Role }> {
     return this.#client.request('POST', '/auth/register', { body: registration })
   }

@@ -25,6 +25,25 @@ export interface ListAccounts {
   limit?: number
 }
 
+/** By which the owner of an account sets its password, once. */
+export interface AccountPasswordLink {
+  url: string
+  token: string
+  expires_at: string
+}
+
+export interface ImportedAccount {
+  /** In the list, whose first row has the names of the columns. */
+  row: number
+  username: string
+  status: 'created' | 'exists' | 'refused'
+  user_id: number | null
+  /** Why it was refused. */
+  reason: string | null
+  /** Of an account whose row had no password. */
+  password_link: AccountPasswordLink | null
+}
+
 export interface AuditEntry {
   id: number
   account_id: number
@@ -105,6 +124,24 @@ export class AdminClient {
   /** Of another account, whose logins all end. */
   resetPassword(userId: number, password: string): Promise<void> {
     return this.#client.request('PUT', `/admin/users/${userId}/password`, { body: { password } })
+  }
+
+  /** A link for another account, valid for a day, in place of any before it. */
+  createPasswordLink(userId: number): Promise<AccountPasswordLink> {
+    return this.#client.request('POST', `/admin/users/${userId}/password-link`)
+  }
+
+  /** Another account. What names it goes on to name it, as `deleted-<id>`. */
+  deleteAccount(userId: number): Promise<void> {
+    return this.#client.request('DELETE', `/admin/users/${userId}`)
+  }
+
+  /** CSV with the columns username, password (optional) and roles (optional, separated by spaces). What exists is left as it is. */
+  async importAccounts(csv: string | Uint8Array<ArrayBuffer>): Promise<ImportedAccount[]> {
+    const bytes = typeof csv === 'string' ? new TextEncoder().encode(csv) : csv
+    const headers = { 'content-type': 'text/csv' }
+    type Answer = { rows: ImportedAccount[] }
+    return (await this.#client.request<Answer>('POST', '/admin/users/import', { bytes, headers })).rows
   }
 
   /** Newest first. */

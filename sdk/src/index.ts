@@ -12,8 +12,10 @@ export {
 export {
   AdminClient,
   type Account,
+  type AccountPasswordLink,
   type AuditEntry,
   type AuditTrail,
+  type ImportedAccount,
   type ListAccounts,
   type NewAccount,
   type ServerReadiness,

@@ -7,7 +7,10 @@ import { eventRoutes } from './events.ts'
 import { jobRoutes } from './jobs.ts'
 import { settingsRoute } from './settings.ts'
 import { statusRoute } from './status.ts'
-import { userRoutes } from './users.ts'
+import { deleteUserRoute } from './users/delete-user.ts'
+import { importUsersRoute } from './users/import-users.ts'
+import { passwordLinkRoute } from './users/password-link.ts'
+import { userRoutes } from './users/users.ts'
 
 export interface AdminDeps extends Pick<
   HttpDeps,
@@ -22,6 +25,9 @@ export const adminRoutes =
   (deps: AdminDeps): FastifyPluginAsync =>
   async (app) => {
     await app.register(userRoutes(deps))
+    await app.register(passwordLinkRoute(deps))
+    await app.register(deleteUserRoute(deps))
+    await app.register(importUsersRoute(deps))
     await app.register(jobRoutes(deps))
     await app.register(statusRoute(deps))
     await app.register(eventRoutes(deps))

@@ -28,7 +28,8 @@ const CLOSE_GUESTS = `
         and not exists (select from tokens t where t.account_id = a.account_id and t.expires_at > statement_timestamp())
       limit $1))
   returning true as closed`
-const LIST = `select ${COLUMNS} from accounts where account_id > $1 order by account_id limit $2`
+const LIST = `
+  select ${COLUMNS} from accounts where account_id > $1 and deleted_at is null order by account_id limit $2`
 const LIST_BY_NAME = `
   select ${COLUMNS} from accounts
    where account_id > $1 and username_key ~>=~ $3::text and username_key ~<~ ($3::text || chr(1114111))
@@ -39,10 +40,11 @@ const ADMINS_LOCK = 7_305_803
 const LOCK_ADMINS = `select pg_advisory_xact_lock(${ADMINS_LOCK})`
 const HAS_OTHER_ADMIN = `
   select exists (select from accounts where 'ADMIN' = any (roles) and is_active and account_id <> $1) as other`
-const LOCK_ACCOUNT = `select ${COLUMNS} from accounts where account_id = $1 for update`
+const LOCK_ACCOUNT = `select ${COLUMNS} from accounts where account_id = $1 and deleted_at is null for update`
 const UPDATE_ROLES = `update accounts set roles = $2 where account_id = $1 returning ${COLUMNS}`
 const UPDATE_ACTIVE = `update accounts set is_active = $2 where account_id = $1 returning ${COLUMNS}`
 const DELETE_TOKENS = `delete from tokens where account_id = $1`
+const DELETE_LINK = `delete from password_links where account_id = $1`
 const REVOKE_API_KEYS = `
   update api_keys set revoked_at = clock_timestamp() where account_id = $1 and revoked_at is null`
 
@@ -132,7 +134,7 @@ export interface AccountChange {
 }
 
 export const setRoles = (database: Database, target: AccountChange, roles: readonly Role[]): Promise<ChangeAnswer> =>
-  change(database, target, {
+  changeAccount(database, target, {
     audit: { event: 'roles_changed', detail: { roles: withPlayer(roles) } },
     keepsAdmin: roles.includes('ADMIN'),
     update: (tx) => tx.query<AccountRow>(UPDATE_ROLES, [target.accountId, withPlayer(roles)]),
@@ -148,12 +150,13 @@ export const setActive = (
   active: boolean,
   listeners: readonly ActiveListener[] = [],
 ): Promise<ChangeAnswer> =>
-  change(database, target, {
+  changeAccount(database, target, {
     audit: { event: active ? 'account_reopened' : 'account_closed' },
     keepsAdmin: active,
     update: async (tx) => {
       if (!active) {
         await tx.query(DELETE_TOKENS, [target.accountId])
+        await tx.query(DELETE_LINK, [target.accountId])
         await tx.query(REVOKE_API_KEYS, [target.accountId])
       }
       for (const listener of listeners) await listener(tx, target.accountId, active)
@@ -161,7 +164,8 @@ export const setActive = (
     },
   })
 
-async function change(
+/** Never takes the role from the last admin, and writes the audit trail. */
+export async function changeAccount(
   database: Database,
   { accountId, actorId }: AccountChange,
   what: {

@@ -49,6 +49,12 @@ const PasswordChange = Type.Object(
   { additionalProperties: false },
 )
 
+const LinkUse = Type.Object(
+  { token: Type.String({ maxLength: 200, description: 'What follows # in the link.' }), new_password: Password },
+  { additionalProperties: false },
+)
+const LinkUsed = Type.Object({ user_id: Type.Integer(), username: Type.String() })
+
 export const Me = Type.Object({ user_id: Type.Integer(), username: Type.String(), roles: Type.Array(Type.String()) })
 
 export const authRoutes =
@@ -57,6 +63,7 @@ export const authRoutes =
     await app.register(apiKeyRoutes({ identity }))
     await app.register(loginRoute({ identity })) // the only route that accepts a form
     await app.register(passwordRoute({ identity }))
+    await app.register(linkRoute({ identity }))
     const signedIn = requireAccount(identity)
 
     app.post(
@@ -169,6 +176,25 @@ const passwordRoute =
         case 'invalid_credentials':
           throw new HttpError(403, 'forbidden', 'The current password is wrong')
       }
+    })
+  }
+
+const linkRoute =
+  ({ identity }: { identity: Identity }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const schema = {
+      tags,
+      summary: 'Set a password by a one-time link. Every login of the account ends.',
+      body: LinkUse,
+      response: { 200: LinkUsed, ...refusals(403, 422) },
+    }
+    const options = { onRequest: requireAllowedOrigin, schema, bodyLimit: STRANGER_BYTES_MAX }
+    app.post('/auth/password-link', options, async (request) => {
+      const { token, new_password: newPassword } = request.body
+      const answer = await identity.usePasswordLink({ token, newPassword, address: request.ip })
+      if (answer.ok) return { user_id: answer.account.accountId, username: answer.account.username }
+      if (answer.code === 'invalid_password') throw invalidField('new_password', 'must be 8 to 1024 characters')
+      throw new HttpError(403, 'forbidden', 'The link has been used or replaced, or has expired: ask for a new one')
     })
   }
 

@@ -21,6 +21,16 @@ import { openPasswordChange, type PasswordAnswer, type PasswordChange } from './
 import { openLogin, type LoginAnswer, type LoginRequest } from './login.ts'
 import { isNewPassword, openPasswords } from './passwords/password.ts'
 import { deleteExpiredWindows, openRate, type TakeRate } from './rate.ts'
+import { deleteAccount, type DeleteAnswer } from './delete-account.ts'
+import { openImport, type ImportAccounts } from './import-accounts.ts'
+import {
+  createLink,
+  deleteExpiredLinks,
+  openLinkUse,
+  type LinkAnswer,
+  type LinkUse,
+  type UseLinkAnswer,
+} from './passwords/password-link.ts'
 import { openPasswordReset, type PasswordReset, type ResetAnswer } from './passwords/reset-password.ts'
 import type { Role } from './role.ts'
 import type { Credential } from './secrets.ts'
@@ -58,6 +68,9 @@ export interface Identity {
   changePassword(change: PasswordChange): Promise<PasswordAnswer>
   /** For admins, on another account. */
   resetPassword(reset: PasswordReset): Promise<ResetAnswer>
+  /** For admins, on another account: a link by which its owner sets a password once. */
+  createPasswordLink(target: AccountChange): Promise<LinkAnswer>
+  usePasswordLink(use: LinkUse): Promise<UseLinkAnswer>
   /** False: there was no valid token. */
   logout(token: string): Promise<boolean>
   /** Null: invalid credential, or a closed account. */
@@ -77,6 +90,10 @@ export interface Identity {
   listAccounts(page: AccountPage): Promise<Account[]>
   setRoles(target: AccountChange, roles: readonly Role[]): Promise<ChangeAnswer>
   setActive(target: AccountChange, active: boolean): Promise<ChangeAnswer>
+  /** Not one's own. What names the account goes on to name it, as `deleted-<id>`. */
+  deleteAccount(target: AccountChange): Promise<DeleteAnswer>
+  /** The outcomes are in the order of the list. */
+  importAccounts: ImportAccounts
   /** For a door that keeps something about accounts. */
   onActiveChange(listener: ActiveListener): void
   listAudit(page: AuditPage): Promise<AuditEvent[]>
@@ -112,6 +129,8 @@ export function openIdentity({ database, config }: { database: Database; config:
     login: openLogin(loginDeps),
     changePassword: openPasswordChange(loginDeps),
     resetPassword: openPasswordReset(loginDeps),
+    createPasswordLink: (target) => createLink(database, target),
+    usePasswordLink: openLinkUse(loginDeps),
     async logout(token) {
       const accountId = tokens.isToken(token) ? await tokens.revokeToken(database, token) : null
       if (accountId === null) return false
@@ -138,6 +157,8 @@ export function openIdentity({ database, config }: { database: Database; config:
     listAccounts: (page) => accounts.listAccounts(database, page),
     setRoles: (target, roles) => accounts.setRoles(database, target, roles),
     setActive: (target, active) => accounts.setActive(database, target, active, activeListeners),
+    deleteAccount: (target) => deleteAccount(database, target, activeListeners),
+    importAccounts: openImport(loginDeps),
     onActiveChange: (listener) => void activeListeners.push(listener),
     listAudit: (page) => listAudit(database, page),
     ensureAdmin: () =>
@@ -173,11 +194,7 @@ const cleaning = (database: Database): Loop => ({
     const audited = await deleteOldAudit(database, AUDIT_KEPT_DAYS, CLEAN_ROWS_MAX)
     const guests = await accounts.closeGuests(database, CLEAN_ROWS_MAX)
     const windows = await deleteExpiredWindows(database, CLEAN_ROWS_MAX)
-    return (
-      expired === CLEAN_ROWS_MAX ||
-      guests === CLEAN_ROWS_MAX ||
-      audited === CLEAN_ROWS_MAX ||
-      windows === CLEAN_ROWS_MAX
-    )
+    const links = await deleteExpiredLinks(database, CLEAN_ROWS_MAX)
+    return [expired, guests, audited, windows, links].includes(CLEAN_ROWS_MAX)
   },
 })

@@ -5,6 +5,9 @@ const USERNAME_CHARS_MAX = 120
 const KEY_CHARS_MAX = 240
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
+// What a deleted account is shown as.
+const DELETED_NAME = /^deleted-\d+$/
+
 export const usernameKey = (username: string): string => username.normalize('NFKC').toLowerCase()
 
 /** An email address is a valid username. */
@@ -14,4 +17,5 @@ export const isUsername = (username: string): boolean =>
   username === username.trim() &&
   !INVISIBLE.test(username) &&
   usernameKey(username).length <= KEY_CHARS_MAX &&
-  usernameKey(username).trim() !== ''
+  usernameKey(username).trim() !== '' &&
+  !DELETED_NAME.test(usernameKey(username))

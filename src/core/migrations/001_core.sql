@@ -180,6 +180,7 @@ create table accounts (
   username      text not null,
   -- The username folded by the server (NFKC, lower case): what lower() does depends on the database's locale.
   username_key  text not null constraint accounts_username_taken_once unique,
+  -- Empty: none yet, and no login by password.
   password_hash text not null,
   roles         text[] not null constraint accounts_roles_known check (
     roles <@ array['PLAYER', 'CLIENT', 'WORKER_OWNER', 'OPERATOR', 'SCRAPER', 'CHALLENGER', 'ADMIN']
@@ -187,7 +188,10 @@ create table accounts (
   is_active     boolean not null default true,
   -- A player without a password, who ends with the last token.
   is_guest      boolean not null default false,
-  created_at    timestamptz not null default clock_timestamp()
+  created_at    timestamptz not null default clock_timestamp(),
+  -- The row stays for what names its id, without name, password and roles. The key is in upper case, which no name folds to.
+  deleted_at    timestamptz,
+  constraint accounts_closed_when_deleted check (deleted_at is null or not is_active)
 );
 -- Pattern operators compare bytes, whatever the database's locale: names that begin with some text are one range.
 create index accounts_by_name on accounts (username_key text_pattern_ops);
@@ -206,6 +210,13 @@ create table tokens (
 );
 create index tokens_by_account on tokens (account_id);
 create index tokens_by_expiry on tokens (expires_at);
+
+-- The link by which an account gets a password of its own choice, once. An account has one at most.
+create table password_links (
+  account_id bigint primary key references accounts on delete cascade,
+  link_hash  bytea not null constraint password_links_hash_once unique,
+  expires_at timestamptz not null
+);
 
 create table api_keys (
   api_key_id   bigint generated always as identity primary key,

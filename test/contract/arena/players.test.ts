@@ -194,7 +194,7 @@ describe('arena: players', { concurrency: 3 }, () => {
     assert.equal((await ask(url, '/api/players/999999', { token: bob.token })).status, 404)
   })
 
-  test('arena 8.4: a closed account is neither listed nor counted, and returns with its rating', async (t) => {
+  test('arena 8.4: a closed or deleted account is neither listed nor counted, and returns with its rating', async (t) => {
     const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '10', SESSION_TICKS: '3' } })
     const { ann, bob, annLine } = await matched(t, url)
     await annLine.event('session.ended')
@@ -222,5 +222,12 @@ describe('arena: players', { concurrency: 3 }, () => {
     assert.equal(profile.body.data.rank, 1)
     assert.deepEqual(reopened.users.sort(), [ann.userId, bob.userId].sort())
     assert.equal(reopened.total, 2)
+
+    const headers = { authorization: `Bearer ${admin.token}` }
+    const deleted = await fetch(`${url}/admin/users/${ann.userId}`, { method: 'DELETE', headers })
+    assert.equal(deleted.status, 204)
+    assert.deepEqual(await board(), { total: 1, users: [bob.userId] })
+    const { matches } = (await ask(url, '/api/matches', { token: bob.token })).body.data
+    assert.match(JSON.stringify(matches), new RegExp(`"deleted-${ann.userId}"`))
   })
 })

@@ -11,6 +11,7 @@ import { hashSecret } from '../secrets.ts'
 const UPDATE = `
   update accounts set password_hash = $2 where account_id = $1 and password_hash = $3 returning true as changed`
 const DELETE_OTHER_TOKENS = `delete from tokens where account_id = $1 and token_hash <> $2`
+const DELETE_LINK = `delete from password_links where account_id = $1`
 
 export interface PasswordChange {
   account: Account
@@ -44,6 +45,7 @@ export function openPasswordChange({ database, passwords, takeRate, config }: Lo
       const changed = await tx.query(UPDATE, [account.accountId, passwordHash, known])
       if (changed.length === 0) return refused('invalid_credentials')
       await tx.query(DELETE_OTHER_TOKENS, [account.accountId, hashSecret(token)])
+      await tx.query(DELETE_LINK, [account.accountId])
       await writeAudit(tx, { accountId: account.accountId, event: 'password_changed', address })
       return { ok: true }
     })

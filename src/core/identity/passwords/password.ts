@@ -18,7 +18,10 @@ export const isNewPassword = (password: string): boolean =>
 
 export interface Passwords {
   hash(password: string): Promise<string>
-  /** With null, for an unknown name, it takes as long and returns false: the timing does not reveal which names exist. */
+  /**
+   * With null, for an unknown name, or an empty hash, for an account without a password, it takes as long and returns false:
+   * the timing does not reveal which names exist.
+   */
   verify(passwordHash: string | null, password: string): Promise<boolean>
 }
 
@@ -40,9 +43,10 @@ export function openPasswords(): Passwords {
     hash: (password) => registrations.run(() => hash(password, PARAMETERS)),
     async verify(passwordHash, password) {
       dummy ??= hash('nobody has this password', PARAMETERS)
-      const compared = passwordHash ?? (await dummy)
+      const isKnown = passwordHash !== null && passwordHash !== ''
+      const compared = isKnown ? passwordHash : await dummy
       const matches = await logins.run(() => verify(compared, password))
-      return matches && passwordHash !== null
+      return matches && isKnown
     },
   }
 }

@@ -2,15 +2,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { refusals } from '../http/errors/detail.ts'
-import { SECURED } from '../http/routes/docs.ts'
-import { accountOf, requireRole } from '../http/auth/guard.ts'
-import { HttpError } from '../http/errors/http-error.ts'
-import type { Account, AccountChange, ChangeAnswer } from '../identity/accounts.ts'
-import { registerError } from '../identity/auth-routes.ts'
-import type { Identity } from '../identity/identity.ts'
-import type { ResetAnswer } from '../identity/passwords/reset-password.ts'
-import { ROLES } from '../identity/role.ts'
+import { refusals } from '../../http/errors/detail.ts'
+import { SECURED } from '../../http/routes/docs.ts'
+import { accountOf, requireRole } from '../../http/auth/guard.ts'
+import { HttpError } from '../../http/errors/http-error.ts'
+import type { Account, AccountChange, ChangeAnswer } from '../../identity/accounts.ts'
+import { registerError } from '../../identity/auth-routes.ts'
+import type { Identity } from '../../identity/identity.ts'
+import type { LinkAnswer } from '../../identity/passwords/password-link.ts'
+import type { ResetAnswer } from '../../identity/passwords/reset-password.ts'
+import { ROLES } from '../../identity/role.ts'
 
 const LIMIT_DEFAULT = 100
 
@@ -36,7 +37,7 @@ const Page = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: `Default ${LIMIT_DEFAULT}.` })),
   name: Type.Optional(Type.String({ maxLength: 120, description: 'Only names that begin with this, in any case.' })),
 })
-const UserPath = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) })
+export const UserPath = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) })
 
 const secured = { tags: ['admin'], security: SECURED }
 
@@ -148,7 +149,7 @@ const passwordRoute =
     )
   }
 
-function resetError(code: Exclude<ResetAnswer, { ok: true }>['code']): HttpError {
+export function resetError(code: Exclude<ResetAnswer | LinkAnswer, { ok: true }>['code']): HttpError {
   switch (code) {
     case 'invalid_password':
       return registerError(code)
@@ -158,15 +159,17 @@ function resetError(code: Exclude<ResetAnswer, { ok: true }>['code']): HttpError
       return userNotFound()
     case 'guest':
       return new HttpError(409, 'conflict', 'A guest has no password')
+    case 'closed_account':
+      return new HttpError(409, 'conflict', 'The account is closed: reopen it first')
   }
 }
 
-const changeOf = (request: FastifyRequest<{ Params: { id: number } }>): AccountChange => ({
+export const changeOf = (request: FastifyRequest<{ Params: { id: number } }>): AccountChange => ({
   accountId: request.params.id,
   actorId: accountOf(request).accountId,
 })
 
-function changedAccount(answer: ChangeAnswer): Account {
+export function changedAccount(answer: ChangeAnswer): Account {
   if (answer.ok) return answer.account
   if (answer.code === 'unknown_account') throw userNotFound()
   throw new HttpError(409, 'conflict', 'This is the last admin: make another one first')
