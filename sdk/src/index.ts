@@ -35,6 +35,9 @@ export {
   type NewChallenge,
   type ValidationRule,
 } from './challenges.ts'
+export { compareLines, explainSignature, type LineDifference, type SignatureReport } from './challenge/explain.ts'
+export { parseRequest, type RequestParts } from './challenge/request-text.ts'
+export { CANONICAL_LINES, type AuthFields } from './challenge/signed-text.ts'
 export { LiveClient, type LiveMessage, type LiveOptions, type LiveState, type LiveWatch } from './live.ts'
 export { itemTexts, memberTexts } from './member-texts.ts'
 export {

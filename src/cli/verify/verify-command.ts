@@ -1,14 +1,7 @@
 // `reeve verify`: whether a signed request verifies, and if not, why. It says about the signature, the time window and the
 // key's dates what the server would (docs/challenge.md, section 1). It cannot know whether the nonce was used.
 import { readFileSync } from 'node:fs'
-import {
-  canonicalString,
-  isSignedWith,
-  parseAuthorization,
-  signedPath,
-  type AuthFields,
-  type SignedParts,
-} from '@reeve/sdk/challenge'
+import { CANONICAL_LINES, compareLines, explainSignature, type AuthFields } from '@reeve/sdk'
 import type { Command } from 'commander'
 import { systemClock } from '../../core/clock.ts'
 import { environment, parseConfig } from '../../core/config.ts'
@@ -19,7 +12,6 @@ import { doorSettings } from '../../doors/outline.ts'
 import { CommandFailed } from '../failure.ts'
 import { plain, print, styled } from '../terminal.ts'
 import { addVerifyReceiptCommand } from './verify-receipt-command.ts'
-import { mistakesOf } from './mistakes.ts'
 import { readRequest, type RequestOptions } from './request-file.ts'
 
 interface VerifyRequestOptions extends RequestOptions {
@@ -48,28 +40,30 @@ export function addVerifyCommand(program: Command): void {
 }
 
 async function verify(file: string | undefined, options: VerifyRequestOptions): Promise<void> {
-  const { method, target, header, body } = readRequest(file, options)
-  const auth = parseAuthorization(header)
-  if (auth === null) throw new CommandFailed('The header is not RCS-HMAC-SHA256 keyId=…,ts=…,nonce=…,sig=….', 2)
-  const parts = { method, path: target.split('?', 1)[0] ?? '', ts: auth.ts, nonce: auth.nonce, body }
-  print(plainLines(canonicalString(parts)))
+  const request = readRequest(file, options)
+  const sent = await explainSignature(request, { secrets: [] })
+  if (sent === null) throw new CommandFailed('The header is not RCS-HMAC-SHA256 keyId=…,ts=…,nonce=…,sig=….', 2)
+  const { auth, lines } = sent
+  print(lines.map(plain).join('\n'))
   print()
-  if (options.canonical !== undefined) compare(canonicalString(parts), readFileSync(options.canonical, 'utf8'))
+  if (options.canonical !== undefined) compare(lines, readFileSync(options.canonical, 'utf8'))
 
   const settings = readChallengeSettings()
   const keys = keysOf(settings, auth.keyId, options.secretFile)
-  const isRight = (parts: SignedParts) => keys.some((key) => isSignedWith(key.secret, auth.sig, parts))
-  const signed = [parts, { ...parts, path: signedPath(parts.path) }].find(isRight)
-  if (signed === undefined) {
-    const mistake = mistakesOf({ parts, target, prefixes: prefixesOf(settings) }).find(({ parts }) => isRight(parts))
+  const report = await explainSignature(request, {
+    secrets: keys.map(({ secret }) => secret),
+    prefixes: prefixesOf(settings),
+  })
+  const signers = keys.filter((_, index) => report?.signers.includes(index) === true)
+  if (signers.length === 0) {
+    const mistake = report?.mistake ?? null
     throw new CommandFailed(
-      mistake === undefined
+      mistake === null
         ? 'The signature does not verify, and none of the usual mistakes explains it: check the secret and the body’s bytes.'
         : `The signature does not verify. It would if ${mistake.sentence}.`,
     )
   }
   print(styled('green', 'The signature verifies.'))
-  const signers = keys.filter((key) => isSignedWith(key.secret, auth.sig, signed))
   checkTimes(auth, signers, settings.CLOCK_SKEW_SECONDS, timeOf(options.at))
 }
 
@@ -96,17 +90,15 @@ function timeOf(text: string | undefined): Date {
   return at
 }
 
-const plainLines = (text: string): string => text.split('\n').map(plain).join('\n')
-
-const LINES = ['method', 'path', 'timestamp', 'nonce', 'SHA256(body)']
-
-function compare(ours: string, theirs: string): void {
-  const [mine, other] = [ours.split('\n'), theirs.replace(/\n$/, '').split('\n')]
-  for (const [index, name] of LINES.entries()) {
-    if (mine[index] === other[index]) continue
-    print(styled('red', `line ${index + 1}, ${name}: expected "${mine[index]}", got "${plain(other[index] ?? '')}"`))
+function compare(lines: readonly string[], theirs: string): void {
+  const differences = compareLines(lines, theirs)
+  for (const { line, expected, got } of differences) {
+    const name = CANONICAL_LINES[line - 1]
+    if (name === undefined) continue
+    print(styled('red', `line ${line}, ${name}: expected "${expected}", got "${plain(got)}"`))
   }
-  if (other.length > LINES.length) print(styled('red', `there are ${other.length} lines instead of ${LINES.length}`))
+  const last = differences.at(-1)?.line ?? 0
+  if (last > lines.length) print(styled('red', `there are ${last} lines instead of ${lines.length}`))
 }
 
 function readChallengeSettings(): ChallengeSettings {

@@ -35,6 +35,9 @@ export function ChallengesPage() {
               Deliveries
             </Link>
           )}
+          <Link to="/console/signature" className={buttonClass()}>
+            Check a signature
+          </Link>
           {create}
         </>
       }

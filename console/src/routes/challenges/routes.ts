@@ -35,4 +35,18 @@ export const deliveryRoute = createRoute({
   component: lazyRouteComponent(() => import('./deliveries/delivery-page.tsx'), 'DeliveryPage'),
 })
 
-export const challengesRoutes = [challengesRoute, deliveriesRoute, deliveryRoute, challengeRoute] as const
+/** Its address is beside the challenges, whose ids are chosen by people. */
+const signatureRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/console/signature',
+  staticData: { access: ['CHALLENGER', 'ADMIN'] },
+  component: lazyRouteComponent(() => import('./signature/signature-page.tsx'), 'SignaturePage'),
+})
+
+export const challengesRoutes = [
+  signatureRoute,
+  challengesRoute,
+  deliveriesRoute,
+  deliveryRoute,
+  challengeRoute,
+] as const

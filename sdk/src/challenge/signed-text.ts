@@ -1,10 +1,9 @@
-// The signature of the challenge door, byte for byte: both sides of the protocol use this file.
+// What the challenge door signs, byte for byte, without any cryptography: for Node and for browsers.
 //
 //   canonical string   METHOD \n PATH \n TIMESTAMP \n NONCE \n SHA256(body)
 //   header             Authorization: RCS-HMAC-SHA256 keyId=…,ts=…,nonce=…,sig=…
 //
 // The path is what `signedPath` makes of the URL's path. Hashes are lower-case hex; the secret is its UTF-8 bytes.
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
 export const AUTH_SCHEME = 'RCS-HMAC-SHA256'
 
@@ -12,7 +11,7 @@ const HEADER_CHARS_MAX = 2048
 const FIELDS = ['keyId', 'ts', 'nonce', 'sig']
 const FIELD_VALUE = /^[\x21\x23-\x2b\x2d-\x7e]{1,255}$/
 const TS = /^[1-9]\d{0,11}$/
-const SIG = /^[0-9a-f]{64}$/
+export const SIG = /^[0-9a-f]{64}$/
 
 export interface SignedParts {
   method: string
@@ -42,20 +41,17 @@ export function signedPath(path: string): string {
   return segments.at(-2) === 'callback' && last !== '' ? `/callback/${last}` : path
 }
 
-export const bodyHash = (body: string | Uint8Array): string => createHash('sha256').update(body).digest('hex')
+/** The names of the lines, in their order. */
+export const CANONICAL_LINES = ['method', 'path', 'timestamp', 'nonce', 'SHA256(body)'] as const
 
-export const canonicalString = ({ method, path, ts, nonce, body }: SignedParts): string =>
-  [method.toUpperCase(), path, ts, nonce, isHash(body) ? body.hash : bodyHash(body)].join('\n')
-
-const isHash = (body: SignedParts['body']): body is { hash: string } => typeof body === 'object' && 'hash' in body
-
-export const signature = (secret: string, parts: SignedParts): string =>
-  createHmac('sha256', secret).update(canonicalString(parts)).digest('hex')
-
-/** The value of the Authorization header. */
-export function authorization(key: { keyId: string; secret: string }, parts: SignedParts): string {
-  return `${AUTH_SCHEME} keyId=${key.keyId},ts=${parts.ts},nonce=${parts.nonce},sig=${signature(key.secret, parts)}`
-}
+/** The lines of the canonical string, for a body with this hash. */
+export const canonicalLines = ({ method, path, ts, nonce }: SignedParts, hash: string): string[] => [
+  method.toUpperCase(),
+  path,
+  String(ts),
+  nonce,
+  hash,
+]
 
 /** Null: another scheme, or one of the four fields is missing, repeated or malformed. Unknown fields are ignored. */
 export function parseAuthorization(header: string): AuthFields | null {
@@ -72,29 +68,4 @@ export function parseAuthorization(header: string): AuthFields | null {
   const [keyId, ts, nonce, sig] = FIELDS.map((name) => fields.get(name))
   if (keyId === undefined || ts === undefined || nonce === undefined || sig === undefined) return null
   return TS.test(ts) && SIG.test(sig) ? { keyId, ts: Number(ts), nonce, sig } : null
-}
-
-/** Compares in constant time. The caller checks `ts` and `nonce`. */
-export function isSignedWith(secret: string, sig: string, parts: SignedParts): boolean {
-  if (!SIG.test(sig)) return false
-  return timingSafeEqual(Buffer.from(signature(secret, parts), 'hex'), Buffer.from(sig, 'hex'))
-}
-
-export interface WebhookParts {
-  id: string
-  /** Unix seconds. */
-  ts: number
-  body: string | Uint8Array
-}
-
-/**
- * The headers of Standard Webhooks, so that stock libraries can verify a callback with the same secret. During a rotation
- * there are several secrets, and a signature for each.
- */
-export function webhookHeaders(secrets: readonly string[], { id, ts, body }: WebhookParts): Record<string, string> {
-  const signatures = secrets.map((secret) => {
-    const sig = createHmac('sha256', secret).update(`${id}.${ts}.`).update(body).digest('base64')
-    return `v1,${sig}`
-  })
-  return { 'webhook-id': id, 'webhook-timestamp': String(ts), 'webhook-signature': signatures.join(' ') }
 }
