@@ -42,3 +42,10 @@ test('one bad field gives one error, also where its schema is a union', () => {
   assert.deepEqual(fieldsOf({ name: 'q', note: 5 }).length, 2)
   assert.deepEqual(fieldsOf({ name: 'zebra', note: null, side: 'left' }), [])
 })
+
+test('of a query only the declared parameters reach the handler', () => {
+  const schema = Type.Object({ limit: Type.Optional(Type.Integer()) })
+  const validate = compileSchema({ schema, method: 'GET', url: '/', httpPart: 'querystring' })
+
+  assert.deepEqual(validate({ limit: '5', after: '1e309', q: ['a', 'b'] }), { value: { limit: 5 } })
+})

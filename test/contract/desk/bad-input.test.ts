@@ -155,3 +155,11 @@ test('desk 1.7: no request is answered with 5xx, and the desk still works afterw
   assert.deepEqual([(await assign(again.uuid)).status, (await solve(again.uuid)).status], [200, 200])
   assert.equal((await fetch(`${url}/docs/json`)).status, 200)
 })
+
+test('desk 1.7: parameters that a list does not know are ignored, whatever their value', async (t) => {
+  const { operator } = await staffed(t)
+
+  const { status } = await operator.get(`${TASKS}/pending?after=1e309&order=none&older_than=x&q=a&q=b&status=done`)
+
+  assert.equal(status, 200)
+})
