@@ -1,6 +1,5 @@
 // Migrations are files named NNN_what.sql in a folder of each owner (the core, a door), so that a door can be added to a
-// running deployment. They are forward only and frozen once released. Nothing is released before 0.2.0: until then each owner
-// has one migration, edited in place, and a database of another schema is refused.
+// running deployment. They are forward only and frozen once released. A database of a version before 0.2.0 is refused.
 import { readFile, readdir } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
 import type { Database, Tx } from './database.ts'
