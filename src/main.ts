@@ -14,10 +14,12 @@ import { echo } from './core/executor/echo.ts'
 import type { ExecutorOptions } from './core/executor/executor.ts'
 import { openBackground } from './core/executor/background.ts'
 import { openHttp, type Http } from './core/http/server.ts'
+import { openGauges } from './core/watch/gauges.ts'
+import { openWorkerHttp, type WorkerHttp } from './core/watch/worker-http.ts'
+import { partChecks } from './core/http/routes/health.ts'
 import { startLoops, type Loop } from './core/loop.ts'
 import { openIdentity } from './core/identity/identity.ts'
 import { openMetrics } from './core/metrics.ts'
-import { openBackupMetrics } from './core/backup/metrics.ts'
 import { migrate } from './core/db/migrate.ts'
 import { Capabilities } from './core/capabilities.ts'
 import { pruneAttempts } from './core/deliveries/attempt-log.ts'
@@ -42,7 +44,7 @@ export interface Start {
 }
 
 export interface Running {
-  /** Where it listens; null for a process that only works. */
+  /** Where it listens. A process that only works answers health, readiness and metrics there. */
   url: string | null
   /** Resolves when this process takes jobs of all its kinds. */
   prepared(): Promise<unknown>
@@ -74,7 +76,6 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   await migrate(database, migrationFolders())
 
   const metrics = openMetrics()
-  openBackupMetrics(metrics, database)
   const engine = await openEngine({ config, database, metrics, log, streamKeys: streamKeys(settings) })
   opened.push('engine', engine.close)
   const identity = openIdentity({ database, config })
@@ -94,10 +95,11 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   }
   const doors = await openDoors(deps, settings, opened)
   const kinds = [echo, ...doors.flatMap(({ opened }) => opened.kinds ?? [])]
-  engine.kinds.add(kinds)
+  engine.addKinds(kinds)
 
   const topics = [...engine.topics, ...doors.flatMap(({ opened }) => opened.topics ?? [])]
-  const outbox = openDispatcher(database, topics, openOutboxMetrics(metrics, database))
+  const outbox = openDispatcher(database, topics, openOutboxMetrics(metrics))
+  openGauges(metrics, { ...engine, config, database, topics: topics.map(({ topic }) => topic) })
   engine.onOutbox(outbox.wake)
 
   const works = role !== 'serve'
@@ -105,7 +107,9 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   const working = works ? [...workingLoops(engine, database, config), ...identity.loops, ...workingLoopsOf(doors)] : []
   const loops = [...everywhere, ...working]
   const background = openBackground({ config, engine, kinds: works ? kinds : [], loops, log, onStep })
+  const watched = role === 'work' ? await openWatched(deps, engine, opened) : null
   opened.push('background', background.stop)
+  if (watched !== null) opened.push('readiness', watched.drain)
   const about = { database: storage.about, feed: engine.about, files: aboutFiles }
   const http =
     role === 'work'
@@ -121,11 +125,18 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
         })
   const serving = http === null ? null : openServing(http, doors, log)
   if (serving !== null) opened.push('serving', serving.stop)
-  const url = http === null ? null : await listen(http, config)
+  const url = http === null ? ((await watched?.listen()) ?? null) : await listen(http, config)
   background.start()
   serving?.start()
 
   return { url, firstAdmin, prepared: background.prepared, lost: storage.lost, stop: () => opened.close() }
+}
+
+/** It stays open while the process drains: whoever watches sees that. */
+async function openWatched(deps: Deps, { feed }: Engine, opened: CloseStack): Promise<WorkerHttp> {
+  const watched = await openWorkerHttp({ ...deps, checks: partChecks({ ...deps, feed }) })
+  opened.push('port of the worker', watched.close)
+  return watched
 }
 
 const workingLoops = (engine: Engine, database: Database, config: Config): Loop[] => [

@@ -27,6 +27,7 @@ if (isWhole || isQuick) {
 await compile()
 needProgram('redis-server', 'redis-server')
 if (runs('test/documents')) for (const program of ['jq', 'curl', 'openssl']) needProgram(program, program) // samples use them
+if (runs('test/watch')) wantProgram('promtool', 'prometheus', 'alert rules and dashboard are not evaluated')
 if (runs('test/browser')) {
   wantProgram('chromium', 'chromium', 'the tests in a browser are skipped')
   build()

@@ -352,6 +352,9 @@ describe('metrics', () => {
     'stream',
     'topic',
     'state',
+    'table',
+    'pool',
+    'part',
   ]
 
   test('labels are of few values: none carries an id', () => {

@@ -88,6 +88,12 @@ export const CORE_SETTINGS = {
     secret: true,
     about: 'Bearer token that /metrics/prometheus, /metrics as text and /docs require. Empty: open.',
   }),
+  METRICS_PORT: integer({
+    min: 0,
+    max: 65_535,
+    or: 9464,
+    about: 'Port on which `reeve work` answers /healthz, /readyz and /metrics: the first from here on that is free.',
+  }),
   OPS_TOKEN: text({
     or: '',
     secret: true,

@@ -11,7 +11,9 @@ import { openRedisBus } from './events/redis-bus.ts'
 import type { Feed } from './feed/feed.ts'
 import { openPostgresFeed } from './feed/postgres-feed.ts'
 import { openRedisFeed, type RedisFeed } from './feed/redis/feed.ts'
+import { openDeaths, type Deaths } from './executor/deaths.ts'
 import { buryJob, Kinds } from './executor/endings.ts'
+import type { Kind } from './executor/kind.ts'
 import { openExecutorMetrics, type ExecutorMetrics } from './executor/metrics.ts'
 import { openLedger, type Ledger } from './ledger/ledger.ts'
 import { ownerName } from './log/log.ts'
@@ -35,6 +37,8 @@ export interface Engine {
   /** For people: what carries hints and events. */
   about: string
   executorMetrics: ExecutorMetrics
+  /** Adds kinds of jobs of this process. */
+  addKinds(kinds: readonly Kind[]): void
   /** The core's own topics of the outbox. Doors add theirs. */
   topics: readonly Delivery[]
   quotas: Quotas
@@ -68,7 +72,8 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
   const owner = ownerName(config)
   const kinds = new Kinds()
   let wakeDispatcher: Dispatcher['wake'] = () => {}
-  const outgoing = openOutgoing({ config, database, log }, () => wakeDispatcher(null))
+  const outgoing = openOutgoing({ config, database, log, ledger: () => ledger }, () => wakeDispatcher(null))
+  const deaths = openDeaths({ ledger: () => ledger, metrics, log })
   // Of other kinds nobody takes jobs from the feed. A kind that is unknown here may be run by another process.
   const announces = (kind: string) => kinds.get(kind)?.run !== undefined || kinds.get(kind) === undefined
 
@@ -83,6 +88,7 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
     onReady: (kinds, fresh) => feed.hint(kinds, fresh),
     hintWithin: (kinds) => feed.hintWithin?.(kinds) ?? null,
     onOutbox: (topics) => wakeDispatcher(topics),
+    onEnded: deaths.onEnded,
   })
   const common = { ledger: () => ledger, owner, leaseMs: config.JOB_LEASE_SEC * 1000, announces }
   const redisFeed: RedisFeed | null =
@@ -103,6 +109,7 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
   const events = openEvents(database, bus, logError)
   const quotas = openQuotas({ database, config })
   const closing = new CloseStack(log)
+  closing.push('log of dead jobs', () => deaths.close())
   closing.push('quotas', () => quotas.close())
   closing.push('bus', () => bus.close())
   closing.push('feed', () => feed.close())
@@ -117,6 +124,7 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
     owner,
     about: redis === null ? 'PostgreSQL (LISTEN/NOTIFY)' : `Redis Streams at ${new URL(redis).host}`,
     executorMetrics,
+    addKinds: (added) => addKinds(added, { kinds, deaths, executorMetrics }),
     topics: [events.delivery, ...(redisFeed?.deliveries ?? [])],
     quotas,
     ...outgoing,
@@ -127,12 +135,25 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
   }
 }
 
+/** Their metrics have a value from now on, so that an alert can tell 0 from nothing. */
+function addKinds(
+  added: readonly Kind[],
+  { kinds, deaths, executorMetrics }: Pick<Engine, 'kinds' | 'executorMetrics'> & { deaths: Deaths },
+): void {
+  kinds.add(added)
+  for (const { name, run } of added) if (run !== undefined) executorMetrics.slots.set({ kind: name }, 0)
+  deaths.expect(added.map(({ name }) => name))
+}
+
 /** What leaves this deployment: rows of the outbox, and requests through the guard. */
-function openOutgoing({ config, database, log }: Pick<EngineDeps, 'config' | 'database' | 'log'>, wake: () => void) {
+function openOutgoing(
+  { config, database, log, ledger }: Pick<EngineDeps, 'config' | 'database' | 'log'> & { ledger: () => Ledger },
+  wake: () => void,
+) {
   const outbox = openOutbox(database, wake)
   const outbound = openOutbound({ allowCidrs: config.OUTBOUND_ALLOW_CIDRS, caFile: config.OUTBOUND_CA_FILE })
   const slowRetries = config.CALLBACK_SLOW_RETRIES
-  const deliveries = openDeliveries({ database, outbox, outbound, clock: systemClock, log, slowRetries })
+  const deliveries = openDeliveries({ database, outbox, outbound, clock: systemClock, log, slowRetries, ledger })
   return { outbox, outbound, deliveries }
 }
 

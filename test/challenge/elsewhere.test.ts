@@ -55,6 +55,7 @@ async function setup(t: TestContext, options: { offered?: boolean; refuses?: boo
     clock: systemClock,
     log: pino({ level: 'silent' }),
     slowRetries: 0,
+    ledger: () => ledger,
   })
   const kind = solveKind({
     deliveries,

@@ -49,7 +49,7 @@ async function open(t: TestContext, { database: at, redis, group }: Side, kind: 
   const database = openDatabase(at, (error) => log.warn({ err: error }, 'a database connection broke'))
   const metrics = openMetrics()
   const engine = await openEngine({ config, database, metrics, log })
-  const outbox = openDispatcher(database, engine.topics, openOutboxMetrics(metrics, database))
+  const outbox = openDispatcher(database, engine.topics, openOutboxMetrics(metrics))
   engine.onOutbox(outbox.wake)
   const kinds = kind === null ? [] : [{ name: kind, run: async () => ({ result: 1 }) }]
   engine.kinds.add(kinds)

@@ -35,7 +35,7 @@ export async function openWiring(settings: Record<string, string>): Promise<Wiri
   const { database } = storage
   const metrics = openMetrics()
   const engine = await openEngine({ config, database, metrics, log })
-  const outbox = openDispatcher(database, engine.topics, openOutboxMetrics(metrics, database))
+  const outbox = openDispatcher(database, engine.topics, openOutboxMetrics(metrics))
   engine.onOutbox(outbox.wake)
 
   return {

@@ -36,7 +36,15 @@ async function setup(t: TestContext, options: { hasKey?: boolean; slowRetries?: 
   const lines: Record<string, unknown>[] = []
   const log = openLog({ LOG_LEVEL: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
   const slowRetries = options.slowRetries ?? 0
-  const deliveries = openDeliveries({ database, outbox, outbound, clock, log, slowRetries })
+  const deliveries = openDeliveries({
+    database,
+    outbox,
+    outbound,
+    clock,
+    log,
+    slowRetries,
+    ledger: () => ({ summaries: async () => [] }),
+  })
   const [delivery] = deliveries.senders({ topic: TOPIC, keyOf: () => key })
   assert(delivery !== undefined)
   const payload = {
@@ -142,18 +150,21 @@ describe('a signed delivery', () => {
     )
   })
 
-  test('that is given up is one log line with what is known of it, without the query of its URL', async (t) => {
+  test('that is refused or given up is one log line with what is known of it, without the query of its URL', async (t) => {
     const { attempt, lines } = await setup(t)
 
     await attempt(http(503), 5)
     await attempt(http(503), 6)
     await attempt(http(401, {}, '{"error":{"code":"INVALID_SIGNATURE"}}'), 1)
 
-    const shown = lines.map(({ msg, delivery_id, topic, subject, request_id, url, attempts, error, peer_code }) => {
-      return { msg, delivery_id, topic, subject, request_id, url, attempts, error, peer_code }
-    })
+    const shown = lines.map(
+      ({ msg, job_id, delivery_id, topic, subject, request_id, url, attempts, error, peer_code }) => {
+        return { msg, job_id, delivery_id, topic, subject, request_id, url, attempts, error, peer_code }
+      },
+    )
     const same = {
       msg: 'delivery given up: dead letter',
+      job_id: null,
       delivery_id: 1,
       topic: TOPIC,
       subject: 'c1',
@@ -161,6 +172,7 @@ describe('a signed delivery', () => {
       url: 'https://a.example/callback/c1',
     }
     assert.deepEqual(shown, [
+      { ...same, msg: 'delivery refused', attempts: 5, error: 'HTTP 503', peer_code: null },
       { ...same, attempts: 6, error: 'HTTP 503', peer_code: null },
       { ...same, attempts: 1, error: 'HTTP 401 (INVALID_SIGNATURE)', peer_code: 'INVALID_SIGNATURE' },
     ])
@@ -176,9 +188,12 @@ describe('a signed delivery', () => {
       const wanted = Math.min(1440, 5 * 2 ** index)
       assert(waited >= wanted * 0.85 && waited <= Math.min(1440, wanted * 1.15), `${waited} minutes, not ${wanted}`)
     }
-    assert.equal(lines.length, 0)
+    assert(lines.every(({ msg }) => msg === 'delivery refused'))
     await attempt(http(503), 18)
-    assert.equal(lines.length, 1)
+    assert.deepEqual(
+      lines.filter(({ msg }) => msg !== 'delivery refused').map(({ msg }) => msg),
+      ['delivery given up: dead letter'],
+    )
   })
 
   test('has one body and X-Request-ID, ten seconds, and a new nonce and ts for each attempt', async (t) => {

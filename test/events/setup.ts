@@ -40,7 +40,7 @@ export async function openPeer(t: TestContext, at: PgConnection, kind: BusKind) 
       return subscription
     },
   }
-  const metrics = openOutboxMetrics(new Registry(), database)
+  const metrics = openOutboxMetrics(new Registry())
 
   /** Writes them as a transition would: in one transaction. */
   const write = (...news: NewEvent[]) =>

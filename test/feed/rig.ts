@@ -179,7 +179,7 @@ export async function redisRig(t: TestContext, options: RedisRigOptions = {}): P
 
 /** The outbox at work, as in a server. Returns how to wake it. */
 function runDispatcher(t: TestContext, database: Database, feed: RedisFeed): () => void {
-  const dispatcher = openDispatcher(database, feed.deliveries, openOutboxMetrics(new Registry(), database))
+  const dispatcher = openDispatcher(database, feed.deliveries, openOutboxMetrics(new Registry()))
   const stopping = new AbortController()
   const running = dispatcher.loops.map((loop) => runLoop(loop, stopping.signal, () => {}))
   atEnd(t, async () => {

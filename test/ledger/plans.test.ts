@@ -82,7 +82,7 @@ async function hotStatements(t: TestContext, database: Database): Promise<Statem
   const ledger = openTestLedger({ database: recording(database, seen), bus: deafBus })
   atEnd(t, () => ledger.close())
   await doEverything(ledger, database)
-  const metrics = openOutboxMetrics(new Registry(), database)
+  const metrics = openOutboxMetrics(new Registry())
   await dispatchOnce(
     recording(database, seen),
     {

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client'
 import type { Database } from '../../src/core/db/database.ts'
 import type { Delivered, Delivery, OutboxRow } from '../../src/core/outbox/delivery.ts'
 import { dispatchOnce } from '../../src/core/outbox/dispatcher.ts'
-import { openOutboxMetrics } from '../../src/core/outbox/metrics.ts'
+import { openOutboxGauges, openOutboxMetrics } from '../../src/core/outbox/metrics.ts'
 import { testDatabase } from '../support/database.ts'
 
 const INSERT = `
@@ -27,13 +27,16 @@ export interface Seen {
 
 export async function setupOutbox(t: TestContext) {
   const { database, at } = await testDatabase(t)
-  const metrics = openOutboxMetrics(new Registry(), database)
+  const registry = new Registry()
+  const metrics = openOutboxMetrics(registry)
+  openOutboxGauges(registry, database, ['test'])
+  const pending = async () => /^api_outbox_pending (\d+)$/m.exec(await registry.metrics())?.[1]
   const write = (count: number, topic = 'test') => database.query(INSERT, [topic, count])
   const rows = () => database.query<Seen>(ROWS)
   const comeDue = () => database.query('update outbox_events set next_attempt_at = clock_timestamp()')
   const dispatch = (delivery: Delivery, on: Database = database) =>
     dispatchOnce(on, delivery, metrics, new AbortController().signal)
-  return { database, at, metrics, write, rows, comeDue, dispatch }
+  return { database, at, metrics, pending, write, rows, comeDue, dispatch }
 }
 
 export const deliveryOf = (

@@ -28,6 +28,7 @@ const TOKEN_SEC = 3600
 /** What every server of a test is started with. */
 export const TEST_ENV = {
   SERVER_PORT: '0',
+  METRICS_PORT: '0',
   LOG_LEVEL: 'silent',
   DRAIN_TIMEOUT_SEC: '3',
   REEVE_ADMIN_USERNAME: ADMIN.username,
@@ -49,7 +50,7 @@ export interface ReeveOptions {
 }
 
 export interface Reeve {
-  /** Empty for a process that only works. */
+  /** Of a process that only works: where it is watched. */
   url: string
   at: PgConnection
   dataDir: string

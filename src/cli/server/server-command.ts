@@ -36,8 +36,8 @@ export async function runServer(role: ProcessRole): Promise<number> {
 }
 
 function greet(role: ProcessRole, { url, firstAdmin }: Running): void {
-  if (url !== null) say(`Reeve is ready at ${styled('cyan', url)}`)
-  else say(`Reeve is working (${role}).`)
+  if (role === 'work') say(`Reeve is working (${role}). Metrics: ${styled('cyan', `${url}/metrics`)}`)
+  else say(`Reeve is ready at ${styled('cyan', String(url))}`)
   if (firstAdmin === null) return
   say(
     `First start: the admin is ${styled('bold', firstAdmin.username)} with the password ${styled('bold', firstAdmin.password)}`,

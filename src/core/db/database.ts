@@ -55,9 +55,19 @@ export interface Pool extends Queryable {
 export interface Database extends Pool {
   readonly hot: Pool
   readonly asyncCommit: Pool
+  /** How the pools are used now. */
+  pools(): readonly PoolUse[]
   /** A connection outside the pools, for LISTEN. The caller ends it. */
   connect(): Promise<Client>
   close(): Promise<void>
+}
+
+export interface PoolUse {
+  name: string
+  busy: number
+  idle: number
+  /** Callers that wait for a connection. */
+  waiting: number
 }
 
 export type DatabaseAddress = string | { host: string; port: number; user: string; database: string }
@@ -104,6 +114,7 @@ export function openDatabase(connection: DatabaseAddress, onError: (error: Error
     ...poolOf(cold, watchdog),
     hot: poolOf(hot, watchdog),
     asyncCommit: poolOf(asyncCommit, watchdog),
+    pools: () => [useOf('cold', cold), useOf('hot', hot), useOf('async_commit', asyncCommit)],
     async connect() {
       const client = new Client({ ...common, application_name: 'reeve listen' })
       client.on('error', onBroken)
@@ -117,6 +128,13 @@ export function openDatabase(connection: DatabaseAddress, onError: (error: Error
     },
   }
 }
+
+const useOf = (name: string, { totalCount, idleCount, waitingCount }: PgPool): PoolUse => ({
+  name,
+  busy: totalCount - idleCount,
+  idle: idleCount,
+  waiting: waitingCount,
+})
 
 const optionsOf = (settings: readonly string[]): string => settings.map((setting) => `-c ${setting}`).join(' ')
 

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Database, Queryable } from '../db/database.ts'
 import type { Effect } from '../ledger/effects.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 import type { Delivery } from '../outbox/delivery.ts'
 import type { ListedRow, ListFilter, Outbox, ReplayChoice, RowState } from '../outbox/outbox.ts'
@@ -51,12 +52,14 @@ export interface DeliveriesDeps {
   log: Logger
   /** Attempts after the first six. */
   slowRetries: number
+  /** Of the jobs that deliveries are about: for log lines. */
+  ledger: () => Pick<Ledger, 'summaries'>
 }
 
 const ATTEMPTS_SHOWN_MAX = 100
 
 export function openDeliveries(deps: DeliveriesDeps): Deliveries {
-  const { database, outbox, outbound, clock, log, slowRetries } = deps
+  const { database, outbox, outbound, clock, log, slowRetries, ledger } = deps
   const attempts = openAttemptLog(database)
   const topics = new Set<string>()
   return {
@@ -65,7 +68,8 @@ export function openDeliveries(deps: DeliveriesDeps): Deliveries {
     addIn: (tx, topic, request) => outbox.addIn(tx, topic, { payload: storedFrom(request) }),
     senders(sender) {
       topics.add(sender.topic)
-      return signedDeliveries({ outbound, clock, attempts, log, slowRetries, wakeOutbox: outbox.wake }, sender)
+      const sending = { outbound, clock, attempts, log, slowRetries, ledger, wakeOutbox: outbox.wake }
+      return signedDeliveries(sending, sender)
     },
     topics: () => [...topics],
     list: async (filter) => (await outbox.list(filter)).map(listedFrom),

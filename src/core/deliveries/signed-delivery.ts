@@ -6,8 +6,10 @@ import type { Clock } from '../clock.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 import type { Delivered, Delivery, OutboxRow } from '../outbox/delivery.ts'
 import { newSecret } from '../random.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { AttemptLog, NewAttempt } from './attempt-log.ts'
 import { FAST_ATTEMPTS, FAST_RETRY, judgeAttempt, type AttemptAnswer, type JudgedAttempt } from './judge-attempt.ts'
+import { logRefused } from './log-refused.ts'
 import { requestFrom, type Sender, type SignedRequest } from './signed-request.ts'
 
 const TIMEOUT_MS = 10_000
@@ -23,10 +25,11 @@ export interface SendingDeps {
   attempts: AttemptLog
   log: Logger
   slowRetries: number
+  ledger: () => Pick<Ledger, 'summaries'>
   wakeOutbox(): void
 }
 
-interface Attempt extends JudgedAttempt {
+export interface DeliveryAttempt extends JudgedAttempt {
   row: OutboxRow
   request: SignedRequest
   answer: AttemptAnswer
@@ -48,16 +51,22 @@ export function signedDeliveries(deps: SendingDeps, sender: Sender): Delivery[] 
       await deps.attempts.write(attempts.map(loggedFrom))
       for (const attempt of attempts) {
         await tellEnd(sender, attempt, attemptsMax)
-        if (isGivenUp(attempt, attemptsMax)) logDeadLetter(deps.log, attempt)
         wakeLater(deps, attempt.delivered)
       }
+      const refused = attempts.filter(({ delivered }) => !delivered.ok)
+      if (refused.length > 0) await logRefused(deps, refused, (one) => isGivenUp(one, attemptsMax))
       return attempts.map(({ delivered }) => delivered)
     },
   }
   return Array.from({ length: CONCURRENCY }, () => delivery)
 }
 
-async function attemptOnce(deps: SendingDeps, sender: Sender, row: OutboxRow, signal: AbortSignal): Promise<Attempt> {
+async function attemptOnce(
+  deps: SendingDeps,
+  sender: Sender,
+  row: OutboxRow,
+  signal: AbortSignal,
+): Promise<DeliveryAttempt> {
   const started = performance.now()
   const request = requestFrom(row.payload)
   const answer = await send(deps, sender, request, signal)
@@ -91,7 +100,7 @@ async function send(
   return outbound.request({ url, method: 'POST', headers, body, ...limits, isTrusted, signal })
 }
 
-const loggedFrom = ({ row, request, answer, durationMs, cause, peerCode }: Attempt): NewAttempt => ({
+const loggedFrom = ({ row, request, answer, durationMs, cause, peerCode }: DeliveryAttempt): NewAttempt => ({
   outbox_id: row.outboxId,
   topic: row.topic,
   subject: request.subject,
@@ -105,32 +114,14 @@ const loggedFrom = ({ row, request, answer, durationMs, cause, peerCode }: Attem
   duration_ms: durationMs,
 })
 
-const isGivenUp = ({ delivered, row }: Attempt, attemptsMax: number): boolean =>
+const isGivenUp = ({ delivered, row }: DeliveryAttempt, attemptsMax: number): boolean =>
   !delivered.ok && (delivered.final === true || row.attempts >= attemptsMax)
 
-async function tellEnd({ onEnd }: Sender, attempt: Attempt, attemptsMax: number): Promise<void> {
+async function tellEnd({ onEnd }: Sender, attempt: DeliveryAttempt, attemptsMax: number): Promise<void> {
   if (onEnd === undefined) return
   const { request, answer, delivered } = attempt
   if (delivered.ok) await onEnd(request, answer.ok ? answer : null)
   else if (isGivenUp(attempt, attemptsMax)) await onEnd(request, null)
-}
-
-/** Without the query of the URL, which may hold a secret. */
-function logDeadLetter(log: Logger, { row, request, delivered, cause, peerCode }: Attempt): void {
-  const url = URL.canParse(request.url) ? new URL(request.url) : null
-  const fields = {
-    delivery_id: row.outboxId,
-    topic: row.topic,
-    subject: request.subject,
-    job_id: row.jobId,
-    request_id: request.requestId,
-    url: url === null ? null : `${url.origin}${url.pathname}`,
-    attempts: row.attempts,
-    error: delivered.ok ? null : delivered.error,
-    cause,
-    peer_code: peerCode,
-  }
-  log.warn(fields, 'delivery given up: dead letter')
 }
 
 /** The dispatcher looks once a second; a shorter wait is kept by waking it. */

@@ -13,6 +13,7 @@ import type { Acquired } from '../ledger/job.ts'
 import { handIn, runAttempt, type AttemptDeps } from './attempt.ts'
 import { sampledLog, type SampledLog } from '../log/sampled-log.ts'
 import { Interruption } from './interruption.ts'
+import type { ExecutorMetrics } from './metrics.ts'
 import { openDependents } from './dependents.ts'
 
 /** Points at which tests kill the process. */
@@ -48,6 +49,7 @@ const LEASE_CHECKS_PER_HEARTBEAT = 4
 
 export function openExecutor(options: ExecutorOptions): Executor {
   const { kind, slots, feed, leaseMs, heartbeatMs, log, metrics } = options
+  const label = { kind: kind.name }
   const sampled = sampledLog(log)
   const stopping = new AbortController()
   const ending = new AbortController()
@@ -78,10 +80,10 @@ export function openExecutor(options: ExecutorOptions): Executor {
   const hold = async ({ job, acknowledge }: TakenJob) => {
     const mine = { job, interruption: new Interruption(log), leasedUntil: performance.now() + leaseMs, acknowledge }
     inFlight.set(job.jobId, mine)
-    if (job.wasAbandoned) metrics.reclaimsInFlight.inc()
+    countBegun(metrics, job)
     await work(mine, deps, options.onStep)
-    if (job.wasAbandoned) metrics.reclaimsInFlight.dec()
     if (inFlight.get(job.jobId) === mine) inFlight.delete(job.jobId)
+    countOver(metrics, job)
     slotFree.ring()
   }
 
@@ -97,11 +99,13 @@ export function openExecutor(options: ExecutorOptions): Executor {
 
   return {
     start() {
+      metrics.slots.set(label, slots)
       taking = takeLoop()
       beating = runLoop(heartbeat, ending.signal, (error) => log.error({ err: error }, 'heartbeat failed'))
     },
     async drain(timeoutMs) {
       stopping.abort()
+      metrics.slots.set(label, 0)
       await taking // the jobs of its last take are in flight now as well
       const deadline = performance.now() + timeoutMs
       while (inFlight.size > 0 && performance.now() < deadline) await sleep(DRAIN_LOOK_MS)
@@ -111,6 +115,17 @@ export function openExecutor(options: ExecutorOptions): Executor {
       await beating
     },
   }
+}
+
+function countBegun(metrics: ExecutorMetrics, { kind, wasAbandoned }: Acquired): void {
+  metrics.attempts.inc({ kind })
+  metrics.slotsBusy.inc({ kind })
+  if (wasAbandoned) metrics.reclaimsInFlight.inc()
+}
+
+function countOver(metrics: ExecutorMetrics, { kind, wasAbandoned }: Acquired): void {
+  metrics.slotsBusy.dec({ kind })
+  if (wasAbandoned) metrics.reclaimsInFlight.dec()
 }
 
 /** One attempt, from its acquire to its acknowledge. It never rejects. */

@@ -9,6 +9,7 @@ export type ExecutorMetrics = ReturnType<typeof openExecutorMetrics>
 export function openExecutorMetrics(registry: Metrics) {
   const registers = [registry]
   return {
+    ...openSlotMetrics(registers),
     claims: new Counter({
       name: 'worker_claim_total',
       help: 'Attempts to acquire a job, by outcome.',
@@ -74,3 +75,24 @@ export function openExecutorMetrics(registry: Metrics) {
     }),
   }
 }
+
+const openSlotMetrics = (registers: Metrics[]) => ({
+  attempts: new Counter({
+    name: 'worker_attempts_total',
+    help: 'Attempts that this process began, by kind.',
+    labelNames: ['kind'],
+    registers,
+  }),
+  slots: new Gauge({
+    name: 'worker_slots',
+    help: 'Jobs of a kind that this process can run at a time. 0: it does not run them. Those of `judge` are sandboxes.',
+    labelNames: ['kind'],
+    registers,
+  }),
+  slotsBusy: new Gauge({
+    name: 'worker_slots_busy',
+    help: 'Slots that are taken now.',
+    labelNames: ['kind'],
+    registers,
+  }),
+})

@@ -17,6 +17,8 @@ export interface Feed {
   take(request: TakeRequest): Promise<TakenJob[]>
   /** Background work: taking over abandoned jobs, announcing lost ones again. */
   loops(kinds: readonly string[]): Loop[]
+  /** Age in seconds of the oldest announcement that no executor has read. Absent: the live rows of the ledger are the queue. */
+  lagSec?(kind: string): Promise<number>
   /** Throws one sentence if it cannot be used now. */
   check(): Promise<void>
   close(): Promise<void>

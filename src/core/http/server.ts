@@ -28,7 +28,7 @@ import { aboutRoute, type DoorState } from './routes/about.ts'
 import { openDocs } from './routes/docs.ts'
 import { openEnvelope } from './errors/envelope.ts'
 import { handleError } from './errors/handle-error.ts'
-import { healthRoutes, openReadiness } from './routes/health.ts'
+import { healthRoutes, openReadiness, partChecks } from './routes/health.ts'
 import { HUB_TIMES, openHub } from './sockets/hub.ts'
 import { collectMethods } from './routes/methods.ts'
 import { metricsRoute, openHttpMetrics, openLiveCounts, socketsOf } from './routes/metrics.ts'
@@ -112,7 +112,7 @@ function formatOfAll({ doors, clock }: HttpDeps): (url: string) => ErrorFormat {
 
 /** Returns the loops to run while it serves. */
 async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal): Promise<Loop[]> {
-  const { config, log, database, feed, files, metrics, identity, clock, doors } = deps
+  const { config, log, metrics, identity, clock, doors } = deps
   const version = VERSION
   const envelope = openEnvelope(clock)
   const limits = { messagesMax: config.WS_QUEUE_LIMIT_MESSAGES, bytesMax: config.WS_QUEUE_LIMIT_BYTES, ...HUB_TIMES }
@@ -136,8 +136,7 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
   const requireToken = requireStaticToken(config.METRICS_TOKEN)
   await openDocs(app, version, requireToken)
 
-  const checks = { database: () => database.query('select 1'), feed: () => feed.check(), files: () => files.check() }
-  await app.register(healthRoutes({ readiness: openReadiness(checks, log), draining, envelope }))
+  await app.register(healthRoutes({ readiness: openReadiness(partChecks(deps), log), draining, envelope }))
   await app.register(metricsRoute({ registry: metrics, http, liveCounts, envelope, requireToken }))
   await app.register(authRoutes({ identity }))
   await app.register(sessionRoutes({ identity, config }))
@@ -177,7 +176,7 @@ function doorStates({ doors, built = doors.map(({ door }) => door) }: HttpDeps):
   })
 }
 
-function addressOf(app: FastifyInstance): string {
+export function addressOf(app: FastifyInstance): string {
   const address: AddressInfo | string | null = app.server.address()
   if (address === null || typeof address === 'string') throw new Error('The server does not listen.')
   const host = address.family === 'IPv6' ? `[${address.address}]` : address.address

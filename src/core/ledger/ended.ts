@@ -7,6 +7,9 @@ import type { Job } from './job.ts'
 const CHANNEL = 'reeve:ended'
 const JOB_IDS_PER_MESSAGE = 200 // 37 bytes each; NOTIFY takes 8,000
 
+/** How a job ended. All but `done` leave it dead. */
+export type JobEnding = 'done' | 'failed' | 'buried' | 'cancelled'
+
 export interface EndWaits {
   /** Tells everyone who waits, here and in other processes. After the commit. */
   announce(jobIds: readonly string[]): void

@@ -24,7 +24,7 @@ import {
 } from './acquire.ts'
 import { topicsOf, type WithEffects } from './effects.ts'
 import { bury, cancel, type EndAnswer, type EndRequest } from './end.ts'
-import { openEndWaits, type EndWaits } from './ended.ts'
+import { openEndWaits, type EndWaits, type JobEnding } from './ended.ts'
 import { fail, type FailAnswer, type FailRequest } from './fail.ts'
 import { finalize, type FinalizeAnswer, type FinalizeRequest } from './finalize.ts'
 import { historyOf, type HistoryEntry } from './history.ts'
@@ -43,7 +43,7 @@ import { release, type ReleaseAnswer, type ReleaseRequest } from './release.ts'
 import { renew, type RenewAnswer, type RenewRequest } from './renew.ts'
 import * as repair from './repair.ts'
 import { openSubmits } from './submit/open-submits.ts'
-import { sampleLedger, type LedgerSample } from './sample.ts'
+import { sampleLedger, type LedgerSample } from './watch/sample.ts'
 import {
   countMatching,
   forSearch,
@@ -139,6 +139,8 @@ export interface LedgerOptions {
   hintWithin?(kinds: readonly string[]): WithCommit | null
   /** Called after a commit that wrote to these topics of the outbox. Null: any of them. */
   onOutbox(topics: readonly string[] | null): void
+  /** Called after a commit that ended these jobs. Never waits, never throws. */
+  onEnded?(jobIds: readonly string[], ending: JobEnding): void
 }
 
 export function openLedger(options: LedgerOptions): Ledger {
@@ -179,10 +181,11 @@ function openAcquires({ database: { hot, asyncCommit }, onOutbox }: LedgerOption
 }
 
 /** The transitions of a held job, and those that end a job from outside an attempt. */
-function openTransitions({ database: { hot }, ageingSec, onOutbox }: LedgerOptions, ends: EndWaits) {
+function openTransitions({ database: { hot }, ageingSec, onOutbox, onEnded }: LedgerOptions, ends: EndWaits) {
   /** After the commit: tells the waiters of the jobs that ended, and the outbox if something was written to it. */
   const transition = <Request extends { jobId: string } & WithEffects, Answer extends { ok: boolean }>(
     run: (requests: Request[]) => Promise<Answer[]>,
+    ending: JobEnding | null,
     hasEnded: (answer: Answer) => boolean,
   ) =>
     batched<Request, Answer>({
@@ -193,7 +196,11 @@ function openTransitions({ database: { hot }, ageingSec, onOutbox }: LedgerOptio
           const answer = answers[index]
           return answer !== undefined && hasEnded(answer)
         })
-        if (ended.length > 0) ends.announce(ended.map(jobIdOf))
+        if (ended.length > 0 && ending !== null) {
+          const jobIds = ended.map(jobIdOf)
+          ends.announce(jobIds)
+          onEnded?.(jobIds, ending)
+        }
         const topics = topicsOf(requests.flatMap(({ effects }) => effects ?? []))
         if (topics.length > 0) onOutbox(topics)
         return answers
@@ -201,15 +208,16 @@ function openTransitions({ database: { hot }, ageingSec, onOutbox }: LedgerOptio
     })
 
   return {
-    renew: transition((requests: RenewRequest[]) => renew(hot, requests), never),
-    release: transition((requests: ReleaseRequest[]) => release(hot, requests), never),
+    renew: transition((requests: RenewRequest[]) => renew(hot, requests), null, never),
+    release: transition((requests: ReleaseRequest[]) => release(hot, requests), null, never),
     fail: transition(
       (requests: FailRequest[]) => fail(hot, requests, ageingSec),
+      'failed',
       (answer) => answer.ok && answer.dead,
     ),
-    finalize: transition((requests: FinalizeRequest[]) => finalize(hot, requests), isOk),
-    cancel: transition((requests: EndRequest[]) => cancel(hot, requests), isOk),
-    bury: transition((requests: EndRequest[]) => bury(hot, requests), isOk),
+    finalize: transition((requests: FinalizeRequest[]) => finalize(hot, requests), 'done', isOk),
+    cancel: transition((requests: EndRequest[]) => cancel(hot, requests), 'cancelled', isOk),
+    bury: transition((requests: EndRequest[]) => bury(hot, requests), 'buried', isOk),
   }
 }
 

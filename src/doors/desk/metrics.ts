@@ -1,7 +1,7 @@
 // Metrics of the whole desk. Those of one operator are for admins (supervision/operators.ts): a label must have few values.
-import { Counter, Gauge, Histogram } from 'prom-client'
+import { Counter, Histogram } from 'prom-client'
 import type { Database } from '../../core/db/database.ts'
-import type { Metrics } from '../../core/metrics.ts'
+import { sampledGauges, type Metrics } from '../../core/metrics.ts'
 import { STATUS } from './tasks/task.ts'
 
 const COUNT_OPEN = `select ${STATUS} as state, count(*)::integer as count from captcha_task t where t.ended_at is null group by 1`
@@ -26,6 +26,14 @@ export type DeskMetrics = ReturnType<typeof openDeskMetrics>
 
 export function openDeskMetrics(registry: Metrics, database: Database) {
   const registers = [registry]
+  sampledGauges(registry, 'desk_tasks', () => database.query<{ state: string; count: number }>(COUNT_OPEN), [
+    {
+      name: 'desk_tasks_open',
+      help: 'Tasks that have not ended.',
+      labelNames: ['state'],
+      values: (counts) => counts.map(({ state, count }) => ({ labels: { state }, value: count })),
+    },
+  ])
   return {
     tasks: new Counter({
       name: 'desk_tasks_total',
@@ -50,18 +58,6 @@ export function openDeskMetrics(registry: Metrics, database: Database) {
       help: 'Requests of the solver frame, by what came of them.',
       labelNames: ['outcome'],
       registers,
-    }),
-    open: new Gauge({
-      name: 'desk_tasks_open',
-      help: 'Tasks that have not ended.',
-      labelNames: ['state'],
-      registers,
-      async collect() {
-        this.reset()
-        for (const { state, count } of await database.query<{ state: string; count: number }>(COUNT_OPEN)) {
-          this.set({ state }, count)
-        }
-      },
     }),
   }
 }

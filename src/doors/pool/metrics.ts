@@ -1,6 +1,6 @@
 import { Counter, Gauge } from 'prom-client'
 import type { Database } from '../../core/db/database.ts'
-import type { Metrics } from '../../core/metrics.ts'
+import { sampledGauges, type Metrics } from '../../core/metrics.ts'
 
 const COUNT_TASKS = `
   select case when worker_id is null then 'waiting' else 'held' end as state, count(*)::integer as count
@@ -31,19 +31,14 @@ export interface PoolMetricsDeps {
 
 export function openPoolMetrics({ metrics, database, leaseSec, waiting }: PoolMetricsDeps) {
   const registers = [metrics]
-  const gauge = (name: string, help: string, count: () => Promise<StateCount[]>) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ['state'],
-      registers,
-      async collect() {
-        this.reset()
-        for (const { state, count: value } of await count()) this.set({ state }, value)
-      },
-    })
-  gauge('pool_tasks', 'Jobs, replicas and canaries that have not ended, by state.', () => countTasks(database))
-  gauge('pool_workers', 'Registered workers, by state.', () => countWorkers(database, leaseSec))
+  const gauge = (name: string, help: string, states: readonly string[], count: () => Promise<StateCount[]>) =>
+    sampledGauges(metrics, name, count, [{ name, help, labelNames: ['state'], values: valuesOf(states) }])
+  gauge('pool_tasks', 'Jobs, replicas and canaries that have not ended, by state.', ['waiting', 'held'], () =>
+    countTasks(database),
+  )
+  gauge('pool_workers', 'Registered workers, by state.', ['online', 'offline', 'banned'], () =>
+    countWorkers(database, leaseSec),
+  )
   const polls = new Gauge({
     name: 'pool_polls_waiting',
     help: 'Long polls that wait in this process.',
@@ -74,3 +69,7 @@ export function openPoolMetrics({ metrics, database, leaseSec, waiting }: PoolMe
     }),
   }
 }
+
+/** A state that nothing is in has the value 0. */
+const valuesOf = (states: readonly string[]) => (counts: readonly StateCount[]) =>
+  states.map((state) => ({ labels: { state }, value: counts.find((one) => one.state === state)?.count ?? 0 }))

@@ -32,7 +32,7 @@ async function setup(t: TestContext) {
   const [delivery] = engine.deliveries.senders({ topic: TOPIC, keyOf: () => ({ keyId: 'k', secret: 's' }) })
   assert(delivery !== undefined)
   await database.transaction((tx) => engine.deliveries.addIn(tx, TOPIC, REQUEST))
-  const metrics = openOutboxMetrics(openMetrics(), database)
+  const metrics = openOutboxMetrics(openMetrics())
   const dispatch = () => dispatchOnce(database, delivery, metrics, AbortSignal.timeout(5000))
   await dispatch()
   const admin = await account('ann', ['ADMIN'])

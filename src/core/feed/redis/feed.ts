@@ -29,7 +29,8 @@ import type { RedisFeedOptions } from './options.ts'
 import { restorePayloads } from './payloads.ts'
 import { openReader } from './reader.ts'
 import { openRepair } from './repair.ts'
-import { defaultStreamKey, streamsAt } from './streams.ts'
+import { evaluate, OLDEST_WAITING } from './scripts/script.ts'
+import { defaultStreamKey, scriptKeys, streamsAt, type Streams } from './streams.ts'
 import { openTaker, type Taker } from './take.ts'
 
 const CHECK_TIMEOUT_MS = 3000
@@ -102,9 +103,8 @@ export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
     take: (request) => takerOf(request.kind).take(request),
     loops: (kinds) => (kinds.length === 0 ? [] : [reclaim(kinds), repair.loop(kinds)]),
     deliveries: feedDeliveries(announcer, options.keepsOutboxRows ?? false),
-
+    lagSec: (kind) => oldestWaitingSec(commands, streamsOf(kind), settings.group),
     check: () => checkWritable(commands),
-
     async close() {
       await direct.close()
       for (const { connection } of open.values()) connection.close()
@@ -113,6 +113,9 @@ export function openRedisFeed(options: RedisFeedOptions): RedisFeed {
     },
   }
 }
+
+const oldestWaitingSec = async (commands: Redis, streams: Streams, group: string): Promise<number> =>
+  Number(await evaluate(commands, OLDEST_WAITING, scriptKeys(streams), [group])) / 1000
 
 /** A Redis that is full or read-only still answers a ping, so this writes. */
 async function checkWritable(commands: Redis): Promise<void> {

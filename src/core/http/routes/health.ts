@@ -3,6 +3,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Logger } from 'pino'
 import { Type } from 'typebox'
 import { Failure, Success, type EnvelopeFormat } from '../errors/envelope.ts'
+import type { Database } from '../../db/database.ts'
+import type { Feed } from '../../feed/feed.ts'
+import type { FileStore } from '../../files/file-store.ts'
 import { withTimeout } from '../../concurrency/waiter.ts'
 
 /** The version of the /api/ interface, which clients compare. */
@@ -84,6 +87,19 @@ export const healthRoutes =
   }
 
 const isReady = (checks: Readiness): boolean => Object.values(checks).every((state) => state === 'ok')
+
+/** What a process of any role needs. */
+export const partChecks = ({ database, feed, files }: CheckedParts): Checks => ({
+  database: () => database.query('select 1'),
+  feed: () => feed.check(),
+  files: () => files.check(),
+})
+
+export interface CheckedParts {
+  database: Pick<Database, 'query'>
+  feed: Pick<Feed, 'check'>
+  files: Pick<FileStore, 'check'>
+}
 
 /** Anyone may ask, and a check costs a query: requests within a second share one. */
 export function openReadiness(checks: Checks, log: Logger): () => Promise<Readiness> {

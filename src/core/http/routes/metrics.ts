@@ -80,6 +80,32 @@ export function openHttpMetrics(registry: Metrics, sockets: () => number): HttpM
   }
 }
 
+// Both paths of a registry answer the same text.
+const texts = new WeakMap<Metrics, () => Promise<string>>()
+
+function textOf(registry: Metrics): () => Promise<string> {
+  const text = texts.get(registry) ?? shared(() => registry.metrics())
+  texts.set(registry, text)
+  return text
+}
+
+/** Paths that answer the text whatever the Accept. */
+export const textRoutes =
+  (paths: readonly string[], registry: Metrics, requireToken: RequestGuard): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const text = textOf(registry)
+    const schema = {
+      tags: ['health'],
+      summary: 'Metrics as Prometheus text.',
+      response: { 200: { description: 'OK', content: { 'text/plain': { schema: Type.String() } } } },
+    }
+    for (const path of paths) {
+      app.get(path, { config: { quiet: true }, onRequest: requireToken, schema }, async (_request, reply) =>
+        reply.type(registry.contentType).send(await text()),
+      )
+    }
+  }
+
 export interface MetricsRouteDeps {
   registry: Metrics
   http: HttpMetrics
@@ -102,20 +128,8 @@ export const metricsRoute =
         },
       },
     }
-    const text = shared(() => registry.metrics())
-    app.get(
-      '/metrics/prometheus',
-      {
-        config: { quiet: true },
-        onRequest: requireToken,
-        schema: {
-          tags: ['health'],
-          summary: 'Metrics as Prometheus text.',
-          response: { 200: { description: 'OK', content: { 'text/plain': { schema: Type.String() } } } },
-        },
-      },
-      async (_request, reply) => reply.type(registry.contentType).send(await text()),
-    )
+    const text = textOf(registry)
+    await app.register(textRoutes(['/metrics/prometheus'], registry, requireToken))
     app.get('/metrics', { config: { quiet: true }, schema }, async (request, reply) => {
       reply.header('vary', 'Accept')
       if (prefersText(request.headers.accept ?? '')) {

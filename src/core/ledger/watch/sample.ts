@@ -1,5 +1,5 @@
 // How the ledger is doing, in a few numbers and in bounded time: three statements, each of which reads a limited number of rows.
-import type { Queryable } from '../db/database.ts'
+import type { Queryable } from '../../db/database.ts'
 
 const COUNTED_MAX = 10_000
 const RECENT_MAX = 3000
@@ -12,17 +12,18 @@ const BY_KIND = `
     select (select kind from jobs where finished_at is null and due_at is null and kind > kinds.kind order by kind limit 1)
       from kinds where kinds.kind is not null
   )
-  select kinds.kind, live.waiting, live.running, live.abandoned, oldest.submitted_at as oldest_at
+  select kinds.kind, live.*
     from kinds
    cross join lateral (
          select count(*) filter (where state = 'pending')::integer as waiting,
                 count(*) filter (where state = 'processing')::integer as running,
-                count(*) filter (where lease_until < clock_timestamp())::integer as abandoned
-           from (select state, lease_until from jobs where kind = kinds.kind and finished_at is null and due_at is null
-                  limit ${COUNTED_MAX}) as r) as live
-    left join lateral (
-         select submitted_at, state from jobs where kind = kinds.kind and finished_at is null and due_at is null
-          order by rank, job_id limit 1) as oldest on oldest.state = 'pending'
+                count(*) filter (where lease_until < clock_timestamp())::integer as abandoned,
+                max(attempt_id) as attempts_max,
+                min(submitted_at) filter (where state = 'pending') as oldest_at,
+                extract(epoch from clock_timestamp() - min(submitted_at) filter (where state = 'pending'))::float8 as oldest_sec
+           from (select state, lease_until, attempt_id, submitted_at from jobs
+                  where kind = kinds.kind and finished_at is null and due_at is null
+                  order by rank, job_id limit ${COUNTED_MAX}) as r) as live
    where kinds.kind is not null`
 
 // Ids begin with their time: the newest jobs are the end of the primary key.
@@ -45,7 +46,12 @@ export interface KindSample {
   running: number
   /** Their lease has expired, and nobody has taken them yet. */
   abandoned: number
+  /** The highest number of attempts that one of them has had. */
+  attemptsMax: number
+  /** When the oldest that waits was submitted. */
   oldestAt: Date | null
+  /** Its age by the database's clock. */
+  oldestSec: number | null
 }
 
 export interface LedgerSample {
@@ -74,8 +80,7 @@ export async function sampleLedger(on: Queryable, since: string): Promise<Ledger
   }
   const [recent] = await on.query<Recent>(RECENT, [since])
   const [dead] = await on.query<{ dead: number }>(DEAD)
-  type KindRow = Omit<KindSample, 'oldestAt'> & { oldest_at: Date | null }
-  const kinds = await on.query<KindRow>(BY_KIND)
+  const kinds = await sampleKinds(on)
   const isCut = recent !== undefined && recent.jobs >= RECENT_MAX
   const windowSec = isCut ? Math.min(WINDOW_SEC, Math.max(0.1, recent.span_sec ?? WINDOW_SEC)) : WINDOW_SEC
   const [p50, p95, p99] = recent?.latency_ms ?? []
@@ -84,7 +89,24 @@ export async function sampleLedger(on: Queryable, since: string): Promise<Ledger
     done: (recent?.done ?? 0) / windowSec,
     died: (recent?.dead ?? 0) / windowSec,
     latencyMs: p50 === undefined || p95 === undefined || p99 === undefined ? null : [p50, p95, p99],
-    kinds: kinds.map(({ oldest_at: oldestAt, ...kind }) => ({ ...kind, oldestAt })),
+    kinds,
     dead: dead?.dead ?? 0,
   }
+}
+
+/** The live jobs of every kind that has some. */
+export async function sampleKinds(on: Queryable): Promise<KindSample[]> {
+  const rows = await on.query<KindRow>(BY_KIND)
+  return rows.map(({ attempts_max: attemptsMax, oldest_at: oldestAt, oldest_sec: oldestSec, ...kind }) => ({
+    ...kind,
+    attemptsMax,
+    oldestAt,
+    oldestSec,
+  }))
+}
+
+interface KindRow extends Omit<KindSample, 'attemptsMax' | 'oldestAt' | 'oldestSec'> {
+  attempts_max: number
+  oldest_at: Date | null
+  oldest_sec: number | null
 }
