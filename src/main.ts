@@ -22,8 +22,7 @@ import { openIdentity } from './core/identity/identity.ts'
 import { openMetrics } from './core/metrics.ts'
 import { migrate } from './core/db/migrate.ts'
 import { Capabilities } from './core/capabilities.ts'
-import { pruneAttempts } from './core/deliveries/attempt-log.ts'
-import { pruneOutbox } from './core/outbox/prune.ts'
+import { retentionLoop, type Prunable } from './core/retention.ts'
 import { openDispatcher } from './core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from './core/outbox/metrics.ts'
 import { shownSettings } from './core/settings.ts'
@@ -104,7 +103,10 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
 
   const works = role !== 'serve'
   const everywhere = [...storage.loops, ...engine.ledger.loops, ...engine.quotas.loops, ...outbox.loops]
-  const working = works ? [...workingLoops(engine, database, config), ...identity.loops, ...workingLoopsOf(doors)] : []
+  const prunables = doors.flatMap(({ opened }) => opened.retention ?? [])
+  const working = works
+    ? [...workingLoops(engine, database, config, prunables), ...identity.loops, ...workingLoopsOf(doors)]
+    : []
   const loops = [...everywhere, ...working]
   const background = openBackground({ config, engine, kinds: works ? kinds : [], loops, log, onStep })
   const watched = role === 'work' ? await openWatched(deps, engine, opened) : null
@@ -139,10 +141,9 @@ async function openWatched(deps: Deps, { feed }: Engine, opened: CloseStack): Pr
   return watched
 }
 
-const workingLoops = (engine: Engine, database: Database, config: Config): Loop[] => [
+const workingLoops = (engine: Engine, database: Database, config: Config, ofDoors: readonly Prunable[]): Loop[] => [
   ...upkeepLoops({ ...engine, buryEveryMs: config.JOB_RECLAIM_INTERVAL_SEC * 1000 }),
-  pruneOutbox(database, { feed: config.OUTBOX_KEPT_DAYS, deliveries: config.DELIVERIES_KEPT_DAYS }),
-  pruneAttempts(database, config.DELIVERIES_KEPT_DAYS),
+  retentionLoop({ ...engine, database, config, clock: systemClock, ofDoors }),
 ]
 
 const workingLoopsOf = (doors: readonly OpenDoor[]): Loop[] =>

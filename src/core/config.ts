@@ -24,6 +24,8 @@ const UNUSED_SETTINGS: Readonly<Record<string, string>> = {
 
 const quota = (or: number, about: string) => integer({ min: 0, max: 1_000_000_000, or, about })
 
+const kept = (or: number, about: string, min = 0) => integer({ min, max: 36_500, or, about })
+
 export const CORE_SETTINGS = {
   SERVER_HOST: text({ or: '127.0.0.1', about: 'Address to listen on. 0.0.0.0: all interfaces.' }),
   SERVER_PORT: integer({ min: 0, max: 65_535, or: 8080, about: 'Port for HTTP and WebSocket of all doors.' }),
@@ -146,6 +148,13 @@ export const CORE_SETTINGS = {
     or: 30,
     about: 'How long delivered callbacks and the log of attempts are kept. Dead letters stay until they are replayed.',
   }),
+  JOBS_KEPT_DAYS: kept(30, 'How long done jobs are kept that nothing refers to. 0: for ever.'),
+  ATTEMPTS_KEPT_DAYS: kept(
+    30,
+    'How long attempts of done jobs are kept, where the job stays longer. 0: as long as the job.',
+  ),
+  EVENTS_KEPT_DAYS: kept(7, 'How long events can be replayed.', 1),
+  AUDITS_KEPT_DAYS: kept(0, 'How long the audit trail of accounts is kept. 0: for ever.'),
   OUTBOX_ENABLED: flag({
     or: true,
     about: 'Changes nothing: the outbox row is always written, and jobs are announced at once as well.',

@@ -21,6 +21,7 @@ import type { Deliveries } from './deliveries/deliveries.ts'
 import type { Outbound } from './outbound/outbound.ts'
 import type { Delivery } from './outbox/delivery.ts'
 import type { Outbox } from './outbox/outbox.ts'
+import type { Prunable } from './retention.ts'
 import type { Quotas } from './quotas/quotas.ts'
 import type { Settings, Values } from './settings.ts'
 
@@ -54,6 +55,8 @@ export interface Opened {
     /** Run in every process that works. */
     working?: readonly Loop[]
   }
+  /** What the door deletes when it is old, beside the rows of old jobs (`Kind.releaseOld`). */
+  retention?: readonly Prunable[]
   /** How rows of this door's topics leave the outbox. */
   topics?: readonly Delivery[]
   /** What an admin should look at, for the overview. Asked every ten seconds at most. */

@@ -1,7 +1,6 @@
-// Maintenance that every working process runs: makes delayed jobs ready when they are due, buries jobs that are out of
-// attempts, and prunes old keys and events. Any number of processes may run it concurrently.
+// Maintenance that every working process runs: makes delayed jobs ready when they are due, and buries jobs that are out of
+// attempts. Any number of processes may run it concurrently.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Events } from './events/events.ts'
 import type { Feed } from './feed/feed.ts'
 import { buryJob, type Kinds } from './executor/endings.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -9,21 +8,17 @@ import type { Loop } from './loop.ts'
 
 const BATCH = 500
 const PROMOTE_EVERY_MS = 250
-const CLEAN_EVERY_MS = 600_000
-const CLEAN_BATCH = 10_000
-const EVENTS_KEPT_HOURS = 72
 
 export const ATTEMPTS_EXHAUSTED = 'attempts_exhausted'
 
 export interface UpkeepDeps {
   ledger: Ledger
   feed: Feed
-  events: Events
   kinds: Kinds
   buryEveryMs: number
 }
 
-export function upkeepLoops({ ledger, feed, events, kinds, buryEveryMs }: UpkeepDeps): Loop[] {
+export function upkeepLoops({ ledger, feed, kinds, buryEveryMs }: UpkeepDeps): Loop[] {
   return [
     {
       name: 'promote-delayed-jobs',
@@ -40,15 +35,6 @@ export function upkeepLoops({ ledger, feed, events, kinds, buryEveryMs }: Upkeep
       },
     },
     { name: 'bury-exhausted-jobs', everyMs: buryEveryMs, runOnce: () => buryExhausted(ledger, kinds) },
-    {
-      name: 'prune-keys-and-events',
-      everyMs: CLEAN_EVERY_MS,
-      async runOnce() {
-        await ledger.deleteOldKeys(CLEAN_BATCH)
-        await events.deleteOld(EVENTS_KEPT_HOURS, CLEAN_BATCH)
-        return false
-      },
-    },
   ]
 }
 

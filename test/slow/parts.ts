@@ -37,6 +37,8 @@ const FUZZED_REQUESTS = 1_000_000
 
 const DRILL_ROUNDS = 25
 
+const YEAR_JOBS = 10_000_000
+
 const ROWS_FACTOR = 10
 const WITH_ROWS = ['test/ledger/plans', 'test/arena/plans', 'test/challenge/plans', 'test/desk/plans']
 
@@ -59,6 +61,12 @@ export const PARTS: readonly Part[] = [
     what: `property tests with ${FUZZ_FACTOR} times as many cases`,
     skip: () => null,
     run: async () => npmTest(FUZZED, { REEVE_TEST_FUZZ: String(FUZZ_FACTOR) }),
+  },
+  {
+    name: 'year',
+    what: `retention in a year of ${YEAR_JOBS} jobs: sizes of tables, time of a pass`,
+    skip: () => null,
+    run: async () => ran('test/retention/year.test.ts', { REEVE_TEST_YEAR_JOBS: String(YEAR_JOBS) }),
   },
   {
     name: 'fuzz-http',

@@ -1,10 +1,8 @@
 // What jobs are searched by, on the wire.
 import { Type, type Static } from 'typebox'
-import { JOB_ID } from '../ledger/job.ts'
+import { firstIdAt, JOB_ID } from '../ledger/job.ts'
 import type { JobSearch } from '../ledger/search.ts'
 import { JobState } from './job-schema.ts'
-
-const MS_MAX = 2 ** 48 - 1
 
 const JobId = Type.String({ format: 'uuid', pattern: JOB_ID.source })
 const Moment = Type.String({ format: 'date-time', maxLength: 40 })
@@ -35,12 +33,4 @@ export function searchOf(filter: WireJobFilter): JobSearch {
   const before = bounds.toSorted()[0]
   const since = after === undefined ? undefined : firstIdAt(Date.parse(after))
   return { kind, state, accountId, owner, traceId, reason, priority, isDelayed, before, since }
-}
-
-/** The least id of a job that was submitted at that moment: ids begin with 48 bits of milliseconds. */
-export function firstIdAt(ms: number): string {
-  const hex = Math.min(MS_MAX, Math.max(0, Math.floor(ms)))
-    .toString(16)
-    .padStart(12, '0')
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }

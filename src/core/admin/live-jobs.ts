@@ -10,7 +10,8 @@ import { openSights } from '../live/sights.ts'
 import { liveTopic, type LiveTopic, type SendLive } from '../live/topic.ts'
 import type { Loop } from '../loop.ts'
 import { groupBy } from '../values/group-by.ts'
-import { firstIdAt, JobFilterFields, searchOf } from './job-filter.ts'
+import { firstIdAt } from '../ledger/job.ts'
+import { JobFilterFields, searchOf } from './job-filter.ts'
 import { summaryOf } from './job-schema.ts'
 
 const EVERY_MS = 1000

@@ -9,7 +9,7 @@ import { liveTopic, type LiveTopic, type SendLive } from '../live/topic.ts'
 import type { Loop } from '../loop.ts'
 import { Type } from 'typebox'
 import { diskOf } from './disk.ts'
-import { firstIdAt } from './job-filter.ts'
+import { firstIdAt } from '../ledger/job.ts'
 
 const EVERY_MS = 1000
 const IDLE_EVERY_MS = 10_000

@@ -34,7 +34,8 @@ const SELECT_LAST_BEFORE = `
   select coalesce(max(event_id), 0)::bigint as last from events where channel = $1 and created_at <= $2`
 const DELETE_OLD = `
   delete from events where event_id = any(array(
-    select event_id from events where created_at < statement_timestamp() - $1 * interval '1 hour' limit $2))`
+    select event_id from events where created_at < statement_timestamp() - $1 * interval '1 hour' limit $2))
+  returning true as deleted`
 
 export interface NewEvent {
   channel: string
@@ -57,7 +58,8 @@ export interface Events {
   /** Everything after `since` (default: from now on), in order, none missing. */
   subscribe(channel: string, options: { since?: number }, listener: EventListener): Promise<Subscription>
   delivery: Delivery
-  deleteOld(hours: number, limit: number): Promise<void>
+  /** Whether there may be more. */
+  deleteOld(hours: number, limit: number): Promise<boolean>
 }
 
 export function openEvents(database: Database, bus: Bus, log: (error: unknown) => void): Events {
@@ -101,7 +103,7 @@ export function openEvents(database: Database, bus: Bus, log: (error: unknown) =
       },
     },
     async deleteOld(hours, limit) {
-      await database.query(DELETE_OLD, [hours, limit])
+      return (await database.query(DELETE_OLD, [hours, limit])).length === limit
     },
   }
 }

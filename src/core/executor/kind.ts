@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Effect } from '../ledger/effects.ts'
 import type { Acquired, Job } from '../ledger/job.ts'
+import type { ReleaseOld } from '../ledger/prune.ts'
 
 /** A kind of job: who does it, and what must happen once when it ends. A door declares its kinds. */
 export interface Kind {
@@ -15,6 +16,11 @@ export interface Kind {
   effectsOfDeath?: (job: Pick<Job, 'jobId' | 'kind' | 'payload' | 'accountId'>, reason: string) => readonly Effect[]
   /** After this process has recorded the end of a job: its result, or null if it died. For counters. */
   onRecorded?: (result: unknown) => void
+  /**
+   * In the transaction that deletes old done jobs: which of them may go. Deletes the door's own rows of those. Absent: all of them, and
+   * the door has no rows that need the job.
+   */
+  releaseOld?: ReleaseOld
   /** Why this dead job cannot be replayed, in a sentence; null: it can. */
   refusesReplay?: (old: Pick<Job, 'payload'>) => string | null
   /** Committed with the new job of a replay: the door's own row for it. */

@@ -16,7 +16,7 @@ import type { Account, AccountPage, ActiveListener, AccountChange, ChangeAnswer 
 import { ensureAdmin, type EnsuredAdmin } from './admin.ts'
 import * as apiKeys from './api-keys.ts'
 import type { ApiKey, CreateKeyAnswer, NewApiKey } from './api-keys.ts'
-import { deleteOldAudit, listAudit, writeAudit, type AuditEvent, type AuditPage } from './audit.ts'
+import { listAudit, writeAudit, type AuditEvent, type AuditPage } from './audit.ts'
 import { openPasswordChange, type PasswordAnswer, type PasswordChange } from './passwords/change-password.ts'
 import { openLogin, type LoginAnswer, type LoginRequest } from './login.ts'
 import { isNewPassword, openPasswords } from './passwords/password.ts'
@@ -41,7 +41,6 @@ import { openVisitors, type GuestAnswer, type VisitorAnswer, type VisitorRequest
 
 const CLEAN_EVERY_MS = 60_000
 const CLEAN_ROWS_MAX = 1000
-const AUDIT_KEPT_DAYS = 400
 
 /** In order of precedence. */
 export type RegisterRefusal = 'invalid_username' | 'invalid_password' | 'duplicate_user'
@@ -187,14 +186,13 @@ const openRegister =
   }
 
 const cleaning = (database: Database): Loop => ({
-  name: 'prune-tokens-audit-and-rate-windows',
+  name: 'prune-tokens-and-rate-windows',
   everyMs: CLEAN_EVERY_MS,
   async runOnce() {
     const expired = await tokens.deleteExpiredTokens(database, CLEAN_ROWS_MAX)
-    const audited = await deleteOldAudit(database, AUDIT_KEPT_DAYS, CLEAN_ROWS_MAX)
     const guests = await accounts.closeGuests(database, CLEAN_ROWS_MAX)
     const windows = await deleteExpiredWindows(database, CLEAN_ROWS_MAX)
     const links = await deleteExpiredLinks(database, CLEAN_ROWS_MAX)
-    return [expired, guests, audited, windows, links].includes(CLEAN_ROWS_MAX)
+    return [expired, guests, windows, links].includes(CLEAN_ROWS_MAX)
   },
 })

@@ -50,3 +50,13 @@ export function parseJobId(text: string): string | null {
   const jobId = text.toLowerCase()
   return JOB_ID.test(jobId) ? jobId : null
 }
+
+const MS_MAX = 2 ** 48 - 1
+
+/** The least id of a job that was submitted at that moment: ids begin with 48 bits of milliseconds. */
+export function firstIdAt(ms: number): string {
+  const hex = Math.min(MS_MAX, Math.max(0, Math.floor(ms)))
+    .toString(16)
+    .padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
+}

@@ -111,7 +111,8 @@ export interface Ledger {
   nextDueMs(): Promise<number | null>
   findAbandoned(filter: repair.AbandonedFilter): Promise<repair.ReadyJob[]>
   findWaiting(filter: repair.WaitingFilter): Promise<{ jobs: repair.ReadyJob[]; next: repair.RankPosition | null }>
-  deleteOldKeys(limit: number): Promise<void>
+  /** Whether there may be more. */
+  deleteOldKeys(limit: number): Promise<boolean>
 
   loops: Loop[]
   close(): void

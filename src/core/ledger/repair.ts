@@ -45,7 +45,8 @@ const FIND_WAITING = `
 
 const DELETE_OLD_KEYS = `
   delete from idempotency_keys where ctid = any(array(
-    select ctid from idempotency_keys where created_at < statement_timestamp() - interval '48 hours' limit $1))`
+    select ctid from idempotency_keys where created_at < statement_timestamp() - interval '48 hours' limit $1))
+  returning true as deleted`
 
 /** What it takes to announce a job. */
 export interface ReadyJob {
@@ -135,6 +136,6 @@ export async function findWaiting(
   return { jobs: rows.map(announced), next: last === undefined ? null : { rank: last.rank, jobId: last.job_id } }
 }
 
-export const deleteOldKeys = async (on: Queryable, limit: number): Promise<void> => {
-  await on.query(DELETE_OLD_KEYS, [limit])
-}
+/** Whether there may be more. */
+export const deleteOldKeys = async (on: Queryable, limit: number): Promise<boolean> =>
+  (await on.query(DELETE_OLD_KEYS, [limit])).length === limit

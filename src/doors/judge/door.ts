@@ -78,7 +78,18 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
     const isAnnounced = announcedIn(outbox, redisUrl(config) !== null)
 
     return {
-      kinds: [judgeKind({ slots, judge, verdicts: metrics.verdicts, database, events, outbox, log })],
+      kinds: [
+        judgeKind({
+          slots,
+          submissionsKeptDays: settings.SUBMISSIONS_KEPT_DAYS,
+          judge,
+          verdicts: metrics.verdicts,
+          database,
+          events,
+          outbox,
+          log,
+        }),
+      ],
       live: [submissionTopic({ events, ledger })],
       loops: { working: [offered.loop(owner, judge.versions), judge.loop] },
       async close() {

@@ -14,6 +14,12 @@ export const JUDGE_SETTINGS = {
     or: 60,
     about: 'Seconds in which submissions are counted.',
   }),
+  SUBMISSIONS_KEPT_DAYS: integer({
+    min: 0,
+    max: 36_500,
+    or: 0,
+    about: 'How long judged submissions and their jobs are kept. 0: for ever.',
+  }),
   PROBLEM_PACKAGE_MAX_BYTES: integer({
     min: 1024,
     max: 2 * GB,

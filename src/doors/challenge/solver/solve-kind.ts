@@ -1,5 +1,6 @@
 // The job kind `solve`: the work behind POST /solve. The Challenger is told how the job ended, with an answer, as unsolvable
 // or dead: the callback is queued in the transaction that ends the job.
+import { releaseRequests } from './retention.ts'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Deliveries } from '../../../core/deliveries/deliveries.ts'
@@ -43,6 +44,7 @@ export function solveKind(context: SolveKindContext): Kind {
   const { deliveries } = context
   return {
     name: SOLVE_KIND,
+    releaseOld: releaseRequests,
     prepare: async () => context.threads.warm(),
     async run(job, { signal }) {
       const payload = payloadOf(job.payload)

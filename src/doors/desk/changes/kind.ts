@@ -5,6 +5,7 @@ import { Check } from 'typebox/value'
 import type { Clock } from '../../../core/clock.ts'
 import type { Kind } from '../../../core/executor/kind.ts'
 import type { Job } from '../../../core/ledger/job.ts'
+import { releaseTaskless } from '../tasks/retention.ts'
 import type { Changes } from './change.ts'
 import { cancelled, replayed, type JobTask } from './end-changes.ts'
 
@@ -21,6 +22,7 @@ export type DeskPayload = Static<typeof DeskPayload>
 
 export const deskKind = ({ changes, clock }: { changes: Changes; clock: Clock }): Kind => ({
   name: DESK_KIND,
+  releaseOld: releaseTaskless,
   effectsOfDeath(job, reason) {
     const task = taskOf(job, clock)
     return task === null ? [] : changes.effectsElsewhere(cancelled(task, 'admin', reason))

@@ -1,6 +1,7 @@
 // The kind `judge`: a submission judged by the judge thread of this process. The verdict, the row of the list and the last
 // event commit together. A failure that says nothing about the submission (a broken sandbox, a busy machine) fails the
 // attempt; after the last one the verdict is SE, with the reason.
+import { releaseSubmissions } from '../submissions/retention.ts'
 import type { Logger } from 'pino'
 import type { Events } from '../../../core/events/events.ts'
 import { JobFailed, type Done, type Kind, type RunContext } from '../../../core/executor/kind.ts'
@@ -19,6 +20,7 @@ import { JUDGE_KIND } from '../settings.ts'
 
 export interface JudgeKindDeps extends Omit<ProgressDeps, 'onError'> {
   slots: number
+  submissionsKeptDays: number
   /** Opened by `prepare`: a process that only serves never does. */
   judge: JudgeClient
   verdicts: JudgeMetrics['verdicts']
@@ -33,6 +35,7 @@ export const judgeKind = (deps: JudgeKindDeps): Kind => ({
   async prepare() {
     await deps.judge.open()
   },
+  releaseOld: releaseSubmissions(deps.submissionsKeptDays),
   run: (job, context) => runJudge(deps, job, context),
   effectsOfDeath: ({ jobId }, reason) => effectsOfDeath(deps.events, jobId, reason),
   onRecorded: (result) => deps.verdicts.inc({ verdict: resultFrom(result)?.verdict ?? 'SE' }),

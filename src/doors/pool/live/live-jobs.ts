@@ -1,7 +1,7 @@
 // The topic `pool_jobs` of /live: which jobs of a client have changed among those that a page shows, and which are new. It says
 // that they have, and the page reads them again. As with all jobs, each process asks once a second for what its pages show.
 import { Type } from 'typebox'
-import { firstIdAt } from '../../../core/admin/job-filter.ts'
+import { firstIdAt } from '../../../core/ledger/job.ts'
 import { systemClock, type Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/db/database.ts'
 import { JOB_ID } from '../../../core/ledger/job.ts'

@@ -6,6 +6,7 @@ import { ATTEMPTS_EXHAUSTED } from '../../../core/upkeep.ts'
 import { callbackBody, type Callbacks } from '../clients/callbacks.ts'
 import { addQuorum, endQuorum, touchQuorum } from '../quorum/quorum-rows.ts'
 import { clientPayloadOf, isCanary, POOL_KIND, QUORUM_KIND, replicaPayloadOf, type ClientPayload } from './payload.ts'
+import { releaseQuorums, releaseTasks } from './retention.ts'
 import { ensureClass } from './requirement-classes.ts'
 import { addTask, removeTask, type ClassRef, type NewPoolTask } from './task-rows.ts'
 
@@ -30,6 +31,7 @@ export function poolKinds({ callbacks, extraReplicas }: { callbacks: Callbacks; 
   return [
     {
       name: POOL_KIND,
+      releaseOld: releaseTasks,
       effectsOfDeath(job, reason) {
         const replica = replicaPayloadOf(job)
         if (replica !== null) return [removeTask(job.jobId), touchQuorum(replica.quorum_id)]
@@ -51,6 +53,7 @@ export function poolKinds({ callbacks, extraReplicas }: { callbacks: Callbacks; 
     },
     {
       name: QUORUM_KIND,
+      releaseOld: releaseQuorums,
       effectsOfDeath: (job, reason) => [endQuorum(job.jobId, null), ...callback(job, clientPayloadOf(job), reason)],
       effectsOfReplay(old, jobId) {
         const payload = clientPayloadOf(old)
