@@ -25,7 +25,7 @@ const SUBMITS_MAX = 500 // at once
 const TIMEOUT = { timeout: 280_000 }
 
 const FEEDS = [
-  { feed: 'PostgreSQL', jobs: 10_000, strikes: 40 },
+  { feed: 'PostgreSQL', jobs: 2000, strikes: 40 },
   { feed: 'Redis', jobs: 600, strikes: 16 },
 ] as const
 

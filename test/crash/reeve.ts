@@ -19,6 +19,7 @@ const SETTINGS = {
   JOB_LEASE_SEC: '3',
   JOB_HEARTBEAT_SEC: '1',
   JOB_RECLAIM_INTERVAL_SEC: '1',
+  ...(process.env['REEVE_TEST_JUDGE'] === undefined ? {} : { JUDGE_CACHE_DIR: process.env['REEVE_TEST_JUDGE'] }),
 }
 
 export interface JobSeen {

@@ -31,6 +31,7 @@ export interface RunFilesOptions {
 export async function runFiles(files: readonly string[], options: RunFilesOptions): Promise<RanFile[]> {
   const waiting = [...files]
   const ran: RanFile[] = []
+  processorTime.begin()
   const stop = new AbortController()
   const onSignal = () => stop.abort()
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
@@ -84,6 +85,10 @@ function show({ file, ok, tests, ms, cpuMs, output }: RanFile, isVerbose: boolea
 /** What the children that have ended used, read after the end of each: the kernel adds it up. Zero where there is no /proc. */
 const processorTime = {
   seen: 0,
+  /** What ended before is nobody's: compilers. */
+  begin(): void {
+    this.seen = ofEndedChildren()
+  },
   next(): number {
     const now = ofEndedChildren()
     const used = now - this.seen

@@ -16,7 +16,8 @@ const ARGS = [
   '--disable-sync',
   // Pages that a test makes up have no address, and would not be let to the loopback; nor should it be this that keeps a page
   // from something that the server is to keep it from.
-  '--disable-features=LocalNetworkAccessChecks',
+  // A spare renderer for each context is started and never used.
+  '--disable-features=LocalNetworkAccessChecks,SpareRendererForSitePerProcess',
 ]
 
 export const NO_BROWSER = 'Chromium is not installed here'

@@ -2,8 +2,7 @@
 // dropped stays lost, so a connection of that time is dead for good; new ones work once the network is whole again.
 import { once } from 'node:events'
 import net, { type Socket } from 'node:net'
-import type { TestContext } from 'node:test'
-import { atEnd } from './cleanup.ts'
+import { atEnd, type Scope } from './cleanup.ts'
 
 export interface Proxy {
   port: number
@@ -24,7 +23,7 @@ export interface Tap {
 const NO_TAP: Tap = { toServer: () => {}, toClient: () => true }
 
 export async function startProxy(
-  t: TestContext,
+  t: Scope,
   target: net.NetConnectOpts,
   openTap: () => Tap = () => NO_TAP,
 ): Promise<Proxy> {

@@ -3,7 +3,6 @@
 // Accounts and their tokens are inserted: hashing a password takes longer than most tests. The hashes of the passwords below are
 // written down, so that a test whose subject is the login can still log in.
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
 import { parseConfig } from '../../src/core/config.ts'
 import { openDatabase, type Database } from '../../src/core/db/database.ts'
 import { findAccount, insertAccount } from '../../src/core/identity/accounts.ts'
@@ -12,8 +11,9 @@ import { issueToken } from '../../src/core/identity/tokens.ts'
 import { openLog } from '../../src/core/log/log.ts'
 import { doorSettings, migrationFolders } from '../../src/doors/outline.ts'
 import { start, type ProcessRole, type Start } from '../../src/main.ts'
-import { atEnd } from './cleanup.ts'
+import { atEnd, type Scope } from './cleanup.ts'
 import { reusedDatabase } from './database.ts'
+import { judgeCache } from './judge-cache.ts'
 import { temporaryFolder, type PgConnection } from './servers.ts'
 
 export const ADMIN = { username: 'admin', password: 'admin password' }
@@ -61,7 +61,7 @@ export interface Reeve {
   stop(): Promise<void>
 }
 
-export async function startReeve(t: TestContext, options: ReeveOptions = {}): Promise<Reeve> {
+export async function startReeve(t: Scope, options: ReeveOptions = {}): Promise<Reeve> {
   const at = options.on ?? (await reusedDatabase(t, migrationFolders()))
   const dataDir = options.dataDir ?? (await temporaryFolder(t))
   const env = {
@@ -70,6 +70,7 @@ export async function startReeve(t: TestContext, options: ReeveOptions = {}): Pr
     ...(options.lines === undefined ? {} : { LOG_LEVEL: 'trace' }),
     DATABASE_URL: urlOf(at),
     REEVE_DATA_DIR: dataDir,
+    JUDGE_CACHE_DIR: await judgeCache(), // compiling the sandbox's helper takes a second of a core
     ...options.env,
   }
   const database = openBeside(t, at)
@@ -100,7 +101,7 @@ export interface TestAccount {
 const databases = new Map<string, Database>()
 
 /** A server in another process, whose accounts are inserted like those of the others. */
-export function knowServer(t: TestContext, url: string, at: PgConnection): void {
+export function knowServer(t: Scope, url: string, at: PgConnection): void {
   databases.set(url, openBeside(t, at))
 }
 
@@ -124,7 +125,7 @@ export async function tokenOf(url: string, username: string): Promise<TestAccoun
   return { accountId, username, token: (await issueToken(database, accountId, TOKEN_SEC)).token }
 }
 
-function openBeside(t: TestContext, at: PgConnection): Database {
+function openBeside(t: Scope, at: PgConnection): Database {
   const database = openDatabase(at, () => {})
   atEnd(t, () => database.close())
   return database

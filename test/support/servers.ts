@@ -1,6 +1,5 @@
 // The servers that tests talk to: one PostgreSQL and one Redis for a whole run (test/run.ts starts them and names them in
 // the environment), or for one file when it is run alone.
-import { AsyncResource } from 'node:async_hooks'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -8,9 +7,8 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
-import { after, type TestContext } from 'node:test'
 import { startEmbedded } from '../../src/core/embedded/server.ts'
-import { atEnd } from './cleanup.ts'
+import { atEnd, FILE, type Scope } from './cleanup.ts'
 
 export type PgConnection = { host: string; port: number; user: string; database: string }
 
@@ -71,8 +69,8 @@ async function saysReady(output: Readable): Promise<boolean> {
   return false
 }
 
-/** Removed when this test ends; without one, by whoever asked for it. */
-export async function temporaryFolder(t?: TestContext): Promise<string> {
+/** Removed when this test or file ends; without one, by whoever asked for it. */
+export async function temporaryFolder(t?: Scope): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'reeve-test-'))
   if (t !== undefined) atEnd(t, () => rm(folder, { recursive: true, force: true }))
   return folder
@@ -88,15 +86,12 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
-// `after` belongs to the test that calls it. Bound here, outside any test, it belongs to the file.
-const afterFile = AsyncResource.bind((stop: () => Promise<void>) => after(stop))
-
 /** The run's PostgreSQL, or one for this file. */
 export const sharedPostgres = once1(async (): Promise<PgConnection> => {
   const known = process.env['REEVE_TEST_POSTGRES']
   if (known !== undefined) return JSON.parse(known)
   const server = await startPostgres()
-  afterFile(server.stop)
+  atEnd(FILE, server.stop)
   return server.at
 })
 
@@ -104,7 +99,7 @@ export const sharedRedis = once1(async (): Promise<string> => {
   const known = process.env['REEVE_TEST_REDIS']
   if (known !== undefined) return known
   const server = await startRedis()
-  afterFile(server.stop)
+  atEnd(FILE, server.stop)
   return server.at
 })
 

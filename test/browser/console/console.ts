@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { after, type TestContext } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser } from '../../support/browser.ts'
-import { atEnd } from '../../support/cleanup.ts'
+import { atEnd, FILE, type Scope } from '../../support/cleanup.ts'
 import { startProxy, type Proxy } from '../../support/proxy.ts'
 import { newAccount, startReeve, tokenOf, type Reeve, type ReeveOptions } from '../../support/reeve.ts'
 
@@ -38,25 +38,39 @@ export interface ConsoleWorld extends Reeve {
 export async function openConsole(t: TestContext, options: ReeveOptions = {}): Promise<ConsoleWorld | null> {
   launched ??= launchBrowser()
   const browser = await launched
-  if (browser === null) return null
-  const reeve = await startReeve(t, options)
-  const network = await startProxy(t, { host: '127.0.0.1', port: Number(new URL(reeve.url).port) })
-  const origin = `http://127.0.0.1:${network.port}`
-  const made = new Set(['admin'])
+  return browser === null ? null : worldOf(t, browser, await openServer(t, options))
+}
 
+/** The same, in front of one server for all tests of the file: for those that mind nobody's data. */
+export async function visitConsole(t: TestContext): Promise<ConsoleWorld | null> {
+  launched ??= launchBrowser()
+  const browser = await launched
+  return browser === null ? null : worldOf(t, browser, await (shared ??= openServer(FILE)))
+}
+
+let shared: ReturnType<typeof openServer> | null = null
+
+async function openServer(scope: Scope, options: ReeveOptions = {}) {
+  const reeve = await startReeve(scope, options)
+  const network = await startProxy(scope, { host: '127.0.0.1', port: Number(new URL(reeve.url).port) })
+  return { ...reeve, network, origin: `http://127.0.0.1:${network.port}`, made: new Set(['admin']) }
+}
+
+type ConsoleServer = Awaited<ReturnType<typeof openServer>>
+
+function worldOf(t: TestContext, browser: Browser, { made, ...server }: ConsoleServer): ConsoleWorld {
+  const { url, origin } = server
   return {
-    ...reeve,
-    origin,
-    network,
+    ...server,
     async visit({ as, roles = ['ADMIN'], path = '/', width = 'desktop', scheme = 'light' } = {}) {
       const [w, h] = WIDTHS[width]
       const context = await browser.newContext({ viewport: { width: w, height: h }, colorScheme: scheme })
       atEnd(t, () => context.close())
       await context.grantPermissions(['clipboard-read', 'clipboard-write'])
       if (as !== undefined) {
-        if (!made.has(as)) await newAccount(reeve.url, as, roles)
+        if (!made.has(as)) await newAccount(url, as, roles)
         made.add(as)
-        await signIn(context, origin, (await tokenOf(reeve.url, as)).token)
+        await signIn(context, origin, (await tokenOf(url, as)).token)
       }
       const page = await context.newPage()
       watch(t, page)
@@ -81,20 +95,29 @@ function watch(t: TestContext, page: Page): void {
   atEnd(t, () => assert.deepEqual(wrong, [], 'what the page complained about'))
 }
 
-/** What is wrong with the page for people who do not see or use it as others do. */
-export async function violations(page: Page): Promise<string[]> {
-  const axe = await readFile(AXE, 'utf8')
-  const found = await page.evaluate(`${axe}; axe.run(document, { iframes: false }).then(({ violations }) =>
+/** What is wrong with the page for people who do not see or use it as others do: by all rules, or by these. */
+export async function violations(page: Page, rules: readonly string[] = []): Promise<string[]> {
+  if (await page.evaluate(`typeof axe === 'undefined'`)) await page.evaluate(await readFile(AXE, 'utf8'))
+  const some = rules.length === 0 ? {} : { runOnly: { type: 'rule', values: rules } }
+  const options = { iframes: false, resultTypes: ['violations'], ...some }
+  const found = await page.evaluate(`axe.run(document, ${JSON.stringify(options)}).then(({ violations }) =>
     violations.map(({ id, impact, nodes }) => impact + ' ' + id + ': ' + nodes.map(({ html }) => html).join(' ')))`)
   assert(Array.isArray(found))
   return found.map(String)
 }
 
+// Of axe's rules that are on, those about colours. What the others look at is the same in both schemes.
+const OF_COLOURS = ['color-contrast', 'link-in-text-block']
+const SCHEMES = [
+  ['light', []],
+  ['dark', OF_COLOURS],
+] as const
+
 /** In both colour schemes. */
 export async function checkLooks(page: Page): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
+  for (const [colorScheme, rules] of SCHEMES) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    assert.deepEqual(await violations(page), [], `as axe sees it, ${colorScheme}`)
+    assert.deepEqual(await violations(page, rules), [], `as axe sees it, ${colorScheme}`)
     const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
     assert.equal(overflow, 0, 'the page is not wider than the window')
   }

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { NO_BROWSER } from '../../support/browser.ts'
 import { ADMIN, newAccount, PASSWORD } from '../../support/reeve.ts'
-import { checkLooks, openConsole } from './console.ts'
+import { checkLooks, visitConsole } from './console.ts'
 
 describe('the console’s frame', () => {
   test('a person signs in, stays signed in over a reload, and signs out', async (t) => {
-    const world = await openConsole(t)
+    const world = await visitConsole(t)
     if (world === null) return t.skip(NO_BROWSER)
     const page = await world.visit()
     await page.getByLabel('Name', { exact: true }).fill(ADMIN.username)
@@ -29,7 +29,7 @@ describe('the console’s frame', () => {
   })
 
   test('a newcomer registers and is signed in; a name that is taken is said so', async (t) => {
-    const world = await openConsole(t)
+    const world = await visitConsole(t)
     if (world === null) return t.skip(NO_BROWSER)
     const page = await world.visit()
     await page.getByLabel('New name').fill(ADMIN.username)
@@ -45,7 +45,7 @@ describe('the console’s frame', () => {
   })
 
   test('every width and both schemes: no violation, nothing wider than the window', async (t) => {
-    const world = await openConsole(t)
+    const world = await visitConsole(t)
     if (world === null) return t.skip(NO_BROWSER)
     for (const width of ['desktop', 'laptop', 'phone'] as const) {
       const page = await world.visit({ as: 'admin', width })
@@ -56,7 +56,7 @@ describe('the console’s frame', () => {
   })
 
   test('with the keyboard alone: the palette goes to a page, ? lists the keys', async (t) => {
-    const world = await openConsole(t)
+    const world = await visitConsole(t)
     if (world === null) return t.skip(NO_BROWSER)
     const page = await world.visit({ as: 'admin' })
     await page.getByRole('heading', { name: 'Hello, admin' }).waitFor()
@@ -75,7 +75,7 @@ describe('the console’s frame', () => {
   })
 
   test('a hostile name is shown as text', async (t) => {
-    const world = await openConsole(t)
+    const world = await visitConsole(t)
     if (world === null) return t.skip(NO_BROWSER)
     const name = '<img src=x onerror=alert(1)>'
     await newAccount(world.url, name, ['CLIENT'])
@@ -90,7 +90,7 @@ describe('the console’s frame', () => {
   })
 
   test('an unknown address has a page of its own, and a missing file is not answered with it', async (t) => {
-    const world = await openConsole(t)
+    const world = await visitConsole(t)
     if (world === null) return t.skip(NO_BROWSER)
     const page = await world.visit({ path: '/console/nowhere' })
 

@@ -3,8 +3,10 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { atEnd } from '../../support/cleanup.ts'
+import { judgeCache } from '../../support/judge-cache.ts'
 import { socketOf, startProxy, type Proxy } from '../../support/proxy.ts'
 import { freePort, startRedis, temporaryFolder, type PgConnection } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
@@ -62,13 +64,13 @@ export async function startParts(t: TestContext, feed: FeedName): Promise<Parts>
   const postgres = await killablePostgres(t)
   const proxy = await startProxy(t, socketOf(postgres.at))
   const redis = feed === 'PostgreSQL' ? null : await killableRedis(t)
-  const cache = await temporaryFolder(t)
-  await writeFile(`${cache}/languages.json`, JSON.stringify({ java: null, javascript: null, rust: null }))
+  const languages = join(await temporaryFolder(t), 'languages.json')
+  await writeFile(languages, JSON.stringify({ java: null, javascript: null, rust: null }))
   const settings = {
     ...SETTINGS,
     DATABASE_URL: `postgres://${postgres.at.user}@127.0.0.1:${proxy.port}/${postgres.at.database}`,
-    JUDGE_CACHE_DIR: cache,
-    JUDGE_LANGUAGES_FILE: `${cache}/languages.json`,
+    JUDGE_CACHE_DIR: await judgeCache(),
+    JUDGE_LANGUAGES_FILE: languages,
     ...(redis === null ? {} : { REDIS_URL: `redis://127.0.0.1:${redis.proxy.port}` }),
   }
   const folder = await dataFolder(t)
