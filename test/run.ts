@@ -10,6 +10,7 @@ import { runFiles } from './runner/run-files.ts'
 import { inOrder, QUICK } from './runner/order.ts'
 import { report } from './runner/report.ts'
 import { openScratch } from './runner/scratch.ts'
+import { makeCluster } from './support/cluster.ts'
 import { startPostgres, startRedis, type PgConnection, type Server } from './support/servers.ts'
 
 const args = process.argv.slice(2)
@@ -53,6 +54,7 @@ async function runTests(): Promise<number> {
       REEVE_TEST_POSTGRES: JSON.stringify(postgres.at),
       REEVE_TEST_REDIS: redis.at,
       REEVE_TEST_JUDGE: scratch.shared,
+      REEVE_TEST_CLUSTER: await makeCluster(scratch.shared),
     }
     const ran = await runFiles(inOrder(files), { env, scratch, isVerbose: !isWhole && !isQuick })
     return report(ran, performance.now() - began)

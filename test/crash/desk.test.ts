@@ -30,7 +30,7 @@ async function setup(t: TestContext) {
     bob: await tokenOf('bob', 'OPERATOR'),
   }
   const begin = async () => {
-    const reeve = spawnReeve(t, folder, { DATABASE_URL: urlOf(at) })
+    const reeve = spawnReeve(t, folder, { DOORS: 'desk', DATABASE_URL: urlOf(at) })
     const { url } = await reeve.ready()
     const ask = async (who: keyof typeof tokens, method: string, path: string, body?: object) => {
       const headers = { authorization: `Bearer ${tokens[who]}`, 'content-type': 'application/json' }

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import type { TestContext } from 'node:test'
 import { startEmbedded } from '../../src/core/embedded/server.ts'
 import { atEnd } from '../support/cleanup.ts'
+import { withCluster } from '../support/cluster.ts'
 import { FAST_SETTINGS, temporaryFolder, type PgConnection } from '../support/servers.ts'
 
 export interface KillablePostgres {
@@ -13,7 +14,7 @@ export interface KillablePostgres {
 }
 
 export async function killablePostgres(t: TestContext): Promise<KillablePostgres> {
-  const dataDir = await temporaryFolder()
+  const dataDir = await withCluster(await temporaryFolder())
   const start = () => startEmbedded({ dataDir, settings: FAST_SETTINGS })
   let server = await start()
   atEnd(t, async () => {

@@ -3,15 +3,17 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { cp, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import { atEnd, FILE } from '../support/cleanup.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { bundle } from '../runner/bundle.ts'
 import { sharedPostgres, temporaryFolder } from '../support/servers.ts'
 import { TIMEOUT, type FeedName } from './rig.ts'
 
 const ROOT = process.cwd() // bugs are planted in what people wrote, not in what was compiled of it
-const COPIED = ['src', 'test/crash', 'test/support', 'package.json']
+const STARTED = ['test/crash/worker-process.ts', 'test/crash/submitter-process.ts']
+const READ = ['src', 'package.json'] // migrations, scripts for Redis
 const PATIENCE_MS = 15_000 // for what a planted bug prevents; without one there is time, also on a busy machine
 
 interface Watch {
@@ -87,7 +89,7 @@ const BUGS: readonly Bug[] = [
 
 describe('planted bugs', { concurrency: 2 }, () => {
   test('with nothing planted, the copy passes', TIMEOUT, async (t) => {
-    const { output, code } = await run(t, await copySource(t), FLUSHED, {})
+    const { output, code } = await run(t, await compile(t, FLUSHED), FLUSHED, {})
 
     assert.equal(code, 0, output)
     assert.match(output, /^# pass 1$/m)
@@ -95,11 +97,9 @@ describe('planted bugs', { concurrency: 2 }, () => {
 
   for (const bug of BUGS) {
     test(`${bug.name} is found`, TIMEOUT, async (t) => {
-      const folder = await copySource(t)
-      const file = join(folder, bug.in)
-      const parts = (await readFile(file, 'utf8')).split(bug.find)
+      const parts = (await readFile(join(ROOT, bug.in), 'utf8')).split(bug.find)
       assert.equal(parts.length, 2, `${bug.in} should have this once: ${bug.find}`)
-      await writeFile(file, parts.join(bug.replace))
+      const folder = await compile(t, bug.watch, new Map([[bug.in, parts.join(bug.replace)]]))
 
       const { output } = await run(t, folder, bug.watch, { REEVE_TEST_PATIENCE_MS: String(PATIENCE_MS) })
 
@@ -109,32 +109,30 @@ describe('planted bugs', { concurrency: 2 }, () => {
   }
 })
 
-async function copySource(t: TestContext): Promise<string> {
+/** The watching test and what it starts, with what they read beside them. */
+async function compile(t: TestContext, { file }: Watch, changed?: ReadonlyMap<string, string>): Promise<string> {
   const folder = await temporaryFolder(t)
-  await mkdir(join(folder, 'test'))
-  for (const name of COPIED) await cp(join(ROOT, name), join(folder, name), { recursive: true })
+  await bundle([`test/crash/${file}`, ...STARTED], folder, changed)
+  const isData = (path: string) => !path.endsWith('.ts')
+  for (const name of READ) await cp(join(ROOT, name), join(folder, name), { recursive: true, filter: isData })
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   return folder
 }
-
-let cache: Promise<string> | null = null
-
-/** Copies differ in one file: what was compiled for one serves the others. */
-const compiledOnce = (): Promise<string> => (cache ??= temporaryFolder(FILE))
 
 /** In a group of its own, so that whatever it started goes with it. */
 async function run(t: TestContext, folder: string, { file, name, feed }: Watch, patience: Record<string, string>) {
   const postgres = await sharedPostgres()
   const { NODE_TEST_CONTEXT: _, ...env } = process.env // or it would speak to this runner
   const pattern = name.replaceAll('"', '.')
-  const args = ['--import', 'tsx', '--test-reporter=tap', `--test-name-pattern=${pattern}`, `test/crash/${file}`]
+  const script = `test/crash/${file.replace(/\.ts$/, '.js')}`
+  const args = ['--enable-source-maps', '--test-reporter=tap', `--test-name-pattern=${pattern}`, script]
   const child = spawn(process.execPath, args, {
     cwd: folder,
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       ...env,
-      TMPDIR: await compiledOnce(), // tsx keeps its cache there
+      TMPDIR: folder,
       REEVE_TEST_POSTGRES: JSON.stringify(postgres),
       ...patience,
       REEVE_TEST_FEED: feed,

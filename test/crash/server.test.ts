@@ -7,12 +7,14 @@ import { Client as PgClient } from 'pg'
 import { startEmbedded } from '../../src/core/embedded/server.ts'
 import { untilNoProcess } from '../embedded/setup.ts'
 import { atEnd } from '../support/cleanup.ts'
+import { withCluster } from '../support/cluster.ts'
 import { until } from '../support/until.ts'
 import { dataFolder, spawnReeve, type Reeve } from './reeve.ts'
 import { TIMEOUT } from './rig.ts'
 
 const JOBS = 8
 const WAIT_SEC = 50
+const ONE_DOOR = { DOORS: 'arena' } // the first test opens all of them
 const STACK = /^\s+at /m
 
 describe('reeve up', () => {
@@ -43,8 +45,8 @@ describe('reeve up', () => {
     { signal: 'SIGINT', to: 'group' },
   ] as const) {
     test(`${signal} to the ${to} lets a running job end before the server does`, TIMEOUT, async (t) => {
-      const dataDir = await dataFolder(t)
-      const reeve = spawnReeve(t, dataDir)
+      const dataDir = await withCluster(await dataFolder(t))
+      const reeve = spawnReeve(t, dataDir, ONE_DOOR)
       const client = await reeve.ready()
       const jobId = await client.submit({ sleep_ms: 2000 })
       await until('the job runs', async () => (await client.job(jobId)).state === 'processing')
@@ -58,24 +60,24 @@ describe('reeve up', () => {
   }
 
   test('a second start on the same folder is refused, and the first goes on', TIMEOUT, async (t) => {
-    const dataDir = await dataFolder(t)
-    const client = await spawnReeve(t, dataDir).ready()
+    const dataDir = await withCluster(await dataFolder(t))
+    const client = await spawnReeve(t, dataDir, ONE_DOOR).ready()
 
-    await assertRefused(spawnReeve(t, dataDir), /^The data folder .* is in use by Reeve process \d+: .*\.$/)
+    await assertRefused(spawnReeve(t, dataDir, ONE_DOOR), /^The data folder .* is in use by Reeve process \d+: .*\.$/)
 
     const jobId = await client.submit({ n: 1 })
     assert.equal((await client.job(jobId, WAIT_SEC)).state, 'done')
   })
 
   test('a taken port is refused, and no database is left running', TIMEOUT, async (t) => {
-    const dataDir = await dataFolder(t)
+    const dataDir = await withCluster(await dataFolder(t))
     const taken = net.createServer().listen(0, '127.0.0.1')
     atEnd(t, () => taken.close())
     await once(taken, 'listening')
     const address = taken.address()
     assert(address !== null && typeof address === 'object')
 
-    const reeve = spawnReeve(t, dataDir, { SERVER_PORT: String(address.port) })
+    const reeve = spawnReeve(t, dataDir, { ...ONE_DOOR, SERVER_PORT: String(address.port) })
 
     await assertRefused(reeve, new RegExp(`^Cannot listen on 127.0.0.1:${address.port}: .*\\.$`))
     await untilNoProcess(dataDir)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeFolder, processesOf, query, start, startPeer, untilNoProcess } from './setup.ts'
+import { makeFolder, makeUsedFolder, processesOf, query, start, startPeer, untilNoProcess } from './setup.ts'
 
 const PROMPTLY_MS = 5000
 
@@ -11,7 +11,7 @@ const isShell = (pid: number) => readFileSync(`/proc/${pid}/comm`, 'utf8').trim(
 
 describe('a killed Reeve', () => {
   test('takes its server with it', async (t) => {
-    const dataDir = await makeFolder(t)
+    const dataDir = await makeUsedFolder(t)
     const peer = startPeer(t, dataDir, { does: 'serve' })
     await peer.next()
 
@@ -22,7 +22,7 @@ describe('a killed Reeve', () => {
   })
 
   test('does not block a start at once, again and again, and loses nothing that was committed', async (t) => {
-    const dataDir = await makeFolder(t)
+    const dataDir = await makeUsedFolder(t)
     for (let round = 1; round <= 4; round++) {
       const peer = startPeer(t, dataDir, { does: 'serve' })
       const { refused, host, port, user, database } = await peer.next()
@@ -52,7 +52,7 @@ describe('a killed Reeve', () => {
   })
 
   test('leaves an orphan if the keeper was killed, too; the next start stops it', async (t) => {
-    const dataDir = await makeFolder(t)
+    const dataDir = await makeUsedFolder(t)
     const peer = startPeer(t, dataDir, { does: 'serve' })
     const { pid } = await peer.next()
     const keepers = processesOf(dataDir).filter(isShell)
@@ -69,7 +69,7 @@ describe('a killed Reeve', () => {
 })
 
 test('Ctrl-C, which reaches the whole process group, leaves the database to the drain', async (t) => {
-  const dataDir = await makeFolder(t)
+  const dataDir = await makeUsedFolder(t)
   const peer = startPeer(t, dataDir, { does: 'serve' })
   await peer.next()
 
@@ -80,7 +80,7 @@ test('Ctrl-C, which reaches the whole process group, leaves the database to the 
 })
 
 test('a second Reeve is refused and the first goes on', async (t) => {
-  const dataDir = await makeFolder(t)
+  const dataDir = await makeUsedFolder(t)
   const first = startPeer(t, dataDir, { does: 'serve' })
   const { host } = await first.next()
 

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { DataDirLocked } from '../../src/core/embedded/lock.ts'
 import { findRunning, startEmbedded } from '../../src/core/embedded/server.ts'
-import { atEnd, FAST, makeFolder, processesOf, query, start } from './setup.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { FAST, makeFolder, makeUsedFolder, processesOf, query, start } from './setup.ts'
 
 const SETTINGS = `
   select current_user as user, current_database() as database, current_setting('listen_addresses') as addresses,
@@ -38,7 +39,7 @@ describe('startEmbedded', () => {
   })
 
   test('what was committed is there after stop and start, and stop leaves no process', async (t) => {
-    const dataDir = await makeFolder(t)
+    const dataDir = await makeUsedFolder(t)
     const first = await start(t, dataDir)
     await query(first.connection, 'create table kept as select 7 as n')
 
@@ -53,7 +54,7 @@ describe('startEmbedded', () => {
   })
 
   test('a stop with a transaction open ends it and returns', async (t) => {
-    const server = await start(t, await makeFolder(t))
+    const server = await start(t, await makeUsedFolder(t))
     const asleep = query(server.connection, 'select pg_sleep(60)')
     asleep.catch(() => {})
     while ((await query(server.connection, `select from pg_stat_activity where wait_event = 'PgSleep'`)).length === 0);
@@ -76,7 +77,7 @@ describe('startEmbedded', () => {
   })
 
   test('a second start is refused and does not disturb the first', async (t) => {
-    const dataDir = await makeFolder(t)
+    const dataDir = await makeUsedFolder(t)
     const server = await start(t, dataDir)
 
     await assert.rejects(startEmbedded({ dataDir, settings: FAST }), DataDirLocked)
@@ -85,7 +86,7 @@ describe('startEmbedded', () => {
   })
 
   test('a server that dies by itself is reported, and the next start recovers', async (t) => {
-    const dataDir = await makeFolder(t)
+    const dataDir = await makeUsedFolder(t)
     const server = await start(t, dataDir)
     await query(server.connection, 'create table kept as select 7 as n')
 
@@ -98,7 +99,7 @@ describe('startEmbedded', () => {
   })
 
   test('a pid file whose number belongs to another process by now does not block the start', async (t) => {
-    const dataDir = await makeFolder(t)
+    const dataDir = await makeUsedFolder(t)
     await (await start(t, dataDir)).stop()
     const stale = [process.pid, join(dataDir, 'postgres'), 1, 5432, join(dataDir, 'run'), '', '1 1', 'ready', '']
     await writeFile(join(dataDir, 'postgres', 'postmaster.pid'), stale.join('\n'))
@@ -123,7 +124,7 @@ describe('startEmbedded', () => {
   })
 
   test('a setting that PostgreSQL refuses is named in the error, and the folder is free again', async (t) => {
-    const dataDir = await makeFolder(t)
+    const dataDir = await makeUsedFolder(t)
 
     await assert.rejects(startEmbedded({ dataDir, settings: { max_connections: 'many' } }), /max_connections/)
 
@@ -133,7 +134,7 @@ describe('startEmbedded', () => {
 
 describe('findRunning', () => {
   test('finds a server only while it runs', async (t) => {
-    const dataDir = await makeFolder(t)
+    const dataDir = await makeUsedFolder(t)
     assert.equal(await findRunning(join(dataDir, 'missing')), null)
     assert.equal(await findRunning(dataDir), null)
 

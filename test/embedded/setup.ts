@@ -11,6 +11,8 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
 import { type EmbeddedServer, startEmbedded } from '../../src/core/embedded/server.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { withCluster } from '../support/cluster.ts'
 import { LOADER, runnable } from '../support/program.ts'
 
 export const NOBODY = 65_534
@@ -65,19 +67,6 @@ export interface Peer {
   kill(signal: 'SIGKILL' | 'SIGINT'): Promise<void>
 }
 
-const endings = new WeakMap<TestContext, (() => unknown)[]>()
-
-/** Like `t.after`, but the last comes first: a server stops before its folder goes. */
-export function atEnd(t: TestContext, end: () => unknown): void {
-  const list = endings.get(t) ?? []
-  list.push(end)
-  if (endings.has(t)) return
-  endings.set(t, list)
-  t.after(async () => {
-    for (const end of list.toReversed()) await end()
-  })
-}
-
 export async function makeFolder(t: TestContext, { owner }: { owner?: number } = {}): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'reeve-embedded-')))
   if (owner !== undefined) await chown(folder, owner, owner)
@@ -87,6 +76,9 @@ export async function makeFolder(t: TestContext, { owner }: { owner?: number } =
   })
   return folder
 }
+
+/** For tests whose subject is not how a cluster is made. */
+export const makeUsedFolder = async (t: TestContext): Promise<string> => withCluster(await makeFolder(t))
 
 /** Started in this process; stopped with the test. */
 export async function start(t: TestContext, dataDir: string): Promise<EmbeddedServer> {

@@ -60,7 +60,12 @@ function removeOldChunks(folder: string): void {
   }
 }
 
-async function bundle(entries: readonly string[], folder: string): Promise<void> {
+/** `changed`: what some modules read in place of what is written, by their paths. */
+export async function bundle(
+  entries: readonly string[],
+  folder: string,
+  changed: ReadonlyMap<string, string> = new Map(),
+): Promise<void> {
   await build({
     entryPoints: [...entries],
     outdir: folder,
@@ -79,7 +84,7 @@ async function bundle(entries: readonly string[], folder: string): Promise<void>
     banner: {
       js: `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);`,
     },
-    plugins: [packages, places(folder)],
+    plugins: [packages, places(folder, changed)],
   })
 }
 
@@ -100,14 +105,15 @@ const packages: Plugin = {
 const EMPTY_MAP = Buffer.from('{"version":3,"sources":[""],"mappings":"A"}').toString('base64')
 
 /** A module that looks for a file beside it finds it where the compiler would have put the module. */
-const places = (folder: string): Plugin => ({
+const places = (folder: string, changed: ReadonlyMap<string, string>): Plugin => ({
   name: 'places',
   setup({ onLoad }) {
     onLoad({ filter: /\.ts$/ }, ({ path }) => {
-      const place = resolve(folder, path.slice(process.cwd().length + 1).replace(/\.ts$/, '.js'))
-      const contents = readFileSync(path, 'utf8')
-        .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(place).href))
-        .replaceAll('import.meta.filename', JSON.stringify(place))
+      const module = path.slice(process.cwd().length + 1)
+      const place = resolve(folder, module.replace(/\.ts$/, '.js'))
+      const contents = (changed.get(module) ?? readFileSync(path, 'utf8'))
+        .replaceAll(/import\.meta\.url/g, JSON.stringify(pathToFileURL(place).href))
+        .replaceAll(/import\.meta\.filename/g, JSON.stringify(place))
       return { contents, loader: 'ts' }
     })
   },
