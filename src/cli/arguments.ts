@@ -11,3 +11,8 @@ export function positiveNumber(raw: string): number {
   if (value > 0) return value
   throw new InvalidArgumentError('expected a positive number')
 }
+
+export function nonNegativeInteger(raw: string): number {
+  if (/^\d{1,9}$/.test(raw)) return Number(raw)
+  throw new InvalidArgumentError('expected an integer of at least 0')
+}

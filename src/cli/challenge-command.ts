@@ -1,38 +1,19 @@
-// `reeve challenge`: the requests of an account with the role CHALLENGER, over HTTP, to the running server. Who can write to
-// the database may act for any account: the command issues a token for a minute, and revokes it.
-import { readFileSync } from 'node:fs'
-import { ReeveClient, ReeveError } from '@reeve/sdk'
+// `reeve challenge`: the requests of an account with the role CHALLENGER, and the dead letters of the door.
+import type { Delivery, NewChallenge } from '@reeve/sdk'
 import type { Command } from 'commander'
-import { issueToken, revokeToken } from '../core/identity/tokens.ts'
+import { isObject } from '../core/values/is-object.ts'
+import { addRemoteOptions, withClient, type RemoteOptions } from './access/client.ts'
 import { positiveInteger } from './arguments.ts'
 import { CommandFailed } from './failure.ts'
+import { readJson } from './read-input.ts'
 import { plain, print, printJson, printTable, say } from './terminal.ts'
-import { withEngine } from './with-engine.ts'
 
-const TOKEN_SEC = 60
-
-interface Common {
-  as: string
-  url?: string
-  json?: boolean
-}
-
-interface ChallengeBrief {
-  challenge_id: string
-  state: string
-  created_at: string
-  solver_job_id: string | null
-}
+const LIMIT_MAX = 200
+const OWNS = { owns: true }
 
 export function addChallengeCommands(program: Command): void {
-  const challenge = program.command('challenge').description('create, send and show challenges')
-  const command = (name: string, about: string) =>
-    challenge
-      .command(name)
-      .description(about)
-      .requiredOption('--as <username>', 'the account that owns the challenge')
-      .option('--url <url>', 'URL of the server; default: SERVER_HOST and SERVER_PORT')
-      .option('--json', 'print JSON')
+  const challenge = program.command('challenge').description('create, send and show challenges; dead letters')
+  const command = (name: string, about: string) => addRemoteOptions(challenge.command(name).description(about))
 
   command('create', 'create a challenge from the JSON body of POST /challenges')
     .argument('<file>', 'a file, or - for standard input')
@@ -43,33 +24,41 @@ export function addChallengeCommands(program: Command): void {
     .action(send)
   command('show', 'one challenge with its results and deliveries').argument('<challenge_id>').action(show)
   command('list', 'the newest challenges').option('--limit <n>', 'maximum number', positiveInteger, 20).action(list)
+  command('dead', 'the dead letters of the door, newest first (needs an admin)')
+    .option('--limit <n>', 'maximum number', positiveInteger, 20)
+    .action(dead)
   command('replay', 'send dead letters again, one by its id or all (needs an admin)')
     .argument('[delivery_id]', 'default: all', positiveInteger)
     .action(replay)
 }
 
-async function create(file: string, options: Common): Promise<void> {
-  const body = parseFile(file)
-  const made = await ask<ChallengeBrief>(options, (reeve) => reeve.request('POST', '/challenges', { body }))
+async function create(file: string, options: RemoteOptions): Promise<void> {
+  const body = readJson(file)
+  if (!isChallenge(body)) throw new CommandFailed(`${plain(file)} is not the body of a challenge.`, 2)
+  const made = await withClient(options, (reeve) => reeve.challenges.create(body), OWNS)
   if (options.json === true) printJson(made)
   else print(plain(made.challenge_id))
 }
 
-async function send(challengeId: string, options: Common & { solverUrl?: string }): Promise<void> {
+/** The server checks the rest. */
+const isChallenge = (body: unknown): body is NewChallenge => isObject(body) && 'problem' in body
+
+async function send(challengeId: string, options: RemoteOptions & { solverUrl?: string }): Promise<void> {
   const body = options.solverUrl === undefined ? {} : { solver_url: options.solverUrl }
-  const sent = await ask<object>(options, (reeve) => reeve.request('POST', `${pathOf(challengeId)}/send`, { body }))
-  if (options.json === true) printJson(sent)
-  else print(`Sending. See: reeve challenge show ${plain(challengeId)} --as ${plain(options.as)}`)
+  const path = `/challenges/${encodeURIComponent(challengeId)}/send`
+  const sent = await withClient(options, (reeve) => reeve.request<object>('POST', path, { body }), OWNS)
+  if (options.json === true) return printJson(sent)
+  const as = options.as === undefined ? '' : ` --as ${plain(options.as)}`
+  print(`Sending. See: reeve challenge show ${plain(challengeId)}${as}`)
 }
 
-async function show(challengeId: string, options: Common): Promise<void> {
-  printJson(await ask<object>(options, (reeve) => reeve.request('GET', pathOf(challengeId))))
+async function show(challengeId: string, options: RemoteOptions): Promise<void> {
+  printJson(await withClient(options, (reeve) => reeve.challenges.get(challengeId), OWNS))
 }
 
-async function list(options: Common & { limit: number }): Promise<void> {
-  const { challenges } = await ask<{ challenges: ChallengeBrief[] }>(options, (reeve) =>
-    reeve.request('GET', '/challenges', { query: { limit: Math.min(options.limit, 200) } }),
-  )
+async function list(options: RemoteOptions & { limit: number }): Promise<void> {
+  const limit = Math.min(options.limit, LIMIT_MAX)
+  const { challenges } = await withClient(options, (reeve) => reeve.challenges.list({ limit }), OWNS)
   if (options.json === true) return printJson(challenges)
   if (challenges.length === 0) return say('No challenges.')
   printTable(
@@ -78,37 +67,26 @@ async function list(options: Common & { limit: number }): Promise<void> {
   )
 }
 
-async function replay(letterId: number | undefined, options: Common): Promise<void> {
+async function dead(options: RemoteOptions & { limit: number }): Promise<void> {
+  const query = { status: 'dead', limit: Math.min(options.limit, LIMIT_MAX) }
+  type Page = { deliveries: Delivery[] }
+  const { deliveries } = await withClient(options, (reeve) =>
+    reeve.request<Page>('GET', '/challenges/deliveries', { query }),
+  )
+  if (options.json === true) return printJson(deliveries)
+  if (deliveries.length === 0) return say('No dead letters.')
+  printTable(
+    ['DELIVERY', 'TOPIC', 'ATTEMPTS', 'ERROR', 'CREATED'],
+    deliveries.map((one) =>
+      [one.delivery_id, one.topic, one.attempts, one.last_error ?? '', one.created_at].map(String).map(plain),
+    ),
+  )
+}
+
+async function replay(letterId: number | undefined, options: RemoteOptions): Promise<void> {
   const path = `/challenges/deliveries/${letterId === undefined ? '' : `${letterId}/`}replay`
-  const { replayed } = await ask<{ replayed: number[] }>(options, (reeve) => reeve.request('POST', path))
-  if (options.json === true) printJson(replayed)
+  type Answer = { replayed: number[] }
+  const { replayed } = await withClient(options, (reeve) => reeve.request<Answer>('POST', path))
+  if (options.json === true) printJson({ replayed })
   else print(`${replayed.length} replayed.`)
-}
-
-const pathOf = (challengeId: string): string => `/challenges/${encodeURIComponent(challengeId)}`
-
-function parseFile(file: string): unknown {
-  const text = readFileSync(file === '-' ? 0 : file, 'utf8')
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new CommandFailed(`${plain(file)} is not JSON.`, 2)
-  }
-}
-
-function ask<T>(options: Common, request: (reeve: ReeveClient) => Promise<T>): Promise<T> {
-  return withEngine(async ({ config, database, identity }) => {
-    const account = await identity.findAccount(options.as)
-    if (account === null) throw new CommandFailed(`There is no account ${plain(options.as)}.`)
-    const { token } = await issueToken(database, account.accountId, TOKEN_SEC)
-    const url = options.url ?? `http://${config.SERVER_HOST.replace('0.0.0.0', '127.0.0.1')}:${config.SERVER_PORT}`
-    try {
-      return await request(new ReeveClient({ url, token }))
-    } catch (error) {
-      if (error instanceof ReeveError) throw new CommandFailed(plain(error.message))
-      throw new CommandFailed(`No answer from ${url}: is the server running?`)
-    } finally {
-      await revokeToken(database, token)
-    }
-  })
 }

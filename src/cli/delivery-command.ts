@@ -2,18 +2,15 @@
 import type { Delivery } from '@reeve/sdk'
 import type { Command } from 'commander'
 import { positiveInteger } from './arguments.ts'
-import { addClientOptions, withClient, type ClientOptions } from './client.ts'
+import { addRemoteOptions, withClient, type RemoteOptions } from './access/client.ts'
 import { CommandFailed } from './failure.ts'
 import { plain, print, printJson, printTable, say } from './terminal.ts'
 
 const STATUSES = ['dead', 'pending', 'delivered'] as const satisfies readonly Delivery['status'][]
 
-type Options = ClientOptions & { json?: boolean }
-
 export function addDeliveryCommands(program: Command): void {
   const delivery = program.command('delivery').description('look at callbacks and sends, and send dead letters again')
-  const command = (name: string, about: string) =>
-    addClientOptions(delivery.command(name).description(about)).option('--json', 'for programs')
+  const command = (name: string, about: string) => addRemoteOptions(delivery.command(name).description(about))
 
   command('list', 'the newest deliveries; by default the dead letters')
     .option('--status <status>', `one of ${STATUSES.join(', ')}`, 'dead')
@@ -26,7 +23,7 @@ export function addDeliveryCommands(program: Command): void {
   command('replay', 'send a dead letter again').argument('<delivery_id>', 'its number', positiveInteger).action(replay)
 }
 
-async function list(options: Options & { status: string; topic?: string; limit: number }): Promise<void> {
+async function list(options: RemoteOptions & { status: string; topic?: string; limit: number }): Promise<void> {
   const status = STATUSES.find((name) => name === options.status)
   if (status === undefined) {
     throw new CommandFailed(`Unknown status "${plain(options.status)}": expected ${STATUSES.join(', ')}.`, 2)
@@ -45,11 +42,11 @@ async function list(options: Options & { status: string; topic?: string; limit: 
   )
 }
 
-async function show(deliveryId: number, options: Options): Promise<void> {
+async function show(deliveryId: number, options: RemoteOptions): Promise<void> {
   printJson(await withClient(options, (reeve) => reeve.deliveries.get(deliveryId)))
 }
 
-async function replay(deliveryId: number, options: Options): Promise<void> {
+async function replay(deliveryId: number, options: RemoteOptions): Promise<void> {
   const answer = await withClient(options, (reeve) => reeve.deliveries.replay(deliveryId))
   if (options.json === true) printJson(answer)
   else print(`${answer.replayed.length} replayed.`)

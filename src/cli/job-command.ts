@@ -1,113 +1,219 @@
+// `reeve job`: jobs of any kind, through the routes of an admin.
+import { ReeveError, type Job, type JobDetail, type JobHistoryEntry, type ReeveClient } from '@reeve/sdk'
 import type { Command } from 'commander'
-import type { HistoryEntry } from '../core/ledger/history.ts'
-import { parseJobId, type Job } from '../core/ledger/job.ts'
-import { replayJob } from '../core/executor/endings.ts'
-import { JOB_STATES } from '../core/ledger/read.ts'
-import { refused } from '../core/values/outcome.ts'
+import { addRemoteOptions, withClient, type RemoteOptions } from './access/client.ts'
+import { nonNegativeInteger, positiveInteger } from './arguments.ts'
 import { CommandFailed } from './failure.ts'
-import { positiveInteger } from './arguments.ts'
+import { readJson } from './read-input.ts'
 import { plain, print, printJson, printTable, say, styled } from './terminal.ts'
-import { withDoors, withEngine } from './with-engine.ts'
 
-const REPLAY_MAX = 10_000
+const STATES = ['pending', 'processing', 'done', 'dead'] as const
 const STATE_STYLES = { pending: 'yellow', processing: 'cyan', done: 'green', dead: 'red' } as const
+const PAGE_MAX = 200
+const WAIT_MS = 50_000
+/** Dead is an answer, not a failure to get one. */
+const DEAD = 3
 
 export function addJobCommands(program: Command): void {
-  const job = program.command('job').description('look at jobs, and try dead ones again')
+  const job = program.command('job').description('submit, watch, cancel and replay jobs of any kind')
+  const command = (name: string, about: string) => addRemoteOptions(job.command(name).description(about))
 
-  job
-    .command('list')
-    .description('the newest jobs, newest first')
+  command('list', 'the newest jobs, newest first')
     .option('--kind <kind>', 'only this kind')
-    .option('--state <state>', `only ${JOB_STATES.join(', ')}`)
+    .option('--state <state>', `only ${STATES.join(', ')}`)
     .option('--limit <n>', 'at most so many', positiveInteger, 20)
-    .option('--json', 'for programs')
     .action(listJobs)
-
-  job
-    .command('show')
-    .description('one job with its history')
+  command('show', 'one job with its history').argument('<job_id>').action(showJob)
+  command('submit', 'submit a job, and print its id')
+    .argument('<kind>', 'such as echo')
+    .argument('<file>', 'a file with the payload as JSON; - for standard input')
+    .option('--priority <0-9>', 'higher is sooner', nonNegativeInteger)
+    .option('--delay <seconds>', 'not before so many seconds', positiveInteger)
+    .option('--idempotency-key <key>', 'the same key and payload again give the same job')
+    .option('--wait', 'wait for its end; exit code 3: it is dead')
+    .action(submitJob)
+  command('watch', 'what happens to a job, until it ends; exit code 3: it is dead')
     .argument('<job_id>')
-    .option('--json', 'for programs')
-    .action(showJob)
-
-  job
-    .command('replay')
-    .description('submit dead jobs again, each as a new job that names the old one')
+    .action(watchJob)
+  command('cancel', 'end jobs that have not ended')
+    .argument('<job_id...>')
+    .option('--reason <reason>', 'kept with the job')
+    .action(cancelJobs)
+  command('replay', 'submit dead jobs again, each as a new job that names the old one')
     .argument('[job_id...]')
     .option('--all-dead', 'every dead job of --kind')
     .option('--kind <kind>', 'with --all-dead')
-    .option('--json', 'for programs')
     .action(replayJobs)
 }
 
-async function listJobs(options: { kind?: string; state?: string; limit: number; json?: boolean }): Promise<void> {
-  const state = JOB_STATES.find((name) => name === options.state)
+async function listJobs(options: RemoteOptions & { kind?: string; state?: string; limit: number }): Promise<void> {
+  const state = STATES.find((name) => name === options.state)
   if (options.state !== undefined && state === undefined) {
-    throw new CommandFailed(`Unknown state "${options.state}": expected ${JOB_STATES.join(', ')}.`, 2)
+    throw new CommandFailed(`Unknown state "${plain(options.state)}": expected ${STATES.join(', ')}.`, 2)
   }
-  const jobs = await withEngine(({ engine }) => engine.ledger.list({ kind: options.kind, state, limit: options.limit }))
+  const filter = { ...(options.kind && { kind: options.kind }), ...(state && { state }) }
+  const jobs = await withClient(options, (reeve) => newest(reeve, filter, options.limit))
   if (options.json === true) return printJson(jobs)
   if (jobs.length === 0) return say('No jobs.')
   printTable(
     ['JOB', 'KIND', 'STATE', 'ATTEMPT', 'SUBMITTED', 'REASON'],
     jobs.map((job) => [
-      job.jobId,
+      job.job_id,
       plain(job.kind),
       job.state,
-      String(job.attemptId),
-      job.submittedAt.toISOString(),
+      String(job.attempt_id),
+      job.submitted_at,
       plain(job.reason ?? '').slice(0, 60),
     ]),
   )
 }
 
-async function showJob(jobId: string, options: { json?: boolean }): Promise<void> {
-  const found = await withEngine(async ({ engine: { ledger } }) => {
-    const known = parseJobId(jobId)
-    const job = known === null ? null : await ledger.get(known)
-    return job === null ? null : { job, history: await ledger.history(job) }
-  })
-  if (found === null) throw new CommandFailed(`There is no job ${plain(jobId)}.`)
-  if (options.json === true) return printJson(found)
-  printJob(found.job)
-  for (const entry of found.history) printEntry(entry)
+type Filter = Parameters<ReeveClient['jobs']['list']>[0]
+
+async function newest(reeve: ReeveClient, filter: Filter, limit: number): Promise<Job[]> {
+  const jobs: Job[] = []
+  let before: string | null = null
+  do {
+    const page: { jobs: Job[]; next_before: string | null } = await reeve.jobs.list({
+      ...filter,
+      limit: Math.min(limit - jobs.length, PAGE_MAX),
+      ...(before === null ? {} : { before }),
+    })
+    jobs.push(...page.jobs)
+    before = page.next_before
+  } while (before !== null && jobs.length < limit)
+  return jobs
 }
 
-function printJob(job: Job): void {
-  print(`${styled('bold', job.jobId)}  ${plain(job.kind)}  ${styled(STATE_STYLES[job.state], job.state)}`)
+async function showJob(jobId: string, options: RemoteOptions): Promise<void> {
+  const job = await withClient(options, (reeve) => reeve.jobs.get(jobId))
+  if (options.json === true) return printJson(job)
+  printJob(job)
+  for (const entry of job.history) printEntry(entry)
+}
+
+interface SubmitJobOptions extends RemoteOptions {
+  priority?: number
+  delay?: number
+  idempotencyKey?: string
+  wait?: boolean
+}
+
+async function submitJob(kind: string, file: string, options: SubmitJobOptions): Promise<void> {
+  const { priority, delay, idempotencyKey, wait, json } = options
+  const job = {
+    kind,
+    payload: readJson(file),
+    ...(priority === undefined ? {} : { priority }),
+    ...(delay === undefined ? {} : { delay_ms: delay * 1000 }),
+  }
+  const { submitted, ended } = await withClient(options, async (reeve) => {
+    const submitted = await reeve.jobs.submit(job, idempotencyKey === undefined ? {} : { idempotencyKey })
+    if (wait !== true) return { submitted, ended: null }
+    if (json !== true) say(submitted.job_id)
+    return { submitted, ended: await untilEnded(reeve, submitted.job_id, () => {}) }
+  })
+  if (json === true) printJson(ended ?? submitted)
+  else if (ended === null) print(submitted.job_id)
+  else printEnd(ended)
+  if (ended !== null) endWith(ended)
+}
+
+async function watchJob(jobId: string, options: RemoteOptions): Promise<void> {
+  const ended = await withClient(options, (reeve) =>
+    untilEnded(reeve, jobId, (entry) => {
+      if (options.json === true) printJson(entry)
+      else printEntry(entry)
+    }),
+  )
+  if (options.json !== true) printEnd(ended)
+  endWith(ended)
+}
+
+/** Shows each entry of its history once. The server answers when the job ends, or after a while. */
+async function untilEnded(
+  reeve: ReeveClient,
+  jobId: string,
+  show: (entry: JobHistoryEntry) => void,
+): Promise<JobDetail> {
+  let shown = 0
+  let job = await reeve.jobs.get(jobId)
+  for (;;) {
+    for (const entry of job.history.slice(shown)) show(entry)
+    shown = job.history.length
+    if (job.state === 'done' || job.state === 'dead') return job
+    job = await reeve.jobs.wait(jobId, { timeoutMs: WAIT_MS })
+  }
+}
+
+function endWith({ state }: JobDetail): void {
+  if (state === 'dead') process.exitCode = DEAD
+}
+
+function printEnd({ state, result, reason }: JobDetail): void {
+  print(`${styled(STATE_STYLES[state], state)}  ${plain(state === 'dead' ? (reason ?? '') : JSON.stringify(result))}`)
+}
+
+function printJob(job: JobDetail): void {
+  print(`${styled('bold', job.job_id)}  ${plain(job.kind)}  ${styled(STATE_STYLES[job.state], job.state)}`)
   print(`payload  ${plain(JSON.stringify(job.payload)).slice(0, 500)}`)
   if (job.result !== null) print(`result   ${plain(JSON.stringify(job.result)).slice(0, 500)}`)
-  if (job.replayOf !== null) print(`replays  ${job.replayOf}`)
+  if (job.replay_of !== null) print(`replays  ${job.replay_of}`)
   print()
 }
 
-function printEntry({ at, what, attemptId, owner, detail }: HistoryEntry): void {
+function printEntry({ at, what, attempt_id: attemptId, owner, detail }: JobHistoryEntry): void {
   const attempt = attemptId === 0 ? '' : `attempt ${attemptId}`
-  print(
-    `${at.toISOString()}  ${what.padEnd(13)}  ${attempt.padEnd(11)}  ${plain(owner ?? '')}  ${plain(detail ?? '')}`.trimEnd(),
+  print(`${at}  ${what.padEnd(13)}  ${attempt.padEnd(11)}  ${plain(owner ?? '')}  ${plain(detail ?? '')}`.trimEnd())
+}
+
+interface ChangedJob {
+  job_id: string
+  /** What became of it. */
+  state?: string
+  replayed_as?: string
+  refused?: string
+}
+
+async function cancelJobs(jobIds: readonly string[], options: RemoteOptions & { reason?: string }): Promise<void> {
+  const answers = await withClient(options, (reeve) =>
+    each(jobIds, async (jobId) => ({ job_id: jobId, state: (await reeve.jobs.cancel(jobId, options.reason)).state })),
   )
+  report(answers, options, 'cancelled')
 }
 
 async function replayJobs(
-  jobIds: string[],
-  options: { allDead?: boolean; kind?: string; json?: boolean },
+  jobIds: readonly string[],
+  options: RemoteOptions & { allDead?: boolean; kind?: string },
 ): Promise<void> {
   if (jobIds.length === 0 && options.allDead !== true) throw new CommandFailed('Name a job, or use --all-dead.', 2)
-  const answers = await withDoors(async ({ engine: { ledger, kinds } }) => {
-    const dead =
-      options.allDead === true ? await ledger.list({ state: 'dead', kind: options.kind, limit: REPLAY_MAX }) : []
-    const replayed: { jobId: string; replayedAs?: string; refused?: string; message?: string }[] = []
-    for (const jobId of [...jobIds, ...dead.map((job) => job.jobId)]) {
-      const known = parseJobId(jobId)
-      const answer = known === null ? refused('unknown_job') : await replayJob(ledger, kinds, known)
-      if (answer.ok) replayed.push({ jobId, replayedAs: answer.jobId })
-      else replayed.push({ jobId, refused: answer.code, ...('message' in answer ? { message: answer.message } : {}) })
-    }
-    return replayed
+  const answers = await withClient(options, async (reeve) => {
+    const filter = { state: 'dead' as const, ...(options.kind && { kind: options.kind }) }
+    const dead = options.allDead === true ? await newest(reeve, filter, Infinity) : []
+    return each([...jobIds, ...dead.map((job) => job.job_id)], async (jobId) => ({
+      job_id: jobId,
+      replayed_as: (await reeve.jobs.replay(jobId)).job_id,
+    }))
   })
-  if (options.json === true) printJson(answers)
-  else for (const answer of answers) print(`${answer.jobId} → ${answer.replayedAs ?? answer.message ?? answer.refused}`)
-  if (answers.some((answer) => answer.refused !== undefined))
-    throw new CommandFailed('Not every job could be replayed.')
+  report(answers, options, 'replayed')
+}
+
+/** A refusal of one is no reason not to try the next. */
+async function each(jobIds: readonly string[], work: (jobId: string) => Promise<ChangedJob>): Promise<ChangedJob[]> {
+  const answers: ChangedJob[] = []
+  for (const jobId of jobIds) {
+    try {
+      answers.push(await work(jobId))
+    } catch (error) {
+      if (!(error instanceof ReeveError)) throw error
+      answers.push({ job_id: jobId, refused: plain(error.message) })
+    }
+  }
+  return answers
+}
+
+function report(answers: readonly ChangedJob[], { json }: RemoteOptions, what: string): void {
+  if (json === true) printJson(answers)
+  else for (const one of answers) print(`${plain(one.job_id)} → ${one.replayed_as ?? one.state ?? one.refused ?? ''}`)
+  if (answers.some(({ refused }) => refused !== undefined)) throw new CommandFailed(`Not every job was ${what}.`)
 }

@@ -3,11 +3,14 @@
 import { Command, CommanderError } from 'commander'
 import { StartError } from '../core/start-error.ts'
 import { VERSION } from '../core/version.ts'
+import { askedServer } from './access/asked.ts'
 import { CommandFailed } from './failure.ts'
 import { say, styled } from './terminal.ts'
 
 /** Commands with subcommands. Only the requested one is loaded: together they would import the whole server. */
 const GROUPS: Readonly<Record<string, () => Promise<(reeve: Command) => void>>> = {
+  login: async () => (await import('./server/login-command.ts')).addLoginCommand,
+  logout: async () => (await import('./server/login-command.ts')).addLogoutCommand,
   user: async () => (await import('./server/user-command.ts')).addUserCommands,
   job: async () => (await import('./job-command.ts')).addJobCommands,
   submit: async () => (await import('./judge/submit-command.ts')).addSubmitCommand,
@@ -17,7 +20,7 @@ const GROUPS: Readonly<Record<string, () => Promise<(reeve: Command) => void>>> 
   desk: async () => (await import('./desk-command.ts')).addDeskCommands,
   verify: async () => (await import('./verify/verify-command.ts')).addVerifyCommand,
   play: async () => (await import('./arena/play-command.ts')).addPlayCommand,
-  worker: async () => (await import('./pool/worker-command.ts')).addWorkerCommands,
+  worker: async () => (await import('./pool/worker-group.ts')).addWorkerCommands,
 }
 
 async function program(asked: string | undefined): Promise<Command> {
@@ -40,13 +43,17 @@ async function program(asked: string | undefined): Promise<Command> {
   server('work', 'only executors and background loops (needs DATABASE_URL)')
 
   const plain = (name: string, about: string) => reeve.command(name).description(about).option('--json', 'for programs')
-  plain('migrate', 'bring the database up to date').action(async (options) =>
-    (await import('./server/migrate-command.ts')).migrateCommand(options),
-  )
-  plain('config', 'the settings in force, secrets masked').action(async (options) =>
+  plain('migrate', 'bring the database up to date')
+    .option('--plan', 'only say which migrations are pending and what they lock; changes nothing')
+    .action(async (options) => (await import('./server/migrate-command.ts')).migrateCommand(options))
+  const asking = (name: string, about: string) =>
+    plain(name, about)
+      .option('--url <url>', 'ask this server; default: this machine')
+      .option('--api-key-file <file>', 'with --url: a file with an admin’s API key; default: reeve login')
+  asking('config', 'the settings in force, secrets masked').action(async (options) =>
     (await import('./server/config-command.ts')).showConfig(options),
   )
-  plain('doctor', 'check what a server needs').action(async (options) =>
+  asking('doctor', 'check what a server needs').action(async (options) =>
     (await import('./server/doctor-command.ts')).runDoctor(options),
   )
 
@@ -92,7 +99,17 @@ function explain(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2 // it has said why
   const message = error instanceof Error ? error.message : String(error)
   if (error instanceof CommandFailed) return tell(message, error.exitCode)
+  if (isOfSystem(error)) return tell(message, 1)
+  const server = askedServer()
+  if (server !== null && error instanceof TypeError) {
+    return tell(`${server} gave an answer that is not understood: is it a Reeve of this version?`, 1)
+  }
   return tell(error instanceof StartError || !(error instanceof Error) ? message : (error.stack ?? message), 1)
+}
+
+/** A file, a socket, a full disk: its message says all. */
+function isOfSystem(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && 'code' in error
 }
 
 function tell(message: string, exitCode: number): number {

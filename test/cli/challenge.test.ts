@@ -59,7 +59,7 @@ describe('reeve challenge', () => {
       strangers.map(({ code, stderr }) => [code, stderr.trim()]),
       [
         [1, '404: There is no such challenge.'],
-        [1, 'There is no account nobody.'],
+        [1, 'There is no account nobody: use --as.'],
         [2, '- is not JSON.'],
         [1, '403: Insufficient role'],
       ],

@@ -34,10 +34,10 @@ test('a dead job is replayed with what its door commits with that, and solved', 
   await until('both callbacks came', () => receiver.received.length === 2)
 
   assert.deepEqual([died.status, died.error_code], ['failed', 'SOLVER_FAILED'])
-  const [{ replayedAs: newId }] = JSON.parse(replayed.stdout)
+  const [{ replayed_as: newId }] = JSON.parse(replayed.stdout)
   assert.deepEqual([replayed.code, pending], [0, { job_id: newId, status: 'pending', error_code: null }])
   assert.equal(again.stdout, replayed.stdout)
-  assert.deepEqual([unknown.code, unknown.stdout], [1, '00000000-0000-7000-8000-000000000000 → unknown_job\n'])
+  assert.deepEqual([unknown.code, unknown.stdout], [1, '00000000-0000-7000-8000-000000000000 → 404: Job not found\n'])
   const bodies = receiver.received.map(({ body }) => JSON.parse(body))
   assert.deepEqual(
     bodies.map(({ status, answer }) => [status, answer]),

@@ -95,6 +95,8 @@ export const ACCESS: Readonly<Record<string, Access>> = {
   'GET /v1/jobs/:id/why': ['CLIENT'],
   'GET /v1/receipts/head': 'anyone',
   'GET /v1/receipts/key': 'anyone',
+  'GET /worker.mjs': 'anyone',
+  'GET /worker.py': 'anyone',
   'GET /workers': ['WORKER_OWNER'],
   'GET /workers/:id/receipts': ['WORKER_OWNER'],
   'GET /workers/:id/reputation': ['WORKER_OWNER'],

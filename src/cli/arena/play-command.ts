@@ -4,15 +4,14 @@ import { ArenaClient, ArenaError, type ArenaMode, type ArenaSession, type Socket
 import { ReeveError } from '@reeve/sdk'
 import { Option, type Command } from 'commander'
 import { WebSocket } from 'ws'
-import { environment, parseConfig } from '../../core/config.ts'
 import { issueToken } from '../../core/identity/tokens.ts'
 import { jitter, newPassword, newSecret } from '../../core/random.ts'
-import { doorSettings } from '../../doors/outline.ts'
 import { positiveInteger } from '../arguments.ts'
 import { CommandFailed } from '../failure.ts'
 import { openScreen } from './play-screen.ts'
 import { plain, print, printJson, say } from '../terminal.ts'
-import { withEngine } from '../with-engine.ts'
+import { urlOf } from '../access/client.ts'
+import { withEngine } from '../access/with-engine.ts'
 
 const TOKEN_SEC = 3600
 const WAIT_SEC = 60
@@ -156,10 +155,4 @@ function tokenOf(username: string): Promise<string> {
     if (account === null) throw new CommandFailed(`There is no account ${plain(username)}.`)
     return (await issueToken(database, account.accountId, TOKEN_SEC)).token
   })
-}
-
-function urlOf({ url }: PlayOptions): string {
-  if (url !== undefined) return url
-  const { core } = parseConfig(environment(), doorSettings())
-  return `http://${core.SERVER_HOST.replace('0.0.0.0', '127.0.0.1')}:${core.SERVER_PORT}`
 }

@@ -1,42 +1,34 @@
 // `reeve problem`: import packages, list problems, and judge a package's own submissions.
-import { createReadStream, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import type { Problem } from '@reeve/sdk'
 import type { Command } from 'commander'
-import { environment } from '../../core/config.ts'
-import { openFiles } from '../../core/files/open-files.ts'
-import { readSettings } from '../../core/settings.ts'
-import { importingWith, notChecked } from '../../doors/judge/door.ts'
-import { importStream, isProblemId, type Imported } from '../../doors/judge/problems/import-problem.ts'
+import { isProblemId } from '../../doors/judge/problems/import-problem.ts'
 import type { FlatLimits } from '../../doors/judge/package/flat-archive.ts'
 import { PackageError } from '../../doors/judge/package/package.ts'
 import { zipFolder } from '../../doors/judge/package/zip-folder.ts'
-import { inspectPackage } from '../../doors/judge/problems/inspect-package.ts'
-import { openProblemStore } from '../../doors/judge/problems/problem-store.ts'
-import { JUDGE_SETTINGS } from '../../doors/judge/settings.ts'
 import { positiveNumber } from '../arguments.ts'
-import { addClientOptions, withClient, type ClientOptions } from '../client.ts'
+import { addRemoteOptions, withClient, type RemoteOptions } from '../access/client.ts'
 import { CommandFailed } from '../failure.ts'
 import { verifyProblem } from './problem-verify.ts'
 import { plain, print, printJson, printTable, say } from '../terminal.ts'
-import { withEngine } from '../with-engine.ts'
 
 const PAGE = 500
 
 export function addProblemCommands(program: Command): void {
   const problem = program.command('problem').description('problem packages: import, list, verify')
 
-  addClientOptions(problem.command('import'))
-    .description('import packages, into the database and the file store, or with --url through that server')
+  addRemoteOptions(problem.command('import'))
+    .description('import packages (needs an admin)')
     .argument('<path...>', 'folders or zip files')
     .option('--id <id>', 'its id; default: the name of the folder or file')
     .option('--time-limit <seconds>', 'for an archive of tests without problem.yaml', positiveNumber)
     .option('--memory-limit <mb>', 'for an archive of tests without problem.yaml', positiveNumber)
-    .option('--json', 'for programs')
     .action(importProblems)
 
-  problem.command('list').description('all problems').option('--json', 'for programs').action(listProblems)
+  addRemoteOptions(problem.command('list')).description('all problems').action(listProblems)
 
   problem
     .command('verify')
@@ -50,7 +42,7 @@ export function addProblemCommands(program: Command): void {
 
 async function importProblems(
   paths: readonly string[],
-  options: ClientOptions & { id?: string; timeLimit?: number; memoryLimit?: number; json?: boolean },
+  options: RemoteOptions & { id?: string; timeLimit?: number; memoryLimit?: number; json?: boolean },
 ): Promise<void> {
   const limits = { timeSec: options.timeLimit, memoryMb: options.memoryLimit }
   if (options.id !== undefined && paths.length > 1) throw new CommandFailed('--id names one package.', 2)
@@ -59,9 +51,7 @@ async function importProblems(
     const problemId = options.id ?? basename(path).replace(/\.zip$/i, '')
     if (!isProblemId(problemId))
       throw new CommandFailed(`${plain(problemId)} cannot be the id of a problem: use --id.`, 2)
-    const one = await withZip(path, (zip) =>
-      options.url === undefined ? importHere(zip, problemId, limits) : importThere(zip, problemId, limits, options),
-    )
+    const one = await withZip(path, (zip) => putProblem(zip, problemId, limits, options))
     imported.push(one)
     if (options.json !== true) print(`${one.problem_id}: ${plain(one.title)}, ${one.tests} tests`)
   }
@@ -100,26 +90,11 @@ async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-function importHere(zip: string, problemId: string, limits: FlatLimits): Promise<ImportedLine> {
-  return withEngine(async ({ config, database }) => {
-    const settings = readSettings(JUDGE_SETTINGS, environment(), [])
-    const { files } = openFiles(config)
-    const problems = openProblemStore(database)
-    const importing = importingWith({ config, files, problems, inspect: inspectPackage, check: notChecked }, settings)
-    const imported: Imported = await importStream(importing, createReadStream(zip), {
-      problemId,
-      accountId: null,
-      limits,
-    })
-    return { problem_id: problemId, title: imported.title, tests: imported.tests }
-  })
-}
-
-const importThere = (
+const putProblem = (
   zip: string,
   problemId: string,
   limits: FlatLimits,
-  options: ClientOptions,
+  options: RemoteOptions,
 ): Promise<ImportedLine> =>
   withClient(options, (reeve) =>
     reeve.judge.putProblem(problemId, new Uint8Array(readFileSync(zip)), {
@@ -128,43 +103,31 @@ const importThere = (
     }),
   )
 
-async function listProblems(options: { json?: boolean }): Promise<void> {
-  const problems = await withEngine(async ({ database }) => {
-    const store = openProblemStore(database)
-    const all = []
-    let page = await store.list({ after: '', limit: PAGE })
-    while (page.length > 0) {
-      all.push(...page)
-      page = await store.list({ after: page.at(-1)?.problemId ?? '', limit: PAGE })
-    }
+async function listProblems(options: RemoteOptions): Promise<void> {
+  const problems = await withClient(options, async ({ judge }) => {
+    const all: Problem[] = []
+    let after: string | null = null
+    do {
+      const page: { problems: Problem[]; next_after: string | null } = await judge.problems({
+        limit: PAGE,
+        ...(after === null ? {} : { after }),
+      })
+      all.push(...page.problems)
+      after = page.next_after
+    } while (after !== null)
     return all
   })
-  if (options.json === true) {
-    const lines = problems.map(({ problemId, title, tests, packageSha256, about }) => {
-      const { type, interactive, time_limit_ms, memory_mb } = about
-      return {
-        problem_id: problemId,
-        title,
-        type,
-        interactive,
-        time_limit_ms,
-        memory_mb,
-        tests,
-        package: packageSha256,
-      }
-    })
-    return printJson(lines)
-  }
+  if (options.json === true) return printJson(problems)
   if (problems.length === 0) return say('No problems.')
   printTable(
     ['PROBLEM', 'TITLE', 'TYPE', 'TIME', 'MEMORY', 'TESTS'],
-    problems.map(({ problemId, title, tests, about }) => [
-      problemId,
-      plain(title),
-      about.interactive ? `${about.type}, interactive` : about.type,
-      `${about.time_limit_ms} ms`,
-      `${about.memory_mb} MB`,
-      String(tests),
+    problems.map((one) => [
+      one.problem_id,
+      plain(one.title),
+      one.interactive ? `${one.type}, interactive` : one.type,
+      `${one.time_limit_ms} ms`,
+      `${one.memory_mb} MB`,
+      String(one.tests),
     ]),
   )
 }

@@ -1,5 +1,4 @@
 // `reeve submit FILE --problem ID --wait`: a program to be judged, and a line for each test as it is.
-import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { JudgeEvent, ReeveClient, Submission, SubmissionTest } from '@reeve/sdk'
 import type { Command } from 'commander'
@@ -7,8 +6,9 @@ import { environment } from '../../core/config.ts'
 import { readSettings } from '../../core/settings.ts'
 import { languageOfFile, loadLanguages } from '../../doors/judge/languages/language.ts'
 import { JUDGE_SETTINGS } from '../../doors/judge/settings.ts'
-import { addClientOptions, withClient, type ClientOptions } from '../client.ts'
+import { addRemoteOptions, withClient, type ClientOptions } from '../access/client.ts'
 import { CommandFailed } from '../failure.ts'
+import { readText } from '../read-input.ts'
 import { isTerminal, plain, print, printJson, styled } from '../terminal.ts'
 
 /** Not accepted is an answer, not a failure to get one: it has an exit code of its own. */
@@ -22,25 +22,25 @@ interface SubmitOptions extends ClientOptions {
 }
 
 export function addSubmitCommand(program: Command): void {
-  addClientOptions(program.command('submit'))
+  addRemoteOptions(program.command('submit'))
     .description('submit a program to a problem; exit code 3: it was judged, and not accepted')
     .argument('<file>', 'the source; - for standard input')
     .requiredOption('--problem <id>', 'the problem')
     .option('--language <id>', 'default: by the name of the file')
     .option('--wait', 'wait for the verdict, with a line for each test')
-    .option('--json', 'for programs')
     .action(submit)
 }
 
 async function submit(file: string, options: SubmitOptions): Promise<void> {
   const language = options.language ?? (await languageByName(file))
-  const code = readFileSync(file === '-' ? 0 : file, 'utf8')
-  const submission = await withClient(options, async (reeve) => {
+  const code = readText(file)
+  const sendIt = async (reeve: ReeveClient) => {
     const accepted = await reeve.judge.submit({ problem_id: options.problem, language, code })
     if (options.wait !== true) return accepted
     if (options.json !== true) print(`submitted  ${accepted.job_id}  ${plain(options.problem)}  ${language}`)
     return watch(reeve, accepted.job_id, { isQuiet: options.json === true })
-  })
+  }
+  const submission = await withClient(options, sendIt, { owns: true })
   if (options.json === true) printJson(submission)
   else if (options.wait !== true) print(submission.job_id)
   if ('verdict' in submission && submission.verdict !== 'AC') process.exitCode = NOT_ACCEPTED

@@ -1,10 +1,12 @@
-// `reeve worker`: a worker of the pool on this machine. It needs no database, only the server's address and its owner's
-// credentials.
+// A worker of the pool on this machine. It needs no database, only the server's address and its owner's credentials.
 import { readFileSync } from 'node:fs'
-import { ReeveClient, ReeveError } from '@reeve/sdk'
+import { ReeveClient } from '@reeve/sdk'
 import { runWorker, type Handler, type WorkerEvent } from '@reeve/sdk/pool'
 import type { Command } from 'commander'
 import { environment } from '../../core/config.ts'
+import { checkedFetch } from '../access/checked-fetch.ts'
+import { findLogin } from '../access/logins.ts'
+import { explained, serverUrl } from '../access/server-url.ts'
 import { positiveInteger } from '../arguments.ts'
 import { CommandFailed } from '../failure.ts'
 import { isTerminal, plain, print, printJson, say, styled } from '../terminal.ts'
@@ -23,8 +25,11 @@ interface Access {
   passwordFile?: string
 }
 
-export function addWorkerCommands(program: Command): void {
-  const worker = program.command('worker').description('work for a pool')
+/** Undefined: this program has no judge in it. */
+export type OpenJudge = (problems: string) => Promise<PoolJudge>
+
+/** To `reeve worker`, and to the one file that a worker's machine needs. */
+export function addWorkerRunCommands(worker: Command, openPoolJudge?: OpenJudge): void {
   const command = (name: string, about: string) =>
     worker
       .command(name)
@@ -49,7 +54,7 @@ export function addWorkerCommands(program: Command): void {
     .option('--judge', 'add to that the languages and packages that it can judge')
     .option('--problems <folder>', PROBLEMS)
     .option('--json', 'for programs')
-    .action(register)
+    .action((options: RegisterOptions) => register(options, openPoolJudge))
 
   command('run', 'poll for jobs, do them, sign the results; SIGTERM finishes the job in hand')
     .requiredOption('--worker <id>', 'the id that register printed', positiveInteger)
@@ -59,7 +64,7 @@ export function addWorkerCommands(program: Command): void {
     .option('--problems <folder>', PROBLEMS)
     .option('--wait <seconds>', 'how long a poll waits, at most 50', positiveInteger, 50)
     .option('--json', 'one line of JSON for each event')
-    .action(run)
+    .action((options: RunOptions) => run(options, openPoolJudge))
 }
 
 function keygen({ key, json }: { key: string; json?: boolean }): void {
@@ -79,12 +84,12 @@ interface RegisterOptions extends Access {
   json?: boolean
 }
 
-async function register(options: RegisterOptions): Promise<void> {
+async function register(options: RegisterOptions, openPoolJudge?: OpenJudge): Promise<void> {
   const { key, name, region, json, ...access } = options
   const { x } = readKey(key)
-  const specs = await specsFor(options)
+  const specs = await specsFor(options, openPoolJudge)
   const client = await clientFor(access)
-  const made = await answered(access, () =>
+  const made = await explained(access.url, () =>
     client.pool.register({
       name,
       public_key: x,
@@ -96,10 +101,13 @@ async function register(options: RegisterOptions): Promise<void> {
   else print(String(made.id))
 }
 
-async function specsFor({ specs, judge, problems }: RegisterOptions): Promise<Record<string, unknown> | null> {
+async function specsFor(
+  { specs, judge, problems }: RegisterOptions,
+  openPoolJudge?: OpenJudge,
+): Promise<Record<string, unknown> | null> {
   const said = specs === undefined ? null : parseSpecs(specs)
   if (judge !== true) return said
-  const opened = await openJudge(problems)
+  const opened = await openJudge(problems, openPoolJudge)
   await opened.close()
   return { ...said, ...opened.specs }
 }
@@ -125,13 +133,13 @@ interface RunOptions extends Access {
   json?: boolean
 }
 
-async function run(options: RunOptions): Promise<void> {
+async function run(options: RunOptions, openPoolJudge?: OpenJudge): Promise<void> {
   const { key, worker, wait, json, ...access } = options
   const login = () => clientFor(access)
-  const { handler, close } = await executorFor(options)
+  const { handler, close } = await executorFor(options, openPoolJudge)
   const { drain, abandon } = askedToStop()
   try {
-    await answered(access, async () =>
+    await explained(access.url, async () =>
       runWorker({
         client: await login(),
         ...(access.username === undefined ? {} : { login }),
@@ -155,34 +163,41 @@ interface Hands {
   close(): Promise<void>
 }
 
-async function executorFor({ exec, module, judge, problems, json }: RunOptions): Promise<Hands> {
+async function executorFor(
+  { exec, module, judge, problems, json }: RunOptions,
+  openPoolJudge?: OpenJudge,
+): Promise<Hands> {
   const chosen = [exec, module, judge === true ? 'judge' : undefined].filter((one) => one !== undefined)
   if (chosen.length !== 1) throw new CommandFailed('Say how to do the jobs: one of --exec, --module, --judge.', 2)
   const close = async () => {}
   if (exec !== undefined) return { handler: execHandler(exec), close }
   if (module !== undefined) return { handler: await moduleHandler(module), close }
-  const opened = await openJudge(problems)
+  const opened = await openJudge(problems, openPoolJudge)
   const { languages, packages } = opened.specs.judge
   if (json !== true) say(`Judging ${languages.join(', ')} with ${packages.length} problem package(s).`)
   return opened
 }
 
-/** Loaded when it is asked for: the judge is much, and other workers do without. */
-async function openJudge(problems: string | undefined): Promise<PoolJudge> {
+async function openJudge(problems: string | undefined, openPoolJudge?: OpenJudge): Promise<PoolJudge> {
+  if (openPoolJudge === undefined) throw new CommandFailed('--judge needs an installed Reeve: reeve worker.', 2)
   if (problems === undefined) throw new CommandFailed('--judge needs --problems: a folder of problem packages.', 2)
-  return (await import('./worker-judge.ts')).openPoolJudge(problems)
+  return openPoolJudge(problems)
 }
 
 async function clientFor({ url, apiKeyFile, username, passwordFile }: Access): Promise<ReeveClient> {
   if (username !== undefined) {
     if (passwordFile === undefined) throw new CommandFailed('--username needs --password-file.', 2)
-    return ReeveClient.login({ url, username, password: firstLine(passwordFile) })
+    return ReeveClient.login({ url, username, password: firstLine(passwordFile), fetch: checkedFetch })
   }
-  const apiKey = apiKeyFile === undefined ? environment()['WORKER_API_KEY'] : firstLine(apiKeyFile)
+  const given = apiKeyFile === undefined ? environment()['WORKER_API_KEY'] : firstLine(apiKeyFile)
+  const apiKey = given ?? findLogin(serverUrl(url))?.api_key
   if (apiKey === undefined || apiKey === '') {
-    throw new CommandFailed('Name the owner: --api-key-file, WORKER_API_KEY, or --username with --password-file.', 2)
+    throw new CommandFailed(
+      'Name the owner: --api-key-file, WORKER_API_KEY, reeve login, or --username with --password-file.',
+      2,
+    )
   }
-  return new ReeveClient({ url, apiKey })
+  return new ReeveClient({ url, apiKey, fetch: checkedFetch })
 }
 
 function firstLine(file: string): string {
@@ -190,16 +205,6 @@ function firstLine(file: string): string {
     return readFileSync(file, 'utf8').split(/\r?\n/)[0] ?? ''
   } catch {
     throw new CommandFailed(`Cannot read ${plain(file)}.`)
-  }
-}
-
-async function answered<T>({ url }: Access, ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask()
-  } catch (error) {
-    if (error instanceof ReeveError) throw new CommandFailed(plain(error.message))
-    if (error instanceof TypeError) throw new CommandFailed(`No answer from ${plain(url)}: is the server running?`)
-    throw error
   }
 }
 

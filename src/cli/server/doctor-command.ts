@@ -6,8 +6,9 @@ import { openRedisBus } from '../../core/events/redis-bus.ts'
 import { joinStorage, NoDatabaseYet } from '../../core/db/storage.ts'
 import { doorChecks, doorTools } from '../../doors/doors.ts'
 import { doorSettings } from '../../doors/outline.ts'
+import { withClient, type ClientOptions } from '../access/client.ts'
 import { CommandFailed } from '../failure.ts'
-import { print, printJson, styled } from '../terminal.ts'
+import { plain, print, printJson, styled } from '../terminal.ts'
 
 interface Check {
   what: string
@@ -15,21 +16,42 @@ interface Check {
   detail: string
 }
 
-export async function runDoctor(options: { json?: boolean }): Promise<void> {
+type DoctorOptions = Pick<ClientOptions, 'url' | 'apiKeyFile'> & { json?: boolean }
+
+export async function runDoctor(options: DoctorOptions): Promise<void> {
+  const checks = options.url === undefined ? await checksHere() : await checksThere(options)
+  if (options.json === true) printJson(checks)
+  else for (const check of checks) print(`${MARKS[check.status]} ${check.what.padEnd(14)} ${check.detail}`)
+  if (checks.some((check) => check.status === 'failed'))
+    throw new CommandFailed('Something that a server needs does not work.')
+}
+
+async function checksHere(): Promise<Check[]> {
   const { core: config } = parseConfig(environment(), doorSettings())
-  const checks = [
+  return [
     await checkDatabase(config),
     await checkRedis(config),
     await checkFiles(config),
     ...(await Promise.all(doorChecks.map(({ what, check }) => checked(what, () => check(config, environment()))))),
     ...(await doorTools(environment())).map(toolCheck),
   ]
-
-  if (options.json === true) printJson(checks)
-  else for (const check of checks) print(`${MARKS[check.status]} ${check.what.padEnd(14)} ${check.detail}`)
-  if (checks.some((check) => check.status === 'failed'))
-    throw new CommandFailed('Something that a server needs does not work.')
 }
+
+/** What the server says of itself. */
+const checksThere = (options: DoctorOptions): Promise<Check[]> =>
+  withClient(options, async ({ admin }) => {
+    const { checks } = await admin.readiness()
+    const { storage, version, doors } = await admin.status()
+    const about: Readonly<Record<string, string>> = storage
+    return [
+      { what: 'server', status: 'ok', detail: plain(`version ${version}, doors ${doors.join(', ')}`) },
+      ...Object.entries(checks).map(([what, status]): Check => ({
+        what: plain(what),
+        status,
+        detail: plain(about[what] ?? ''),
+      })),
+    ]
+  })
 
 const MARKS = { ok: styled('green', 'ok     '), missing: styled('yellow', 'missing'), failed: styled('red', 'failed ') }
 

@@ -1,93 +1,163 @@
-import { readFileSync } from 'node:fs'
+// `reeve user`: accounts, through the routes of an admin.
+import type { Account, ReeveClient } from '@reeve/sdk'
 import type { Command } from 'commander'
 import { isRole, ROLES, type Role } from '../../core/identity/role.ts'
 import { newPassword } from '../../core/random.ts'
+import { addRemoteOptions, withClient, type RemoteOptions } from '../access/client.ts'
 import { CommandFailed } from '../failure.ts'
-import { print, printJson, printTable, say } from '../terminal.ts'
-import { withEngine } from '../with-engine.ts'
+import { readInput, readText } from '../read-input.ts'
+import { plain, print, printJson, printTable, say } from '../terminal.ts'
 
 const PAGE = 500
 
 export function addUserCommands(program: Command): void {
-  const user = program.command('user').description('accounts and their roles')
-  const roles = `${ROLES.join(', ')}`
+  const user = program.command('user').description('accounts, their roles and passwords')
+  const command = (name: string, about: string) => addRemoteOptions(user.command(name).description(about))
+  const roles = ROLES.join(', ')
 
-  user
-    .command('add')
-    .description('create an account; without --password-stdin a random password is printed')
+  command('add', 'create an account; without --password-stdin a random password is printed')
     .argument('<username>')
     .option('--role <role...>', `one or more of ${roles}`, [])
     .option('--password-stdin', 'read the password from standard input')
-    .option('--json', 'for programs')
     .action(addUser)
-
-  user.command('list').description('all accounts').option('--json', 'for programs').action(listUsers)
-
-  user
-    .command('role')
-    .description(`set the roles of an account (${roles})`)
+  command('list', 'all accounts').action(listUsers)
+  command('role', `set the roles of an account (${roles})`)
     .argument('<username>')
     .argument('[role...]')
-    .option('--json', 'for programs')
     .action(setRoles)
+  command('passwd', 'give an account a new password, and end its logins; by default a random one is printed')
+    .argument('<username>')
+    .option('--password-stdin', 'read the password from standard input')
+    .option('--link', 'print a link by which its owner sets one, once, within a day; until then nothing changes')
+    .action(passwd)
+  command('delete', 'delete an account for good; what it did stays, under the name deleted-<id>')
+    .argument('<username>')
+    .option('--yes', 'without it, only say what would be deleted')
+    .action(deleteUser)
+  command('import', 'create the accounts of a CSV list with the columns username, password and roles')
+    .argument('<file>', 'the list; - for standard input. Rows without a password get a link, which is printed')
+    .action(importUsers)
 }
 
 async function addUser(
   username: string,
-  options: { role: string[]; passwordStdin?: boolean; json?: boolean },
+  options: RemoteOptions & { role: string[]; passwordStdin?: boolean },
 ): Promise<void> {
   const roles = parseRoles(options.role)
-  const given = options.passwordStdin === true ? readFileSync(0, 'utf8').replace(/\r?\n$/, '') : null
-  const password = given ?? newPassword()
-
-  const answer = await withEngine(({ identity }) => identity.register({ username, password, roles }))
-  if (!answer.ok) throw new CommandFailed(REGISTER_REFUSALS[answer.code])
-  const { account } = answer
-  const shown = given === null ? { password } : {}
+  const { password, shown } = passwordFrom(options)
+  const account = await withClient(options, (reeve) => reeve.admin.createAccount({ username, password, roles }))
   if (options.json === true) return printJson({ ...account, ...shown })
-  print(`${account.username} (${account.accountId}): ${account.roles.join(', ')}`)
-  if (given === null) say(`Password, shown this once: ${password}`)
+  print(`${plain(account.username)} (${account.user_id}): ${account.roles.join(', ')}`)
+  if ('password' in shown) say(`Password, shown this once: ${password}`)
 }
 
-const REGISTER_REFUSALS = {
-  invalid_username: 'A username has 1 to 120 visible characters, with no space at either end.',
-  invalid_password: 'A password has 8 to 1024 characters.',
-  duplicate_user: 'There is an account of that name already.',
-} as const
+function passwordFrom({ passwordStdin }: { passwordStdin?: boolean }): {
+  password: string
+  shown: { password?: string }
+} {
+  if (passwordStdin === true) return { password: readText('-').replace(/\r?\n$/, ''), shown: {} }
+  const password = newPassword()
+  return { password, shown: { password } }
+}
 
-async function listUsers(options: { json?: boolean }): Promise<void> {
-  const accounts = await withEngine(async ({ identity }) => {
-    const all = []
-    let page = await identity.listAccounts({ after: 0, limit: PAGE })
+async function listUsers(options: RemoteOptions): Promise<void> {
+  const accounts = await withClient(options, async ({ admin }) => {
+    const all: Account[] = []
+    let page = await admin.accounts({ limit: PAGE })
     while (page.length > 0) {
       all.push(...page)
-      page = await identity.listAccounts({ after: page.at(-1)?.accountId ?? 0, limit: PAGE })
+      page = page.length < PAGE ? [] : await admin.accounts({ after: page.at(-1)?.user_id ?? 0, limit: PAGE })
     }
     return all
   })
   if (options.json === true) return printJson(accounts)
   printTable(
-    ['ID', 'USERNAME', 'ROLES'],
-    accounts.map((account) => [String(account.accountId), account.username, account.roles.join(', ')]),
+    ['ID', 'USERNAME', 'ROLES', 'STATE'],
+    accounts.map((one) => [
+      String(one.user_id),
+      plain(one.username),
+      one.roles.join(', '),
+      one.is_active ? '' : 'closed',
+    ]),
   )
 }
 
-async function setRoles(username: string, names: string[], options: { json?: boolean }): Promise<void> {
+async function setRoles(username: string, names: string[], options: RemoteOptions): Promise<void> {
   const roles = parseRoles(names)
-  const changed = await withEngine(async ({ identity }) => {
-    const account = await identity.findAccount(username)
-    return account === null ? null : identity.setRoles({ accountId: account.accountId }, roles)
+  const changed = await withClient(options, async (reeve) =>
+    reeve.admin.setRoles((await findUser(reeve, username)).user_id, roles),
+  )
+  if (options.json === true) return printJson(changed)
+  print(`${plain(changed.username)}: ${changed.roles.join(', ')}`)
+}
+
+async function passwd(
+  username: string,
+  options: RemoteOptions & { passwordStdin?: boolean; link?: boolean },
+): Promise<void> {
+  if (options.link === true) {
+    if (options.passwordStdin === true) throw new CommandFailed('--link and --password-stdin exclude each other.', 2)
+    const link = await withClient(options, async (reeve) =>
+      reeve.admin.createPasswordLink((await findUser(reeve, username)).user_id),
+    )
+    if (options.json === true) return printJson(link)
+    return print(plain(link.url))
+  }
+  const { password, shown } = passwordFrom(options)
+  const account = await withClient(options, async (reeve) => {
+    const found = await findUser(reeve, username)
+    await reeve.admin.resetPassword(found.user_id, password)
+    return found
   })
-  if (changed === null) throw new CommandFailed(`There is no account "${username}".`)
-  if (!changed.ok) throw new CommandFailed(`The roles of "${username}" were not changed: ${changed.code}.`)
-  if (options.json === true) return printJson(changed.account)
-  print(`${changed.account.username}: ${changed.account.roles.join(', ')}`)
+  if (options.json === true) return printJson({ user_id: account.user_id, username: account.username, ...shown })
+  print(`${plain(account.username)} has a new password, and its logins have ended.`)
+  if ('password' in shown) say(`Password, shown this once: ${password}`)
+}
+
+async function deleteUser(username: string, options: RemoteOptions & { yes?: boolean }): Promise<void> {
+  const account = await withClient(options, async (reeve) => {
+    const found = await findUser(reeve, username)
+    if (options.yes === true) await reeve.admin.deleteAccount(found.user_id)
+    return found
+  })
+  const { user_id: id, username: name, roles } = account
+  if (options.yes !== true) {
+    throw new CommandFailed(`This would delete ${plain(name)} (${id}): ${roles.join(', ')}. Add --yes.`, 2)
+  }
+  if (options.json === true) return printJson({ user_id: id, username: name })
+  print(`${plain(name)} is deleted. What it did is shown under the name deleted-${id}.`)
+}
+
+async function importUsers(file: string, options: RemoteOptions): Promise<void> {
+  const rows = await withClient(options, (reeve) => reeve.admin.importAccounts(new Uint8Array(readInput(file))))
+  if (options.json === true) printJson(rows)
+  else {
+    printTable(
+      ['ROW', 'USERNAME', 'STATUS', ''],
+      rows.map((one) =>
+        [String(one.row), one.username, one.status, one.reason ?? one.password_link?.url ?? ''].map(plain),
+      ),
+    )
+  }
+  if (rows.some(({ status }) => status === 'refused')) throw new CommandFailed('Not every row was imported.')
+}
+
+/** Names are compared as the server compares them: it finds them by how they begin. */
+async function findUser(reeve: ReeveClient, username: string): Promise<Account> {
+  const fold = (name: string) => name.normalize('NFKC').toLowerCase()
+  for (let after = 0; ;) {
+    const page = await reeve.admin.accounts({ name: username.slice(0, 120), after, limit: PAGE })
+    const found = page.find((account) => fold(account.username) === fold(username))
+    if (found !== undefined) return found
+    if (page.length < PAGE) throw new CommandFailed(`There is no account "${plain(username)}".`)
+    after = page.at(-1)?.user_id ?? 0
+  }
 }
 
 function parseRoles(names: readonly string[]): Role[] {
   return names.map((name) => {
     const role = name.toUpperCase()
-    if (!isRole(role)) throw new CommandFailed(`Unknown role "${name}": expected ${ROLES.join(', ')}.`, 2)
+    if (!isRole(role)) throw new CommandFailed(`Unknown role "${plain(name)}": expected ${ROLES.join(', ')}.`, 2)
     return role
   })
 }

@@ -1,7 +1,7 @@
 // A signed request as `reeve verify` takes it: from one file, or from its parts.
-import { readFileSync } from 'node:fs'
 import { parseRequest, type RequestParts } from '@reeve/sdk'
 import { CommandFailed } from '../failure.ts'
+import { readInput } from '../read-input.ts'
 
 export interface RequestOptions {
   method?: string
@@ -12,7 +12,7 @@ export interface RequestOptions {
 
 /** From a file, with the options in place of what it says. */
 export function readRequest(file: string | undefined, options: RequestOptions): RequestParts {
-  const read = (name: string) => readFileSync(name === '-' ? 0 : name)
+  const read = (name: string) => readInput(name)
   const found = file === undefined ? null : parsed(read(file))
   const target = options.path ?? found?.target
   const header = options.header ?? found?.header

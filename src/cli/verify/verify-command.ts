@@ -1,6 +1,5 @@
 // `reeve verify`: whether a signed request verifies, and if not, why. It says about the signature, the time window and the
 // key's dates what the server would (docs/challenge.md, section 1). It cannot know whether the nonce was used.
-import { readFileSync } from 'node:fs'
 import { CANONICAL_LINES, compareLines, explainSignature, type AuthFields } from '@reeve/sdk'
 import type { Command } from 'commander'
 import { systemClock } from '../../core/clock.ts'
@@ -10,6 +9,7 @@ import { CHALLENGE_SETTINGS, type ChallengeSettings } from '../../doors/challeng
 import { openKeys, type HmacKey } from '../../doors/challenge/signing/keys.ts'
 import { doorSettings } from '../../doors/outline.ts'
 import { CommandFailed } from '../failure.ts'
+import { readText } from '../read-input.ts'
 import { plain, print, styled } from '../terminal.ts'
 import { addVerifyReceiptCommand } from './verify-receipt-command.ts'
 import { readRequest, type RequestOptions } from './request-file.ts'
@@ -46,7 +46,7 @@ async function verify(file: string | undefined, options: VerifyRequestOptions): 
   const { auth, lines } = sent
   print(lines.map(plain).join('\n'))
   print()
-  if (options.canonical !== undefined) compare(lines, readFileSync(options.canonical, 'utf8'))
+  if (options.canonical !== undefined) compare(lines, readText(options.canonical))
 
   const settings = readChallengeSettings()
   const keys = keysOf(settings, auth.keyId, options.secretFile)
@@ -108,7 +108,7 @@ function readChallengeSettings(): ChallengeSettings {
 
 /** Also keys whose date has passed, since the request may be old. */
 function keysOf(settings: ChallengeSettings, keyId: string, file: string | undefined): HmacKey[] {
-  if (file !== undefined) return [{ keyId, secret: readFileSync(file, 'utf8').replace(/\r?\n$/, ''), notAfterMs: null }]
+  if (file !== undefined) return [{ keyId, secret: readText(file).replace(/\r?\n$/, ''), notAfterMs: null }]
   const { solver, challenger } = openKeys(settings)
   const keys = [...solver.find(keyId), ...challenger.find(keyId)]
   if (keys.length > 0) return keys

@@ -1,7 +1,6 @@
 // `reeve verify receipt FILE`: verifies receipts of the pool and the links between them, without a server. `--chain` also
 // requires that none is missing, up to the heads that were kept.
 import { isObject } from '../../core/values/is-object.ts'
-import { readFileSync } from 'node:fs'
 import {
   problemWithChain,
   problemWithHead,
@@ -12,6 +11,7 @@ import {
 } from '@reeve/sdk/pool'
 import type { Command } from 'commander'
 import { CommandFailed } from '../failure.ts'
+import { readText } from '../read-input.ts'
 import { plain, print, say, styled } from '../terminal.ts'
 
 interface ReceiptOptions {
@@ -38,7 +38,7 @@ export function addVerifyReceiptCommand(verify: Command): void {
 
 function verifyReceipts(file: string, { key, chain, head }: ReceiptOptions): void {
   if (head.length > 0 && chain !== true) throw new CommandFailed('--head needs --chain.', 2)
-  const receipts = receiptsIn(readFileSync(file === '-' ? 0 : file, 'utf8'))
+  const receipts = receiptsIn(readText(file))
   const [first] = receipts
   if (first === undefined) throw new CommandFailed(`There is no receipt in ${plain(file)}.`, 2)
   const publicKey = key?.replace(/={1,2}$/, '') ?? first.receipt.key_id
@@ -80,7 +80,7 @@ function receiptsIn(text: string): Receipt[] {
 }
 
 function headIn(file: string): ReceiptHead {
-  const value = parsed(readFileSync(file, 'utf8'))
+  const value = parsed(readText(file))
   if (!isHead(value)) throw new CommandFailed(`There is no head in ${plain(file)}.`, 2)
   return value
 }

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { refusals } from '../http/errors/detail.ts'
 import { SECURED } from '../http/routes/docs.ts'
-import { accountOf, requireRole } from '../http/auth/guard.ts'
+import { ownerIdOf, requireRole } from '../http/auth/guard.ts'
 import { idempotencyConflict, idempotencyOf } from '../http/request/idempotency.ts'
 import { preferredWaitMs, waitSignal } from '../http/request/prefer.ts'
 import { HttpError } from '../http/errors/http-error.ts'
@@ -77,7 +77,7 @@ const submitRoute =
         const answer = await ledger.submit({
           kind,
           payload,
-          accountId: accountOf(request).accountId,
+          accountId: ownerIdOf(request),
           traceId: request.traceId,
           idempotency: idempotencyOf(request, 'admin'),
           ...(priority === undefined ? {} : { priority }),

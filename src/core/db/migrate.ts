@@ -2,11 +2,15 @@
 // running deployment. They are forward only and frozen once released. A database of a version before 0.2.0 is refused.
 import { readFile, readdir } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
-import type { Database, Tx } from './database.ts'
+import type { Database, Queryable, Tx } from './database.ts'
 import { StartError } from '../start-error.ts'
+import { codeOf } from '../values/error-code.ts'
 
 // Any number that nothing else in the database uses: two servers that start together take turns.
 const MIGRATION_LOCK = 7_305_801
+
+const LOCK_TIMEOUT_SEC = 5
+const LOCK_NOT_AVAILABLE = '55P03'
 
 const CREATE_TABLE = `
   create table if not exists migrations (
@@ -31,11 +35,22 @@ export interface MigrationFolder {
 
 /** Applies what is missing, in one transaction, and returns the names of what it applied. */
 export async function migrate(database: Database, folders: readonly MigrationFolder[]): Promise<string[]> {
-  return database.transaction((tx) => migrateIn(tx, folders))
+  try {
+    return await database.transaction((tx) => migrateIn(tx, folders))
+  } catch (error) {
+    if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error
+    throw new StartError(
+      `A migration waited ${LOCK_TIMEOUT_SEC} s for a lock and gave up; nothing was changed. Start again, or end what holds ` +
+        'the lock: reeve migrate --plan says on which tables.',
+      { cause: error },
+    )
+  }
 }
 
 export async function migrateIn(tx: Tx, folders: readonly MigrationFolder[]): Promise<string[]> {
   await tx.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+  // Whoever comes after a waiting migration waits behind it: it must not wait for long.
+  await tx.query(`set local lock_timeout = '${LOCK_TIMEOUT_SEC}s'`)
   await tx.query(CREATE_TABLE)
 
   const applied: string[] = []
@@ -43,11 +58,38 @@ export async function migrateIn(tx: Tx, folders: readonly MigrationFolder[]): Pr
   return applied
 }
 
+export interface PendingMigration {
+  /** Owner and file. */
+  name: string
+  sql: string
+}
+
+/** What `migrate` would apply, in its order. Changes nothing. */
+export async function pendingMigrations(
+  on: Queryable,
+  folders: readonly MigrationFolder[],
+): Promise<PendingMigration[]> {
+  const [table] = await on.query<{ exists: boolean }>(`select to_regclass('migrations') is not null as exists`)
+  const pending: PendingMigration[] = []
+  for (const { owner, folder } of folders) {
+    const rows = table?.exists === true ? await on.query<{ name: string }>(SELECT_APPLIED, [owner]) : []
+    const known = rows.map(({ name }) => name)
+    const names = await namesIn(folder)
+    refuseForeign(owner, known, names)
+    for (const name of names.filter((one) => !known.includes(one)))
+      pending.push({ name: `${owner}/${name}`, sql: await readFile(new URL(name, folder), 'utf8') })
+  }
+  return pending
+}
+
+const namesIn = async (folder: URL): Promise<string[]> =>
+  (await readdir(folder)).filter((name) => /^\d{3}_\w+\.sql$/.test(name)).sort()
+
 async function applyFolder(tx: Tx, { owner, folder }: MigrationFolder): Promise<string[]> {
   const known = new Map(
     (await tx.query<{ name: string; sha256: string }>(SELECT_APPLIED, [owner])).map((row) => [row.name, row.sha256]),
   )
-  const names = (await readdir(folder)).filter((name) => /^\d{3}_\w+\.sql$/.test(name)).sort()
+  const names = await namesIn(folder)
   refuseForeign(owner, known.keys(), names)
 
   const applied: string[] = []

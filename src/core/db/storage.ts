@@ -73,7 +73,7 @@ export async function openExisting(config: Config, log: Logger): Promise<Storage
   if (await hasCluster(config.REEVE_DATA_DIR)) return openStorage(config, log)
   throw new NoDatabaseYet(
     `There is no database in ${config.REEVE_DATA_DIR}: reeve up makes one at its first start. ` +
-      'Set REEVE_DATA_DIR or DATABASE_URL for one that is elsewhere.',
+      'Set REEVE_DATA_DIR or DATABASE_URL for one that is elsewhere, or ask a server: --url, or reeve login.',
   )
 }
 

@@ -3,7 +3,7 @@
 import type { Queryable } from '../db/database.ts'
 
 const INSERT = `
-  insert into audit_events (account_id, actor_id, event, detail, address) values ($1, $2, $3, $4, $5)`
+  insert into audit_events (account_id, actor_id, event, detail, address) values ($1, nullif($2, 0), $3, $4, $5)`
 const LIST = `
   select e.audit_id, e.account_id, a.username, e.actor_id, actor.username as actor, e.event, e.detail, e.address, e.created_at
     from audit_events e
@@ -40,7 +40,7 @@ export type AuditEventName = (typeof AUDIT_EVENTS)[number]
 export interface NewAuditEvent {
   accountId: number
   event: AuditEventName
-  /** Default: the account itself. */
+  /** Default: the account itself. 0: a command on the server's machine. */
   actorId?: number
   detail?: object
   address?: string

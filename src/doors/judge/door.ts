@@ -117,9 +117,9 @@ export const judgeFolder = (config: Pick<Config, 'REEVE_DATA_DIR'>, settings: Pi
 type ImportSources = Pick<Deps, 'config' | 'files'> & Pick<ImportDeps, 'problems' | 'inspect' | 'check'>
 
 /** For imports where nothing can compile a validator. */
-export const notChecked = async (): Promise<null> => null
+const notChecked = async (): Promise<null> => null
 
-export const importingWith = (
+const importingWith = (
   { config, files, problems, inspect, check }: ImportSources,
   settings: JudgeSettings,
 ): ImportDeps => ({

@@ -38,6 +38,7 @@ import { POOL_SETTINGS } from './settings.ts'
 import { banRoutes, workerAdminRoutes } from './workers/admin-routes.ts'
 import { heartbeatRoute } from './workers/heartbeat.ts'
 import { ownerRoutes, reputationRoute } from './workers/owner-routes.ts'
+import { workerFileRoutes } from './workers/worker-files.ts'
 
 export const poolDoor: Door<typeof POOL_SETTINGS> = {
   name: 'pool',
@@ -85,6 +86,7 @@ export const poolDoor: Door<typeof POOL_SETTINGS> = {
           await owners.register(pollRoute(pool.poll))
           await owners.register(submitResultRoute({ submitResult: pool.submitResult, metrics }))
         })
+        await app.register(workerFileRoutes)
         await app.register(receiptRoutes({ identity, database, ledger, keys, workers }))
         await app.register(async (admins) => {
           admins.addHook('onRequest', requireRole(identity, 'ADMIN'))

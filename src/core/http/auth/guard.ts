@@ -38,6 +38,9 @@ export function requireRole(identity: Identity, ...roles: readonly Role[]): Requ
   }
 }
 
+/** Whose what the request makes is. Null: nobody's, a command on the server's machine made it. */
+export const ownerIdOf = (request: FastifyRequest): number | null => accountOf(request).accountId || null
+
 /** The authenticated account, after a guard. */
 export function accountOf(request: FastifyRequest): Account {
   assert(request.account !== null, 'A route that uses the account must have a guard.')

@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import type { Deps } from '../../../core/door.ts'
 import { TooLarge } from '../../../core/files/file-store.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
-import { accountOf, requireRole } from '../../../core/http/auth/guard.ts'
+import { ownerIdOf, requireRole } from '../../../core/http/auth/guard.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
 import { ADMIN_REFUSALS, problem } from '../errors.ts'
 import { importStream, isProblemId, type ImportDeps } from './import-problem.ts'
@@ -51,7 +51,7 @@ export const putProblemRoute =
         )
       if (Number(request.headers['content-length']) > importing.bytesMax) throw tooLarge()
       try {
-        const { accountId } = accountOf(request)
+        const accountId = ownerIdOf(request)
         const limits = { timeSec: request.query.time_limit, memoryMb: request.query.memory_limit }
         const { body, signal } = receiveUpload(request.raw, reply.raw)
         const target = { problemId, accountId, limits, signal }

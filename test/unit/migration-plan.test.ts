@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, test } from 'node:test'
+import { migrate, pendingMigrations } from '../../src/core/db/migrate.ts'
+import { locksOf } from '../../src/core/db/migration-locks.ts'
+import { openDatabase } from '../../src/core/db/database.ts'
+import { migrationFolders } from '../../src/doors/outline.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { testDatabase } from '../support/database.ts'
+import { temporaryFolder } from '../support/servers.ts'
+
+const core = migrationFolders().filter(({ owner }) => owner === 'core')
+
+const MIGRATION = `
+-- alter table jobs add column never text;
+create table notes (note_id bigint primary key, job_id uuid not null);
+create index notes_by_job on notes (job_id);
+alter table accounts add column nickname text;
+create index accounts_by_nickname
+    on accounts (nickname);
+create unique index concurrently x on tokens (address);
+alter table jobs validate constraint some_rule;
+update backups set bytes = 0;
+`
+
+describe('the plan of a migration', () => {
+  test('says which are pending, which tables they lock and who waits, and changes nothing', async (t) => {
+    const { database } = await testDatabase(t)
+    const folder = await temporaryFolder(t)
+    await writeFile(join(folder, '001_notes.sql'), MIGRATION)
+    const folders = [...core, { owner: 'notes', folder: pathToFileURL(`${folder}/`) }]
+
+    const [plan, ...others] = await locksOf(database, await pendingMigrations(database, folders))
+
+    assert.deepEqual(others, [])
+    assert.equal(plan?.name, 'notes/001_notes.sql')
+    assert.deepEqual(
+      plan?.locks.map(({ table, waits }) => [table, waits]),
+      [
+        ['accounts', 'reads and writes'],
+        ['accounts', 'writes'],
+        ['tokens', 'nothing'],
+        ['jobs', 'nothing'],
+        ['backups', 'nothing'],
+      ],
+    )
+    assert.deepEqual(await pendingMigrations(database, core), [])
+    assert.deepEqual(await database.query(`select to_regclass('notes') as made`), [{ made: null }])
+  })
+
+  test('a migration that cannot get its lock gives up with a sentence, and changes nothing', async (t) => {
+    const { database, at } = await testDatabase(t)
+    const folder = await temporaryFolder(t)
+    await writeFile(
+      join(folder, '001_slow.sql'),
+      `set local lock_timeout = '50ms'; alter table accounts add column nickname text;`,
+    )
+    const folders = [{ owner: 'slow', folder: pathToFileURL(`${folder}/`) }]
+    const other = openDatabase(at, () => {})
+    atEnd(t, () => other.close())
+
+    await other.transaction(async (tx) => {
+      await tx.query('lock table accounts in access share mode')
+      await assert.rejects(migrate(database, folders), /waited 5 s for a lock and gave up; nothing was changed/)
+    })
+
+    assert.equal((await pendingMigrations(database, folders)).length, 1)
+    assert.deepEqual(await migrate(database, folders), ['slow/001_slow.sql'])
+  })
+})
