@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { DataDirLocked } from '../../src/core/embedded/lock.ts'
@@ -144,4 +144,17 @@ describe('findRunning', () => {
 
     assert.equal(await findRunning(dataDir), null)
   })
+})
+
+test('a cluster of another major is refused with the remedy, and is left as it is', async (t) => {
+  const dataDir = join(await makeFolder(t), 'data')
+  await (await startEmbedded({ dataDir, log: () => {} })).stop()
+  const file = join(dataDir, 'postgres', 'PG_VERSION')
+  await writeFile(file, '17\n')
+
+  await assert.rejects(
+    startEmbedded({ dataDir, log: () => {} }),
+    /was made by PostgreSQL 17, and this version of Reeve has PostgreSQL 18\..*reeve backup FILE.*reeve restore FILE/,
+  )
+  assert.equal(await readFile(file, 'utf8'), '17\n')
 })

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { lintDeployment } from './deploy.ts'
 import { followReadme } from './fresh-machine.ts'
 import { startPostgresOf } from './postgres-versions.ts'
 
@@ -86,6 +87,12 @@ export const PARTS: readonly Part[] = [
     what: `${DRILL_ROUNDS} rounds of kills and partitions on each feed, with the time of recovery`,
     skip: notHere,
     run: async () => npmTest(['test/crash/drill'], { REEVE_TEST_DRILL_ROUNDS: String(DRILL_ROUNDS) }),
+  },
+  {
+    name: 'deploy',
+    what: 'the linters of what lies in deploy/ and cannot be run here',
+    skip: notHere,
+    run: lintDeployment,
   },
   {
     name: 'fresh-machine',

@@ -4,11 +4,14 @@ import { readFile, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { codeOf } from '../values/error-code.ts'
+import { isObject } from '../values/is-object.ts'
 import { StartError } from '../start-error.ts'
 
 const LINKS_FILE = 'native/pg-symlinks.json'
 
 export interface Binaries {
+  /** Of PostgreSQL, such as 18. */
+  major: number
   initdb: string
   postgres: string
 }
@@ -26,7 +29,9 @@ export async function findBinaries(): Promise<Binaries> {
 
   await makeLinks(folder)
   const bin = join(folder, 'native', 'bin')
-  return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') }
+  const about: unknown = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+  const major = isObject(about) ? Number.parseInt(String(about['version'])) : Number.NaN
+  return { major, initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') }
 }
 
 /** Makes the links that are missing. `symlink` fails if the name exists, so processes that start together agree. */

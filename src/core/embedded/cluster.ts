@@ -1,6 +1,6 @@
 // A cluster is made beside its place and moved there when it is complete and on disk: a folder named `postgres` is never
 // half a cluster, whenever the process that makes it is killed.
-import { chown, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { chown, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Binaries } from './binaries.ts'
 import { launch } from './launch.ts'
@@ -33,7 +33,10 @@ export async function ensureCluster(
     log,
   }: { binaries: Binaries; runAs: RunAs; logFile: LogFile; log: (line: string) => void },
 ): Promise<void> {
-  if ((await ownerOf(cluster)) !== null) return giveIfRoot(cluster, runAs)
+  if ((await ownerOf(cluster)) !== null) {
+    await refuseOtherMajor(cluster, binaries.major)
+    return giveIfRoot(cluster, runAs)
+  }
 
   log(`creating the database in ${cluster}`)
   await removeUnfinished(dataDir)
@@ -49,6 +52,17 @@ export async function ensureCluster(
   })
   await rename(folder, cluster)
   await syncFolder(dataDir)
+}
+
+/** PostgreSQL reads a cluster of its own major only. */
+async function refuseOtherMajor(cluster: string, major: number): Promise<void> {
+  const made = Number.parseInt(await readFile(join(cluster, 'PG_VERSION'), 'utf8'))
+  if (made === major) return
+  throw new StartError(
+    `The database in ${cluster} was made by PostgreSQL ${made}, and this version of Reeve has PostgreSQL ${major}. ` +
+      'With the version of Reeve that made it: reeve backup FILE. ' +
+      'Then, with this version and an empty data folder (REEVE_DATA_DIR): reeve restore FILE.',
+  )
 }
 
 async function initialise(
