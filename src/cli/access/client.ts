@@ -37,7 +37,7 @@ export interface RemoteOptions extends ClientOptions {
 }
 
 export interface ClientUse {
-  /** What the command makes belongs to an account: without --as, to the admin's. */
+  /** What it makes belongs to an account, without --as the admin's, and depends on the settings of the server that runs: it is asked. */
   owns?: boolean
 }
 
@@ -50,10 +50,9 @@ export async function withClient<T>(
   if (remote !== null) return explained(remote.url, () => use(new ReeveClient({ ...remote, fetch: checkedFetch })))
 
   const { core: config } = parseConfig(environment(), doorSettings())
-  const username = options.as ?? (owns ? nameOfAdmin(config) : null)
-  if (options.url !== undefined) return askAsAccount(options.url, username ?? nameOfAdmin(config), use)
+  if (options.url !== undefined || owns) return askAsAccount(urlOf(options), options.as ?? nameOfAdmin(config), use)
   const { withLocalServer } = await import('./local-server.ts')
-  return withLocalServer(username, ({ url, token, fetch }) =>
+  return withLocalServer(options.as ?? null, ({ url, token, fetch }) =>
     explained(url, () => use(new ReeveClient({ url, token, fetch }))),
   )
 }
