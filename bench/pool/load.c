@@ -280,8 +280,17 @@ static void read_orders(void) {
   memmove(orders, line, length);
 }
 
+// As many connections as the system lets it have.
+static void raise_open_files(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0) die("getrlimit");
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) < 0) die("setrlimit");
+}
+
 int main(int argc, char **argv) {
   if (argc != 4) return 2;
+  raise_open_files();
   snprintf(host, sizeof host, "%s", argv[1]);
   server = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(atoi(argv[2]))};
   if (inet_pton(AF_INET, host, &server.sin_addr) != 1) return 2;

@@ -120,10 +120,11 @@ export async function revokeApiKey(database: Database, accountId: number, apiKey
 
 /** One statement for a batch of requests. */
 export async function holdersOfApiKeys(on: Queryable, keys: readonly string[]): Promise<{ account: Account | null }[]> {
-  const hashes = keys.map(hashSecret)
+  const hashOf = new Map([...new Set(keys)].map((key) => [key, hashSecret(key)])) // many use the same one
+  const hashes = [...hashOf.values()]
   const rows = await on.query<AccountRow & { hash: string; scopes: string[] | null }>(SELECT_HOLDERS, [hashes])
   const accountOf = new Map(rows.map((row) => [row.hash, scoped(accountFrom(row), row.scopes)]))
-  return hashes.map((hash) => ({ account: accountOf.get(hash.toString('hex')) ?? null }))
+  return keys.map((key) => ({ account: accountOf.get(hashOf.get(key)?.toString('hex') ?? '') ?? null }))
 }
 
 /** Beside its scopes a key keeps PLAYER, which every account has. */

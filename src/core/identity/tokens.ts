@@ -71,10 +71,10 @@ export async function holdersOfTokens(
   on: Queryable,
   tokens: readonly string[],
 ): Promise<{ account: Account | null }[]> {
-  const hashes = tokens.map(hashSecret)
-  const rows = await on.query<AccountRow & { hash: string }>(SELECT_HOLDERS, [hashes])
+  const hashOf = new Map([...new Set(tokens)].map((token) => [token, hashSecret(token)])) // many use the same one
+  const rows = await on.query<AccountRow & { hash: string }>(SELECT_HOLDERS, [[...hashOf.values()]])
   const accountOf = new Map(rows.map((row) => [row.hash, accountFrom(row)]))
-  return hashes.map((hash) => ({ account: accountOf.get(hash.toString('hex')) ?? null }))
+  return tokens.map((token) => ({ account: accountOf.get(hashOf.get(token)?.toString('hex') ?? '') ?? null }))
 }
 
 /** The account of the token. Null: there was no valid token. */

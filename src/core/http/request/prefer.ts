@@ -15,13 +15,24 @@ export function preferredWaitMs(request: FastifyRequest): number {
 
 /** Aborts when the client disconnects or the server stops. */
 export function waitSignal(request: FastifyRequest, reply: FastifyReply): AbortSignal {
-  const { draining } = request.server
   const controller = new AbortController()
-  const abort = () => controller.abort()
-  draining.addEventListener('abort', abort)
+  const waiting = waitingOf(request.server.draining)
+  waiting.add(controller)
   reply.raw.once('close', () => {
-    draining.removeEventListener('abort', abort)
-    if (!reply.raw.writableFinished) abort() // an answered request waits for nothing; an abort costs an exception
+    waiting.delete(controller)
+    if (!reply.raw.writableFinished) controller.abort() // an answered request waits for nothing; an abort costs an exception
   })
   return controller.signal
+}
+
+const waitingUntil = new WeakMap<AbortSignal, Set<AbortController>>()
+
+/** A signal looks through all its listeners to add or to remove one: thousands of requests share one listener. */
+function waitingOf(draining: AbortSignal): Set<AbortController> {
+  const known = waitingUntil.get(draining)
+  if (known !== undefined) return known
+  const waiting = new Set<AbortController>()
+  waitingUntil.set(draining, waiting)
+  draining.addEventListener('abort', () => waiting.forEach((controller) => controller.abort()), { once: true })
+  return waiting
 }

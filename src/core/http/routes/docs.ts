@@ -1,7 +1,7 @@
 // The OpenAPI description of all doors (/docs/json) and a page that shows it (/docs), without external resources.
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { RequestGuard } from '../auth/guard.ts'
 
@@ -41,13 +41,17 @@ export async function openDocs(app: FastifyInstance, version: string, requireTok
     if (route.websocket === true && route.schema !== undefined) route.schema = { ...route.schema, hide: false }
   })
   // The description is built and serialized once: it takes milliseconds, and anyone may ask.
-  app.addHook('onRequest', async (request, reply) => {
-    const { url } = request.routeOptions
-    if (url === undefined || (url !== '/docs' && !url.startsWith('/docs/'))) return undefined
+  const answer = async (request: FastifyRequest, reply: FastifyReply, url: string) => {
     await requireToken(request)
     if (url !== '/docs/json') return undefined
     description ??= Buffer.from(JSON.stringify(app.swagger()))
     return reply.type('application/json; charset=utf-8').send(description)
+  }
+  // A promise only for these paths: the hook runs for every request.
+  app.addHook('onRequest', (request, reply, done) => {
+    const { url } = request.routeOptions
+    if (url !== undefined && (url === '/docs' || url.startsWith('/docs/'))) return answer(request, reply, url)
+    return done()
   })
   await app.register(swaggerUi, {
     routePrefix: '/docs',

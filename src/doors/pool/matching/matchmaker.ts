@@ -65,12 +65,13 @@ export function openMatchmaker(deps: TaskMatcherDeps): TaskMatcher {
   let offset = 0
   let fruitless = 0
 
-  const pass = async (present: readonly WaitingPoll[]): Promise<boolean> => {
+  // `short` were there before the tasks were read: they can be told that there is nothing.
+  const pass = async (short: readonly WaitingPoll[]): Promise<boolean> => {
     const { classIds, next } = await deps.candidates.waitingClasses(lastClass)
     lastClass = next
     const classes = await deps.classes.byId(classIds)
     // Polls that are eligible for no class are left out; of very many, each pass starts with others.
-    const eligible = eligibleOf(present, classes)
+    const eligible = classes.length === 0 ? [] : eligibleOf(polls.all(), classes)
     const served = rotated(eligible, offset).slice(0, POLLS_PER_PASS_MAX)
     const { pairs, isLast } = served.length === 0 ? NO_PAIRS : await pairsFor(deps, served, classes)
     const outcomes = await Promise.all(pairs.map((pair) => assignPair(deps, polls, pair)))
@@ -80,16 +81,16 @@ export function openMatchmaker(deps: TaskMatcherDeps): TaskMatcher {
     offset = hasChanged ? 0 : offset + POLLS_PER_PASS_MAX
     const isOver = isDone || (!hasChanged && next === 0 && offset >= eligible.length)
     if (isOver) offset = 0
-    dismiss(present, isOver)
+    dismiss(short, isOver)
     return !isOver
   }
   const runOnce = async (): Promise<boolean> => {
     if (polls.size === 0) return false
-    const present = polls.all()
+    const short = polls.short()
     try {
-      return await pass(present)
+      return await pass(short)
     } catch (error) {
-      for (const { isLong, waiter } of present) if (!isLong) waiter.reject(error)
+      for (const { waiter } of short) waiter.reject(error)
       throw error
     }
   }

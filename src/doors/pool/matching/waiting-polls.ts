@@ -13,8 +13,6 @@ export type PollOutcome = Assignment | 'nothing' | 'again'
 export interface WaitingPoll extends Candidate {
   /** Workers with the same region and specs are eligible for the same classes. */
   profile: string
-  /** False: answered as soon as it is clear that there is nothing for the worker. */
-  isLong: boolean
   /** Passes that looked at it. */
   passes: number
   /** Aborts when the client has gone. */
@@ -29,6 +27,7 @@ export interface PollLimits {
 
 export class WaitingPolls {
   readonly #polls = new Map<number, WaitingPoll>()
+  readonly #short = new Set<WaitingPoll>()
   #isClosed = false
 
   get size(): number {
@@ -37,6 +36,11 @@ export class WaitingPolls {
 
   all(): WaitingPoll[] {
     return [...this.#polls.values()]
+  }
+
+  /** Those that do not wait for a job. */
+  short(): WaitingPoll[] {
+    return [...this.#short]
   }
 
   of(workerId: number): WaitingPoll | undefined {
@@ -58,12 +62,14 @@ export class WaitingPolls {
       signal,
       onTimeout: () => 'nothing',
       onLeave: () => {
+        this.#short.delete(poll)
         if (this.#polls.get(workerId) === poll) this.#polls.delete(workerId)
       },
     })
     const profile = JSON.stringify([worker.region, worker.specs])
-    const poll: WaitingPoll = { worker, isTrusted, profile, isLong, passes: 0, signal, waiter }
+    const poll: WaitingPoll = { worker, isTrusted, profile, passes: 0, signal, waiter }
     this.#polls.set(workerId, poll)
+    if (!isLong) this.#short.add(poll)
     return waiter.answer
   }
 
@@ -74,9 +80,9 @@ export class WaitingPolls {
 }
 
 /** Answers polls that do not wait: when there is nothing more to find, or after a few passes. */
-export function dismiss(polls: readonly WaitingPoll[], isOver: boolean): void {
-  for (const poll of polls) {
+export function dismiss(short: readonly WaitingPoll[], isOver: boolean): void {
+  for (const poll of short) {
     poll.passes += 1
-    if (!poll.isLong && (isOver || poll.passes >= PASSES_MAX)) poll.waiter.resolve('nothing')
+    if (isOver || poll.passes >= PASSES_MAX) poll.waiter.resolve('nothing')
   }
 }
