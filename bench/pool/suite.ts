@@ -11,7 +11,7 @@ import type { Suite } from '../suite.ts'
 import type { Teardown } from '../teardown.ts'
 import { measureCycles, type Cycles } from './cycles.ts'
 import { measureDispatch, type Latency } from './dispatch.ts'
-import { missed } from './goals.ts'
+import { missed } from './promises.ts'
 import { measureIdle, type Idle } from './idle.ts'
 import { compileLoad } from './load-process.ts'
 import { report } from './report.ts'
@@ -48,7 +48,7 @@ export const poolSuite: Suite = {
   --idle N          workers that wait, in the end (15000)
   --profile FOLDER  a CPU profile of each server process
   --statements      the statements of a cycle, as PostgreSQL counts them
-  --check           ends with an error if a figure is worse than its goal (goals.ts)
+  --check           ends with an error if a figure is worse than docs/performance.md promises
   --json FILE       the figures as JSON`,
 
   async run(args, teardown) {
@@ -101,7 +101,7 @@ export const poolSuite: Suite = {
     console.log(report(results))
     if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify({ machine, ...results }, null, 2)}\n`)
     const lines = values.check === true ? missed(results) : []
-    if (lines.length > 0) throw new Error(`Worse than the goals:\n  ${lines.join('\n  ')}`)
+    if (lines.length > 0) throw new Error(`Worse than promised:\n  ${lines.join('\n  ')}`)
   },
 }
 
