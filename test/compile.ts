@@ -1,5 +1,6 @@
 // Compiles source and tests into build/, where everything else of the repository is found at the same place as beside src/.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, existsSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundleStarted } from './runner/bundle.ts'
@@ -9,8 +10,12 @@ const COMPILED = ['src', 'test', 'scripts']
 
 /** Null, or what the compiler said. What is there is written over, not removed: another run may be using it. */
 export async function compileTests(): Promise<string | null> {
-  const { status, stdout, stderr } = spawnSync('node_modules/.bin/tsc', ['-p', 'test'], { encoding: 'utf8' })
-  if (status !== 0) return `${stdout}${stderr}`
+  const compiler = spawn('node_modules/.bin/tsc', ['-p', 'test'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  for (const stream of [compiler.stdout, compiler.stderr])
+    stream.setEncoding('utf8').on('data', (text) => (said += text))
+  const [code] = await once(compiler, 'close')
+  if (code !== 0) return said
   for (const folder of COMPILED)
     cpSync(folder, join(BUILD, folder), { recursive: true, filter: (path) => !path.endsWith('.ts') })
   removeOldMigrations()

@@ -2,7 +2,8 @@
 //
 //   npm test -- test/race src/core    only the tests whose path begins so, without the checks, with every test's name
 //   npm test -- --quick               in about a minute: the checks, and the tests that CONTRIBUTING.md names
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildConsole, compileTests } from './compile.ts'
@@ -20,12 +21,14 @@ const isWhole = args.length === 0
 
 const began = performance.now()
 if (isWhole || isQuick) {
-  check('format', 'oxfmt', ['--check'])
-  check('lint', 'oxlint', ['--deny-warnings'])
-  check('types', 'tsc', ['-b'])
-  if (existsSync('bench/node_modules')) check('types of benchmarks', 'tsc', ['-p', 'bench'])
-}
-await compile()
+  await check('types', 'tsc', ['-b']) // makes what the others read
+  await Promise.all([
+    check('format', 'oxfmt', ['--check']),
+    check('lint', 'oxlint', ['--deny-warnings']),
+    ...(existsSync('bench/node_modules') ? [check('types of benchmarks', 'tsc', ['-p', 'bench'])] : []),
+    compile(),
+  ])
+} else await compile()
 needProgram('redis-server', 'redis-server')
 if (runs('test/documents')) for (const program of ['jq', 'curl', 'openssl']) needProgram(program, program) // samples use them
 if (runs('test/watch')) wantProgram('promtool', 'prometheus', 'alert rules and dashboard are not evaluated')
@@ -77,10 +80,13 @@ function testFiles(): string[] {
     .filter((file) => file.endsWith('.test.ts') && (isWhole || starts.some((start) => file.startsWith(start))))
 }
 
-function check(what: string, command: string, options: string[]): void {
-  const { status, stdout, stderr } = spawnSync(join('node_modules/.bin', command), options, { encoding: 'utf8' })
-  if (status === 0) return console.log(`✔ ${what}`)
-  console.error(`✖ ${what}: ${command} ${options.join(' ')}\n${stdout}${stderr}`)
+async function check(what: string, command: string, options: string[]): Promise<void> {
+  const child = spawn(join('node_modules/.bin', command), options, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text))
+  const [code] = await once(child, 'close')
+  if (code === 0) return console.log(`✔ ${what}`)
+  console.error(`✖ ${what}: ${command} ${options.join(' ')}\n${said}`)
   process.exit(1)
 }
 
