@@ -5,7 +5,9 @@
 //          ◄─stdout──        ◄─────────                            cgroup, limits, filter, execve
 //
 //   The driver writes one JSON object a line: open a box, run a program in it, close the box; and the helper answers
-//   with one. SIGUSR1 kills what runs. A box (box.c) is made once per submission and is what is slow to make:
+//   with one. Before a run it may name a series of tests: then the program runs on one after the other, with one answer
+//   each, for as long as it ends normally and writes the test's answer to the byte. The driver judges what differs, and
+//   begins another series with what is left. SIGUSR1 kills what runs. A box (box.c) is made once per submission and is what is slow to make:
 //   namespaces, a read-only file system of its own, no network. A run is a fork of the box's first process: a fresh
 //   /tmp, nobody's id, no capability, a filter on its system calls (seccomp.c), and a cgroup that counts all its
 //   processes (cgroup.c). When the program ends, the rest of them are killed and waited for; then the run is over.
@@ -35,6 +37,7 @@ enum {
   STEP_US = 300, // and CPU time, close to its limit
   KILL_WAIT_MS = 5000, // for a killed run to be gone
   PATIENCE = 3, // times the limit of wall-clock time, for a program that waits for a core
+  COMPARED_BYTES_MAX = 64 * 1024,
 };
 
 struct trouble trouble;
@@ -133,10 +136,10 @@ static int open_output(const char *path) {
   return fd;
 }
 
-static int open_files(const struct json *command, struct watch *watch) {
+static int open_files(const struct json *command, const char *input, struct watch *watch) {
   static const char *const names[] = {"stdin", "stdout", "stderr"};
   for (int i = 0; i < 3; i++) {
-    const char *path = *json_list(command, names[i]);
+    const char *path = i == 0 ? input : *json_list(command, names[i]);
     int fd = path == NULL ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
     if (path != NULL) fd = i == 0 ? open_input(path, &watch->input_mount) : open_output(path);
     if (fd < 0 || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) != 0) return failed("open %s", names[i]);
@@ -185,6 +188,7 @@ static int64_t pause_of(const struct watch *watch, int64_t cpu_left, int64_t wal
 // Looks at every limit, and says when to look again.
 static int64_t check(struct watch *watch) {
   struct usage usage = {0};
+  fflush(stdout); // reports of a series wait for the next one, but not for long
   cgroup_usage(&usage);
   int64_t cpu_left = watch->cpu_ns - cpu_used_ns(watch);
   int64_t wall = now_ns() - watch->began, wall_left = watch->wall_ns - wall;
@@ -234,7 +238,7 @@ static struct verdict verdict_of(const struct watch *watch, bool broken) {
 }
 
 // Judge JSON v1 (docs/judge.md, B): the fields in their order, then their older names, then what Reeve adds.
-static void report(const struct json *command, const struct watch *watch) {
+static void report(const struct json *command, const struct watch *watch, bool same) {
   int status = watch->ended.status, signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   char error[512] = "";
   if (trouble.err != 0) snprintf(error, sizeof error, "%s: errno %d", trouble.call, trouble.err);
@@ -252,9 +256,8 @@ static void report(const struct json *command, const struct watch *watch) {
   printf(",\"exit_code\":%d,\"error\":", signal != 0 ? 128 + signal : WEXITSTATUS(status));
   json_print(error);
   printf(",\"wall_ms\":%lld,\"output_bytes\":%lld", (long long)watch->ended.wall_ns / MS, (long long)output_of(watch));
-  printf(",\"starved\":%s,\"degraded\":%s}\n", watch->end == STARVED ? "true" : "false",
-      cgroup_version == CGROUP_NONE ? "true" : "false");
-  fflush(stdout);
+  printf(",\"starved\":%s,\"degraded\":%s,\"same\":%s}\n", watch->end == STARVED ? "true" : "false",
+      cgroup_version == CGROUP_NONE ? "true" : "false", same ? "true" : "false");
 }
 
 // What was written to a file may still be in the page cache and charged to the run. That is no memory of the program's,
@@ -264,18 +267,34 @@ static int64_t without_output(const struct watch *watch) {
   return own > resident ? own : charged < resident ? charged : resident;
 }
 
-static void run_command(const struct json *command, const char *line) {
+// Whether a small output is the answer, to the byte.
+static bool is_answer(const char *output, const char *answer, int64_t output_bytes) {
+  static char wrote[COMPARED_BYTES_MAX], expected[COMPARED_BYTES_MAX];
+  if (output == NULL || answer == NULL || output_bytes > COMPARED_BYTES_MAX) return false;
+  int left = openat(folder_of(output), strrchr(output, '/') + 1, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  int right = open(answer, O_RDONLY | O_CLOEXEC);
+  bool same = left >= 0 && right >= 0 && size_of(left) == output_bytes && size_of(right) == output_bytes &&
+      read(left, wrote, sizeof wrote) == output_bytes && read(right, expected, sizeof expected) == output_bytes &&
+      memcmp(wrote, expected, (size_t)output_bytes) == 0;
+  close(left);
+  close(right);
+  return same;
+}
+
+// Says whether the program ended normally and wrote the answer.
+static bool run_test(const struct json *command, const char *line, const char *input, const char *answer) {
   int64_t memory_bytes = json_number(command, "memory_bytes");
   struct watch watch = {.fds = {-1, -1, -1}, .input_mount = -1, .pidfd = -1,
       .cpu_ns = json_number(command, "cpu_ms") * MS, .wall_ns = json_number(command, "wall_ms") * MS,
       .output_bytes = json_number(command, "output_bytes"), .disk_bytes = json_number(command, "disk_bytes"),
       .processes = json_number(command, "processes")};
   int joins = -1;
-  kill_requested = 0; // it was for an earlier run
+  bool same = false;
+  trouble.err = 0;
   if (*json_list(command, "argv") == NULL || watch.processes < 1) errno = EINVAL, failed("run without a program");
   if (box.pid < 0) errno = ENOENT, failed("run without an open box");
   if (json_number(command, "static_bytes") > memory_bytes) watch.usage.out_of_memory = true; // there is no need to try
-  else if (trouble.err == 0 && open_files(command, &watch) == 0 &&
+  else if (trouble.err == 0 && open_files(command, input, &watch) == 0 &&
            (joins = cgroup_begin(memory_bytes, watch.processes, watch.fds + 3)) >= 0) {
     watch.began = now_ns();
     bool sent = box_send(box.socket, line, strlen(line) + 1, watch.fds, 3 + joins) == 0;
@@ -289,10 +308,27 @@ static void run_command(const struct json *command, const char *line) {
   }
   for (int i = 1; i < 3; i++) // without root the program owns its output, and may have made it unreadable
     if (!privileged && size_of(watch.fds[i]) >= 0) fchmod(watch.fds[i], 0644);
-  report(command, &watch);
+  if (trouble.err == 0 && verdict_of(&watch, watch.end == REQUEST || watch.usage.killed_by_machine).word == OK.word)
+    same = is_answer(*json_list(command, "stdout"), answer, size_of(watch.fds[1]));
+  report(command, &watch, same);
+  if (!same) fflush(stdout); // the driver waits for it
   for (int i = 0; i < 3; i++) close(watch.fds[i]);
   close(watch.pidfd);
   close(watch.input_mount); // which takes a while, and the driver has its answer
+  return same;
+}
+
+// Pairs of an input and its answer, for the next run.
+static struct { char line[LINE_BYTES_MAX]; struct json command; } series;
+
+static void run_command(const struct json *command, const char *line) {
+  char **test = json_list(&series.command, "tests");
+  kill_requested = 0; // it was for an earlier run
+  if (test[0] == NULL) run_test(command, line, *json_list(command, "stdin"), NULL);
+  for (; test[0] != NULL && test[1] != NULL; test += 2)
+    if (!run_test(command, line, test[0], test[1])) break;
+  fflush(stdout);
+  series.command.count = 0;
 }
 
 static void obey(char *line) {
@@ -302,6 +338,7 @@ static void obey(char *line) {
   trouble.err = 0;
   const char *cmd = json_parse(line, &command) ? *json_list(&command, "cmd") : NULL, *what = cmd == NULL ? "" : cmd;
   if (strcmp(what, "run") == 0) return run_command(&command, copy);
+  if (strcmp(what, "series") == 0 && json_parse(strcpy(series.line, copy), &series.command)) return; // the run answers
   if (strcmp(what, "open") != 0 && strcmp(what, "close") != 0) errno = EBADMSG, failed("understand the command");
   box_close(&box);
   if (strcmp(what, "open") == 0) box_open(&box, &command);

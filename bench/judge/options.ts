@@ -13,6 +13,8 @@ export interface Options {
   /** Where isolate is, if it is not on the path. */
   isolate: string
   jsonFile: string | null
+  /** Fail where docs/judge-sandbox.md promises more. */
+  checks: boolean
 }
 
 const FULL = { runs: 200, submissions: 60, repetitions: 5 }
@@ -25,6 +27,7 @@ export const OPTIONS_HELP = `\
   --repetitions N    (${FULL.repetitions})
   --isolate PATH     the isolate program, set up for its boxes (isolate)
   --json FILE        write every number there, too
+  --check            fail if a warm box takes more than docs/judge-sandbox.md promises, as a ratio to a bare spawn
   --quick            one small repetition: shows that it works, not how fast`
 
 export function parseOptions(args: string[]): Options {
@@ -37,6 +40,7 @@ export function parseOptions(args: string[]): Options {
       repetitions: { type: 'string' },
       isolate: { type: 'string', default: 'isolate' },
       json: { type: 'string' },
+      check: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
     },
   })
@@ -48,5 +52,6 @@ export function parseOptions(args: string[]): Options {
     repetitions: positive('--repetitions', values.repetitions) ?? size.repetitions,
     isolate: values.isolate,
     jsonFile: values.json ?? null,
+    checks: values.check,
   }
 }

@@ -9,8 +9,15 @@ import { OPTIONS_HELP, parseOptions, type Options } from './options.ts'
 import { measureSandbox } from './sandbox/measure-sandbox.ts'
 import { measureSubmissions } from './submissions.ts'
 
-/** Prints what it finds as tables and returns it for --json. */
-export type Part = (options: Options, folder: string, teardown: Teardown) => Promise<{ text: string; json: unknown }>
+export interface PartResult {
+  /** What it finds, as tables. */
+  text: string
+  json: unknown
+  /** Promises that do not hold, each as a sentence. */
+  broken?: readonly string[]
+}
+
+export type Part = (options: Options, folder: string, teardown: Teardown) => Promise<PartResult>
 
 const PARTS: Readonly<Record<Options['parts'][number], Part>> = {
   sandbox: measureSandbox,
@@ -28,14 +35,17 @@ export const judgeSuite: Suite = {
     const folder = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
     teardown.add(() => rm(folder, { recursive: true, force: true }))
     const results: Record<string, unknown> = {}
+    const missed: string[] = []
     console.log(`\nMachine: ${machine()}.`)
     for (const part of options.parts) {
-      const { text, json } = await PARTS[part](options, folder, teardown)
+      const { text, json, broken = [] } = await PARTS[part](options, folder, teardown)
       console.log(`\n${text}\n`)
       results[part] = json
+      missed.push(...broken)
     }
     if (options.jsonFile !== null)
       await writeFile(options.jsonFile, `${JSON.stringify({ machine: machine(), options, ...results }, null, 2)}\n`)
+    if (options.checks && missed.length > 0) throw new Error(missed.join('\n'))
   },
 }
 

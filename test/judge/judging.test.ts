@@ -261,6 +261,10 @@ describe('a worker', { skip: cannotTest }, () => {
         return {
           close: () => box.close(),
           run: async (run) => ({ ...(await box.run(run)), starved: !run.argv.includes('py_compile') && left-- > 0 }),
+          runSeries: (run, onReport) =>
+            box.runSeries({ ...run, tests: run.tests.slice(0, 1) }, (report) =>
+              onReport(left-- > 0 ? { ...report, starved: true, same: false } : report),
+            ),
         }
       },
     })

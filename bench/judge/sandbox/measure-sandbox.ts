@@ -8,6 +8,8 @@ import { measurePrecision, type Precision } from './precision.ts'
 
 const WIDTHS = [1, 2] as const
 const OVERSHOOTS_PER_REPETITION = 6
+/** Promised in docs/judge-sandbox.md: a warm run to a bare spawn, one at a time. */
+const WARM_TO_BARE_MAX = 0.6
 
 interface Samples {
   /** Milliseconds per run, one at a time. */
@@ -38,13 +40,23 @@ export const measureSandbox: Part = async ({ runs, repetitions, isolate }, folde
     }
   }
   const precision = await measurePrecision(field, repetitions * OVERSHOOTS_PER_REPETITION)
+  const ratio = warmToBare(results)
+  const said = `A warm box takes ${ratio.toFixed(2)} × a bare spawn (promised: at most ${WARM_TO_BARE_MAX}).`
   return {
-    text: [costs(results), limits(precision), ...abouts(contestants), ...missing].join('\n\n'),
+    text: [costs(results), said, limits(precision), ...abouts(contestants), ...missing].join('\n\n'),
+    broken: ratio <= WARM_TO_BARE_MAX ? [] : [said],
     json: {
+      warmToBare: ratio,
       contestants: [...results].map(([{ name, title, about }, samples]) => ({ name, title, about, ...samples })),
       precision,
     },
   }
+}
+
+/** NaN, which keeps no promise, where one of them was not measured. */
+function warmToBare(results: ReadonlyMap<Contestant, Samples>): number {
+  const median = (name: string) => percentile([...results].find(([one]) => one.name === name)?.[1].alone ?? [], 50)
+  return median('agent') / median('bare')
 }
 
 /** How long it takes to do that many runs, each way busy with one at a time. */

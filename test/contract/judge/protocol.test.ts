@@ -85,6 +85,7 @@ describe('Judge JSON v1', () => {
       outputBytes: 3,
       starved: false,
       degraded: false,
+      same: false,
     })
     assert.deepEqual(heard.protocolErrors, [])
   })

@@ -1,5 +1,5 @@
 // What contestants may see of a problem. Collected when the package is imported, and stored with it.
-import { readStart } from '../work/read-start.ts'
+import { readStart } from '../programs/read-start.ts'
 import type { ProblemPackage, Statement, TestGroup } from '../package/package.ts'
 import { maxScoreOf } from '../work/judge-tests.ts'
 

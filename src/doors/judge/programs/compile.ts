@@ -9,7 +9,7 @@ import type { BoxRunner } from '../sandbox/box.ts'
 import type { DiskCache } from './disk-cache.ts'
 import { mainClassOf } from './main-class.ts'
 import { runOnce, unstarved, type RunScope } from '../work/box-run.ts'
-import { readStart } from '../work/read-start.ts'
+import { readStart } from './read-start.ts'
 import { showToBoxes } from './show-to-boxes.ts'
 
 export interface SourceFile {

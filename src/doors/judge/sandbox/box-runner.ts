@@ -1,7 +1,7 @@
 // A runner runs one box at a time. As an agent it keeps its helper between boxes and starts another when that one has broken; with
 // `exec` every run gets a helper of its own. Both speak the same protocol to the same program.
 import { join } from 'node:path'
-import type { Box, BoxOptions, RunRequest, RunReport, BoxRunner } from './box.ts'
+import type { Box, BoxOptions, BoxRunner, RunReport, RunRequest, SeriesRequest } from './box.ts'
 import type { Helper } from './helper-process.ts'
 import { explained } from './remedies.ts'
 import { parseReport } from './report.ts'
@@ -44,6 +44,7 @@ class HelperSession {
   private readonly options: BoxRunnerOptions
   private helper: Helper | null = null
   private opened: OpenBox | null = null
+  private closing: Promise<unknown> = Promise.resolve()
   private brokenInRow = 0
   private isClosed = false
 
@@ -54,6 +55,7 @@ class HelperSession {
 
   /** A helper in which that box is open. */
   async helperFor(box: OpenBox): Promise<Helper> {
+    await this.closing
     if (this.isClosed) throw new SandboxError('The runner is closed.')
     if (this.helper?.isAlive === false) await this.drop()
     this.helper ??= await this.launch()
@@ -89,12 +91,18 @@ class HelperSession {
 
   async close(): Promise<void> {
     this.isClosed = true
+    await this.closing
     await this.drop()
   }
 
-  async closeBox(box: OpenBox): Promise<void> {
+  /**
+   * Taking a box apart takes a millisecond or two: whoever opens the next one waits for it, not whoever has a result. A helper
+   * that fails at it is replaced.
+   */
+  closeBox(box: OpenBox): void {
     const { helper } = this
-    if (this.forget(box) && helper?.isAlive === true) await this.guard(() => helper.ask({ cmd: 'close' }))
+    if (!this.forget(box) || helper?.isAlive !== true) return
+    this.closing = this.guard(() => helper.ask({ cmd: 'close' })).catch(() => {})
   }
 
   /** Whatever a helper that broke its protocol says next cannot be trusted: it goes. */
@@ -138,15 +146,36 @@ class OpenBox implements Box {
   }
 
   async run(run: RunRequest): Promise<RunReport> {
+    let report: RunReport | null = null
+    await this.ask([], run, (answer) => {
+      report = answer
+      return true
+    })
+    if (report === null) throw new Error('A run ends with a report.')
+    return report
+  }
+
+  async runSeries({ tests, ...run }: SeriesRequest, onReport: (report: RunReport) => void): Promise<void> {
+    let left = this.session.mode === 'exec' ? 1 : tests.length
+    const paths = tests.slice(0, left).flatMap(({ inputPath, answerPath }) => [inputPath, answerPath])
+    await this.ask([{ cmd: 'series', tests: paths }], { ...run, stdinPath: null }, (report) => {
+      onReport(report)
+      left -= 1
+      return left === 0 || !report.same
+    })
+  }
+
+  /** `hear` says whether it was the last report. */
+  private async ask(before: readonly object[], run: RunRequest, hear: (report: RunReport) => boolean): Promise<void> {
     const { signal } = this.options
     if (this.isClosed) throw new SandboxError('The box is closed.')
-    const size = await this.staticSize(run.argv[0] ?? '')
+    const size = this.staticSize(run.argv[0] ?? '')
     try {
-      return await this.session.guard(async () => {
+      await this.session.guard(async () => {
         signal?.throwIfAborted()
         const helper = await this.session.helperFor(this)
         signal?.throwIfAborted()
-        return this.runIn(helper, run, size)
+        await this.askIn(helper, run, [...before, runCommand(run, size)], hear)
       })
     } finally {
       if (this.session.mode === 'exec') await this.session.drop()
@@ -157,33 +186,39 @@ class OpenBox implements Box {
     this.isClosed = true
     this.inFlight?.interrupt()
     await this.inFlight?.ended.catch(() => {}) // whoever runs it is told
-    await this.session.closeBox(this)
+    this.session.closeBox(this)
   }
 
-  private async runIn(helper: Helper, run: RunRequest, size: number): Promise<RunReport> {
+  private async askIn(
+    helper: Helper,
+    run: RunRequest,
+    commands: readonly object[],
+    hear: (report: RunReport) => boolean,
+  ): Promise<void> {
     const { signal } = this.options
     const interrupt = () => helper.interrupt()
-    const ended = helper.ask(runCommand(run, size), PATIENCE * run.wallMs + PATIENCE_EXTRA_MS)
-    this.inFlight = { interrupt, ended }
-    signal?.addEventListener('abort', interrupt)
-    try {
-      const answer = await ended
+    const ended = helper.askForSeveral(commands, PATIENCE * run.wallMs + PATIENCE_EXTRA_MS, (answer) => {
       const failure = failureIn(answer)
       if (failure !== null) throw new SandboxError(`The helper did not take the command: ${failure}`)
       const report = parseReport(answer, run)
       if (report.verdict === 'SE') this.session.forget(this)
       signal?.throwIfAborted()
-      return report
+      return hear(report)
+    })
+    this.inFlight = { interrupt, ended }
+    signal?.addEventListener('abort', interrupt)
+    try {
+      await ended
     } finally {
       this.inFlight = null
       signal?.removeEventListener('abort', interrupt)
     }
   }
 
-  private async staticSize(program: string): Promise<number> {
+  private staticSize(program: string): number {
     if (!program.startsWith('/work/')) return 0
     const path = join(this.options.workFolder, program.slice('/work/'.length))
-    const size = this.sizes.get(program) ?? (await staticBytes(path))
+    const size = this.sizes.get(program) ?? staticBytes(path)
     if (!this.options.writable) this.sizes.set(program, size)
     return size
   }

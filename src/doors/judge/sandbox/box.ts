@@ -37,7 +37,12 @@ export interface Box {
    * helper broke (SandboxError), its line was not Judge JSON v1 for this run (ProtocolError), or the signal aborted.
    */
   run(run: RunRequest): Promise<RunReport>
-  /** Idempotent. */
+  /**
+   * Runs one program on several tests, one after the other: until one does not end normally, or its output is not its answer to the
+   * byte. `onReport` gets the reports in order; it may throw. With SANDBOX=exec only the first test is run. Rejects as `run` does.
+   */
+  runSeries(run: SeriesRequest, onReport: (report: RunReport) => void): Promise<void>
+  /** Ends what runs, and waits for that. The rest of the box goes before the runner opens another one, or closes. Idempotent. */
   close(): Promise<void>
 }
 
@@ -70,6 +75,19 @@ export interface RunRequest {
   stackBytes: number
 }
 
+/** A series of at most SERIES_MAX tests. */
+export interface SeriesRequest extends Omit<RunRequest, 'stdinPath'> {
+  tests: readonly SeriesTest[]
+}
+
+export interface SeriesTest {
+  inputPath: string
+  answerPath: string
+}
+
+/** So that the paths fit into one command. */
+export const SERIES_MAX = 14
+
 /** Judge JSON v1 (docs/judge-sandbox.md), parsed and checked against jobId and attemptId, with what Reeve adds. */
 export interface RunReport {
   verdict: 'OK' | 'TLE' | 'MLE' | 'OLE' | 'RE' | 'SE'
@@ -86,4 +104,6 @@ export interface RunReport {
   starved: boolean
   /** Without cgroups only: shown in every result. */
   degraded: boolean
+  /** In a series: it ended normally, and a small output is the answer to the byte. */
+  same: boolean
 }

@@ -21,6 +21,8 @@ export interface HelperOptions {
 export interface Helper {
   /** The answer to one command; one at a time. A helper that takes longer is killed. */
   ask(command: object, withinMs?: number): Promise<unknown>
+  /** Several answers, each within that time, until `hear` says that it was the last. */
+  askForSeveral(commands: readonly object[], withinMs: number, hear: (answer: unknown) => boolean): Promise<void>
   /** Ends the run in progress; its answer still comes. */
   interrupt(): void
   readonly isAlive: boolean
@@ -29,8 +31,10 @@ export interface Helper {
 }
 
 interface PendingAnswer {
-  resolve(answer: unknown): void
-  reject(error: Error): void
+  /** Says whether it was the last. */
+  hear(answer: unknown): boolean
+  resolve(): void
+  reject(error: unknown): void
   timer: NodeJS.Timeout
 }
 
@@ -69,21 +73,43 @@ class HelperProcess implements Helper {
     child.stderr.on('data', (chunk: Buffer) => this.complained(chunk))
   }
 
-  nextLine(withinMs: number): Promise<unknown> {
-    const timer = setTimeout(() => this.child.kill('SIGKILL'), withinMs)
-    return new Promise((resolve, reject) => (this.waiting = { resolve, reject, timer }))
+  async nextLine(withinMs: number): Promise<unknown> {
+    let answer: unknown
+    await this.listen(withinMs, (line) => {
+      answer = line
+      return true
+    })
+    return answer
   }
 
-  ask(command: object, withinMs = ANSWER_WAIT_MS): Promise<unknown> {
-    if (this.waiting !== null) return Promise.reject(new SandboxError('The helper is busy.'))
-    if (!this.isAlive) return Promise.reject(new ProtocolError('no_answer', 'the helper has ended'))
-    const line = `${JSON.stringify(command)}\n`
-    if (Buffer.byteLength(line) > COMMAND_BYTES_MAX)
-      return Promise.reject(new SandboxError(`A command has more than ${COMMAND_BYTES_MAX} bytes.`))
-    const answer = this.nextLine(withinMs)
-    this.stderr = ''
-    this.child.stdin.write(line)
+  async ask(command: object, withinMs = ANSWER_WAIT_MS): Promise<unknown> {
+    let answer: unknown
+    await this.askForSeveral([command], withinMs, (line) => {
+      answer = line
+      return true
+    })
     return answer
+  }
+
+  async askForSeveral(
+    commands: readonly object[],
+    withinMs: number,
+    hear: (answer: unknown) => boolean,
+  ): Promise<void> {
+    if (this.waiting !== null) throw new SandboxError('The helper is busy.')
+    if (!this.isAlive) throw new ProtocolError('no_answer', 'the helper has ended')
+    const lines = commands.map((command) => `${JSON.stringify(command)}\n`)
+    if (lines.some((line) => Buffer.byteLength(line) > COMMAND_BYTES_MAX))
+      throw new SandboxError(`A command has more than ${COMMAND_BYTES_MAX} bytes.`)
+    const heard = this.listen(withinMs, hear)
+    this.stderr = ''
+    this.child.stdin.write(lines.join(''))
+    await heard
+  }
+
+  private listen(withinMs: number, hear: PendingAnswer['hear']): Promise<void> {
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), withinMs)
+    return new Promise((resolve, reject) => (this.waiting = { hear, resolve, reject, timer }))
   }
 
   interrupt(): void {
@@ -137,7 +163,18 @@ class HelperProcess implements Helper {
     } catch {
       return this.settle(({ reject }) => reject(new ProtocolError('invalid_json', line.slice(0, 200))))
     }
-    this.settle(({ resolve }) => resolve(answer))
+    this.tell(answer)
+  }
+
+  private tell(answer: unknown): void {
+    const { waiting } = this
+    if (waiting === null) return
+    try {
+      if (waiting.hear(answer)) this.settle(({ resolve }) => resolve())
+      else waiting.timer.refresh()
+    } catch (error) {
+      this.settle(({ reject }) => reject(error))
+    }
   }
 
   private complained(chunk: Buffer): void {

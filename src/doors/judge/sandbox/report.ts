@@ -37,6 +37,7 @@ export function parseReport(line: unknown, run: Pick<RunRequest, 'jobId' | 'atte
     outputBytes: integer(fields, 'output_bytes'),
     starved: fields['starved'] === true,
     degraded: fields['degraded'] === true,
+    same: fields['same'] === true,
   }
 }
 

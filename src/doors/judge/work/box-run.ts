@@ -2,7 +2,7 @@
 // says nothing about the program.
 import type { Logger } from 'pino'
 import { execResultOf, type ExecResult, type JudgeMeter } from '../metrics.ts'
-import type { Box, RunRequest, RunReport } from '../sandbox/box.ts'
+import type { Box, RunReport, RunRequest, SeriesRequest } from '../sandbox/box.ts'
 
 const STARVED_TRIES_MAX = 3
 
@@ -38,28 +38,69 @@ export interface RunScope {
 }
 
 export type RunSpec = Omit<RunRequest, 'jobId' | 'attemptId'>
+export type SeriesSpec = Omit<SeriesRequest, 'jobId' | 'attemptId'>
 
 export async function runOnce(scope: RunScope, box: Box, spec: RunSpec): Promise<RunReport> {
-  const { jobId, attemptId, meter, signal, log } = scope
+  const { jobId, attemptId, meter } = scope
   throwIfInterrupted(scope)
   const started = performance.now()
   let result: ExecResult | null = null
   meter.runStarted()
   try {
     const report = await box.run({ ...spec, jobId, attemptId })
-    throwIfInterrupted(scope)
-    result = execResultOf(report.verdict)
-    if (report.verdict === 'SE') throw new JudgeFailure(`The sandbox failed: ${report.sandboxError}`)
-    if (report.degraded) scope.degraded = true
+    result = resultOf(scope, report)
     return report
   } catch (error) {
-    if (signal.aborted) throw new Interrupted('The attempt was interrupted.')
-    result = 'error'
-    log.error({ err: error }, 'a run failed in the sandbox')
-    throw error
+    const reason = reasonOf(scope, error)
+    if (!(reason instanceof Interrupted)) result = 'error'
+    throw reason
   } finally {
     meter.runEnded(result, (performance.now() - started) / 1000)
   }
+}
+
+/** One program on several tests, as far as the box runs them. Reports come several at a time, so they tell how long a run took. */
+export async function runSeries(
+  scope: RunScope,
+  box: Box,
+  spec: SeriesSpec,
+  onReport: (report: RunReport) => void,
+): Promise<void> {
+  const { jobId, attemptId, meter } = scope
+  throwIfInterrupted(scope)
+  let left = spec.tests.length
+  let isRunning = true
+  let result: ExecResult | null = null
+  meter.runStarted()
+  try {
+    await box.runSeries({ ...spec, jobId, attemptId }, (report) => {
+      meter.runEnded(resultOf(scope, report), report.wallMs / 1000)
+      left -= 1
+      isRunning = report.same && left > 0
+      if (isRunning) meter.runStarted()
+      onReport(report)
+    })
+  } catch (error) {
+    const reason = reasonOf(scope, error)
+    if (!(reason instanceof Interrupted)) result = 'error'
+    throw reason
+  } finally {
+    if (isRunning) meter.runEnded(result, 0)
+  }
+}
+
+/** Throws what says nothing about the program. */
+function resultOf(scope: RunScope, report: RunReport): ExecResult {
+  throwIfInterrupted(scope)
+  if (report.verdict === 'SE') throw new JudgeFailure(`The sandbox failed: ${report.sandboxError}`)
+  if (report.degraded) scope.degraded = true
+  return execResultOf(report.verdict)
+}
+
+function reasonOf({ signal, log }: RunScope, error: unknown): unknown {
+  if (signal.aborted) return new Interrupted('The attempt was interrupted.')
+  log.error({ err: error }, 'a run failed in the sandbox')
+  return error
 }
 
 function throwIfInterrupted({ signal }: RunScope): void {

@@ -1,10 +1,7 @@
 // Judges one submission: everything needed comes in, the verdict comes out. It knows neither the ledger nor the database, so
 // the judge thread, `reeve problem verify` and a pool worker on another machine all use it.
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Toolchain } from '../languages/toolchain.ts'
-import { listFolder } from '../package/files.ts'
 import type { Verdict } from '../submissions/verdict.ts'
 import type { Box } from '../sandbox/box.ts'
 import { runTest, type TestResult } from './run-test.ts'
@@ -15,6 +12,7 @@ import { judgeTests, type GroupResult } from './judge-tests.ts'
 import { compile, type Program, type SourceFile } from '../programs/compile.ts'
 import { JudgeFailure, type RunScope } from './box-run.ts'
 import { emptyFiles, type Slot } from './slot.ts'
+import { openTestSeries } from './test-series.ts'
 
 export interface ProgramSource {
   jobId: string
@@ -83,7 +81,7 @@ interface Work {
 async function judgeAt(worker: JudgeWorker, work: Work): Promise<Judged> {
   const { scope, slot, problem, submission, toolchain, context } = work
   const { limits, root, tests, isScoring } = problem.package
-  const files = [...submission.files, ...(await includedFiles(problem, toolchain))]
+  const files = [...submission.files, ...(await problem.includedFiles(toolchain.language.id))]
   const compiled = await compile(worker, scope, slot.main, { toolchain, files, entry: submission.entry }, limits)
   if (!compiled.ok) return compileError(compiled.output, scope)
   context.onCompiled?.(tests.length)
@@ -147,7 +145,8 @@ async function withBoxes<Result>(
     boxes.push(contestantBox)
     const validatorBox = validator === null ? null : await openValidatorBox(slot, problem, validator, scope.signal)
     if (validatorBox !== null) boxes.push(validatorBox)
-    return await use({ scope, slot, problem, program, validator, contestantBox, validatorBox })
+    const series = openTestSeries(problem.package.tests)
+    return await use({ scope, slot, problem, program, validator, contestantBox, validatorBox, series })
   } finally {
     for (const box of boxes) await box.close()
   }
@@ -166,11 +165,4 @@ async function openValidatorBox(
     mounts: validatorMounts(slot, problem, validator),
     signal,
   })
-}
-
-/** What a problem adds to every submission of a language. */
-async function includedFiles(problem: LoadedProblem, { language }: Toolchain): Promise<SourceFile[]> {
-  const folder = join(problem.package.folder, 'include', language.id)
-  const listed = await listFolder(folder)
-  return Promise.all((listed?.files ?? []).map(async (name) => ({ name, bytes: await readFile(join(folder, name)) })))
 }

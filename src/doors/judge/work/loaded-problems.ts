@@ -7,6 +7,8 @@ import { pipeline } from 'node:stream/promises'
 import { readPackage } from '../package/read-package.ts'
 import { unzip } from '../package/unzip.ts'
 import type { ProblemPackage, Test } from '../package/package.ts'
+import { listFolder } from '../package/files.ts'
+import type { SourceFile } from '../programs/compile.ts'
 import type { CacheEntry, DiskCache } from '../programs/disk-cache.ts'
 import type { LoadedProblem } from './test-run.ts'
 import { JudgeFailure } from './box-run.ts'
@@ -72,6 +74,7 @@ export function openProblems({ packages, fetch, unpackedBytesMax }: ProblemsOpti
 
 export function problemFrom(problemPackage: ProblemPackage): LoadedProblem {
   const answers = new Map<string, Promise<Buffer | null>>()
+  const included = new Map<string, Promise<readonly SourceFile[]>>()
   let bytesLeft = ANSWERS_BYTES_MAX
   const read = async ({ answerPath }: Test): Promise<Buffer | null> => {
     const { size } = await stat(answerPath)
@@ -92,7 +95,18 @@ export function problemFrom(problemPackage: ProblemPackage): LoadedProblem {
       }
       return answer
     },
+    includedFiles(languageId) {
+      const files = included.get(languageId) ?? filesIn(join(problemPackage.folder, 'include', languageId))
+      included.set(languageId, files)
+      files.catch(() => included.delete(languageId))
+      return files
+    },
   }
+}
+
+async function filesIn(folder: string): Promise<readonly SourceFile[]> {
+  const listed = await listFolder(folder)
+  return Promise.all((listed?.files ?? []).map(async (name) => ({ name, bytes: await readFile(join(folder, name)) })))
 }
 
 function topFrom(about: unknown): string {

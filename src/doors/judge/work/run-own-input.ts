@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from '../package/package.ts'
 import { runOnce, unstarved } from './box-run.ts'
-import { readStart } from './read-start.ts'
+import { readStart } from '../programs/read-start.ts'
 import { messageOf, timeOf, type TestResult } from './run-test.ts'
 import { contestantRun, timeLimitOf, type TestRun } from './test-run.ts'
 

@@ -12,9 +12,10 @@ import type { Verdict } from '../submissions/verdict.ts'
 import { contestantRun, seenByValidator, timeLimitOf, validatorRun, type TestRun } from './test-run.ts'
 import { interact } from './interact.ts'
 import { IN_BOX, type Program } from '../programs/compile.ts'
-import { readStart } from './read-start.ts'
+import { readStart } from '../programs/read-start.ts'
 import { JudgeFailure, runOnce, unstarved } from './box-run.ts'
 import { emptyFolder, type RunFiles } from './slot.ts'
+import { isInSeries } from './test-series.ts'
 import { judgementOf, validatorArguments, type Judgement } from './validate.ts'
 
 const SMALL_BYTES_MAX = 64 * 1024
@@ -102,22 +103,19 @@ async function nextInput({ slot }: TestRun): Promise<string | null> {
 }
 
 async function runPass(testRun: TestRun, trial: PassFiles): Promise<TestPass> {
-  const { test, input, files } = trial
   const { isInteractive, validator } = testRun.problem.package
   if (isInteractive && validator !== null) return runInteractively(testRun, validator, trial)
-  const run = await unstarved(testRun.scope, () =>
-    runOnce(
-      testRun.scope,
-      testRun.contestantBox,
-      contestantRun(testRun, {
-        stdinPath: input,
-        stdoutPath: files.output,
-        stderrPath: test.isSample ? files.errors : null,
-      }),
-    ),
-  )
+  const run = await unstarved(testRun.scope, () => runContestant(testRun, trial))
   if (run.verdict !== 'OK') return { run, judgement: null }
   return { run, judgement: await judgeOutput(testRun, trial, run) }
+}
+
+function runContestant(testRun: TestRun, { test, input, files }: PassFiles): Promise<RunReport> {
+  const { scope, contestantBox, series } = testRun
+  if (isInSeries(testRun, test)) return series.run(testRun, test)
+  const stderrPath = test.isSample ? files.errors : null
+  const pipes = { stdinPath: input, stdoutPath: files.output, stderrPath }
+  return runOnce(scope, contestantBox, contestantRun(testRun, pipes))
 }
 
 async function judgeOutput(testRun: TestRun, trial: PassFiles, run: RunReport): Promise<Judgement> {
@@ -174,6 +172,7 @@ const placesOf = ({ slot }: TestRun, { files }: PassFiles) => ({
 
 /** A small output was written a moment ago and is in the page cache: a synchronous read is faster than the thread pool. */
 async function compareOutput({ problem }: TestRun, { test, files }: PassFiles, run: RunReport): Promise<Judgement> {
+  if (run.same) return { verdict: 'AC', score: null, teamMessage: '', judgeMessage: '' }
   const flags = parseFlags(test.validatorFlags)
   const answer = run.outputBytes <= SMALL_BYTES_MAX ? await problem.answerOf(test) : null
   const comparison =

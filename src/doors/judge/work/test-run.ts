@@ -2,9 +2,10 @@
 import { join } from 'node:path'
 import type { ProblemPackage, Test } from '../package/package.ts'
 import type { Box, Mount } from '../sandbox/box.ts'
-import { BOX_ENV, IN_BOX, runCommand, type Program } from '../programs/compile.ts'
+import { BOX_ENV, IN_BOX, runCommand, type Program, type SourceFile } from '../programs/compile.ts'
 import type { RunScope, RunSpec } from './box-run.ts'
 import type { Slot } from './slot.ts'
+import type { TestSeries } from './test-series.ts'
 
 const MB = 1024 * 1024
 const PROCESSES_MAX = 64
@@ -22,6 +23,8 @@ export interface LoadedProblem {
   package: ProblemPackage
   /** Small answers are kept in memory; null: it is not small. */
   answerOf(test: Test): Promise<Buffer | null>
+  /** What the problem adds to every submission in a language. */
+  includedFiles(languageId: string): Promise<readonly SourceFile[]>
 }
 
 export interface TestRun {
@@ -33,6 +36,7 @@ export interface TestRun {
   validator: Program | null
   contestantBox: Box
   validatorBox: Box | null
+  series: TestSeries
 }
 
 export const validatorMounts = (slot: Slot, problem: LoadedProblem, validator: Program): Mount[] => [

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import type { Validator } from '../package/package.ts'
 import type { RunReport } from '../sandbox/box.ts'
-import { readStart } from './read-start.ts'
+import { readStart } from '../programs/read-start.ts'
 import { JudgeFailure } from './box-run.ts'
 
 const MESSAGE_BYTES_MAX = 4096
