@@ -68,6 +68,7 @@ export {
   JudgeClient,
   type JudgeEvent,
   type JudgeVerdict,
+  picturePath,
   type NewSubmission,
   type Problem,
   type ProblemDetail,

@@ -89,6 +89,8 @@ export interface ProblemDetail extends Problem {
   languages: { id: string; name: string; version: string | null }[]
   samples: { name: string; input: string; output: string }[]
   statement: { language: string; format: string; text: string } | null
+  /** Names for `picture`. */
+  pictures: string[]
 }
 
 /** What is told of a submission while it is judged. A higher `attempt_id` begins anew. */
@@ -105,6 +107,10 @@ export type JudgeEvent =
       score?: number
       reason?: string
     }
+
+/** Where a picture of a statement is, below the server's address. */
+export const picturePath = (problemId: string, file: string): string =>
+  `/problems/${encodeURIComponent(problemId)}/statement/${encodeURIComponent(file)}`
 
 const WAIT_SEC_MAX = 50
 const TRIES_MAX = 10
@@ -140,6 +146,12 @@ export class JudgeClient {
   /** A new submission of the same program, judged by the package that is in force now. Needs the role ADMIN. */
   rejudge(jobId: string): Promise<{ job_id: string; status: 'PENDING' }> {
     return this.#client.request('POST', `/submissions/${encodeURIComponent(jobId)}/rejudge`)
+  }
+
+  /** A picture of the statement. A page of the same origin may use the path by itself, in `<img src>`. */
+  async picture(problemId: string, file: string): Promise<Blob> {
+    const response = await this.#client.open('GET', picturePath(problemId, file))
+    return response.blob()
   }
 
   /** `code`: with the program that was submitted. */

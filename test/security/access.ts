@@ -83,6 +83,7 @@ export const ACCESS: Readonly<Record<string, Access>> = {
   'GET /ops/status': 'own credential',
   'GET /problems': 'account',
   'GET /problems/:problem_id': 'account',
+  'GET /problems/:problem_id/statement/:file': 'account',
   'GET /readyz': 'anyone',
   'GET /stats': 'anyone',
   'GET /status/:job_id': 'account',

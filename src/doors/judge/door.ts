@@ -8,7 +8,7 @@
 // compare/, sandbox/; verify/ is `reeve problem verify`.
 //
 // Contestants: POST /submit, POST /problems/{problem_id}/run, GET /status/{job_id}, GET /status/{job_id}/events, GET /submissions, GET /problems,
-//              GET /problems/{problem_id}.
+//              GET /problems/{problem_id}, GET /problems/{problem_id}/statement/{file}.
 // Admins:      PUT /problems/{problem_id}, POST /submissions/{job_id}/rejudge.
 // Other doors: `code` problems.
 // Loops:       publish the languages of this process, prune the caches.
@@ -29,6 +29,7 @@ import { meterOf, openJudgeMetrics } from './metrics.ts'
 import { openOfferedLanguages } from './languages/offered-languages.ts'
 import { openProblemStore } from './problems/problem-store.ts'
 import { putProblemRoute } from './problems/put-problem.ts'
+import { pictureRoute } from './problems/read-picture.ts'
 import { problemsRoute } from './problems/read-problems.ts'
 import { statusRoute } from './submissions/read-status.ts'
 import { JUDGE_SETTINGS, type JudgeSettings } from './settings.ts'
@@ -104,6 +105,7 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
         await app.register(watchRoute({ identity, ledger, events }))
         await app.register(submissionsRoute({ identity, database, ledger }))
         await app.register(problemsRoute({ identity, problems, languages, offered }))
+        await app.register(pictureRoute({ identity, files, problems }))
         await app.register(putProblemRoute({ identity, importing }))
       },
     }

@@ -4,6 +4,7 @@ import { HttpError, type ErrorReport } from '../../core/http/errors/http-error.t
 
 const JUDGE_ERRORS = {
   problem_not_found: [404, 'There is no such problem.'],
+  picture_not_found: [404, 'The statement has no such picture.'],
   submission_not_found: [404, 'There is no such submission.'],
   unsupported_language: [400, 'This language is not one of those that are judged here.'],
   code_too_large: [400, 'The code has more than 65536 bytes.'],

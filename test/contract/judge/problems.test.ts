@@ -5,10 +5,22 @@ import { readdir } from 'node:fs/promises'
 import { connect } from 'node:net'
 import path from 'node:path'
 import { describe, test } from 'node:test'
+import { ReeveClient } from '@reeve/sdk'
 import { cannotTest } from '../../judge/rig.ts'
 import { temporaryFolder } from '../../support/servers.ts'
 import { packageFiles, packageOf, zipOf, type ZipEntry } from '../../support/zip.ts'
-import { account, ask, judge, login, openClient, putProblem, setup, startServer, TWICE } from './setup.ts'
+import {
+  account,
+  ask,
+  judge,
+  login,
+  openClient,
+  putProblem,
+  setup,
+  startServer,
+  TWICE,
+  type Credentials,
+} from './setup.ts'
 
 const entriesOf = (files = packageFiles()): ZipEntry[] =>
   Object.entries(files).map(([name, content]) => ({ name, content }))
@@ -275,6 +287,45 @@ describe('judge GET /problems', { skip: cannotTest }, () => {
     assert(!JSON.stringify(body).includes('very secret'))
     assert.deepEqual([missing.status, missing.body.code], [404, 'problem_not_found'])
     assert.equal((await ask(`${url}/problems`)).status, 401)
+  })
+
+  test('judge 5.15: pictures beside the statement are served with a fixed type, and nothing else of the package is', async (t) => {
+    const { url } = await startServer(t, { role: 'serve' })
+    const ann = await account(url, 'ann')
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+    const large = Buffer.alloc(2 * 1024 * 1024 + 1).toString('latin1')
+    const files = packageFiles({
+      'problem_statement/problem.en.md': '![a](a.png)\n',
+      'problem_statement/a.PNG': 'not really a picture',
+      'problem_statement/figure.svg': svg,
+      'problem_statement/page.html': '<script>alert(1)</script>',
+      'problem_statement/large.png': large,
+    })
+    await putProblem(url, 'twice', packageOf(files))
+    const at = (file: string, headers: Credentials = ann) =>
+      fetch(`${url}/problems/twice/statement/${file}`, { headers })
+
+    const { body } = await ask(`${url}/problems/twice`, { headers: ann })
+    const png = await at('a.PNG')
+    const figure = await at('figure.svg')
+
+    assert.deepEqual(body.pictures, ['a.PNG', 'figure.svg'])
+    assert.deepEqual([png.status, png.headers.get('content-type')], [200, 'image/png'])
+    assert.equal(await png.text(), 'not really a picture')
+    assert.deepEqual([figure.headers.get('content-type'), await figure.text()], ['image/svg+xml', svg])
+    for (const { headers } of [png, figure]) {
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+      assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none';.*; sandbox$/)
+    }
+    for (const file of ['page.html', 'large.png', 'problem.en.md', 'none.png', '..%2Fproblem.yaml', '..%2F..%2Fdata'])
+      assert.equal((await at(file)).status, 404, file)
+    assert.equal((await at('a.PNG', {})).status, 401)
+    assert.equal(
+      (await ask(`${url}/problems/nowhere/statement/a.PNG`, { headers: ann })).body.code,
+      'problem_not_found',
+    )
+    const reeve = new ReeveClient({ url, token: ann['authorization']?.slice('Bearer '.length) ?? '' })
+    assert.equal(await (await reeve.judge.picture('twice', 'a.PNG')).text(), 'not really a picture')
   })
 })
 

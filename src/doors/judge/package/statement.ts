@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { listFolder, readSmallText } from './files.ts'
 import type { Statement } from './package.ts'
 
-const FOLDERS = ['statement', 'problem_statement']
+export const STATEMENT_FOLDERS = ['statement', 'problem_statement']
 const NAME = /^problem(?:\.([a-z]{2,3}(?:-[A-Za-z]{2,4})?))?\.(md|tex)$/
 const TEXT_BYTES_MAX = 256 * 1024
 
 /** English first, then whatever comes first; Markdown before LaTeX. */
 export async function readStatement(packageFolder: string): Promise<Statement | null> {
-  for (const name of FOLDERS) {
+  for (const name of STATEMENT_FOLDERS) {
     const listed = await listFolder(join(packageFolder, name))
     const found = (listed?.files ?? []).flatMap((file) => {
       const [, language = 'en', extension] = NAME.exec(file) ?? []

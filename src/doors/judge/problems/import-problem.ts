@@ -10,6 +10,7 @@ import { metered } from '../../../core/files/meter.ts'
 import type { FileStore } from '../../../core/files/file-store.ts'
 import type { FlatLimits } from '../package/flat-archive.ts'
 import { PackageError } from '../package/package.ts'
+import { PICTURE_BYTES_MAX, pictureType } from '../package/pictures.ts'
 import type { InspectedPackage, InspectRequest } from './inspect-package.ts'
 import type { ProblemStore } from './problem-store.ts'
 
@@ -20,6 +21,9 @@ export const isProblemId = (text: string): boolean => PROBLEM_ID.test(text)
 
 /** Where a package's zip is kept. */
 export const packageKey = (sha256: string): string => `problems/${sha256}.zip`
+
+/** Where a picture of a statement is kept. */
+export const pictureKey = (sha256: string): string => `problems/pictures/${sha256}`
 
 export interface ImportDeps {
   files: FileStore
@@ -83,10 +87,20 @@ export async function importZip(
     if ((await files.stat(key)) === null) {
       await files.put(key, createReadStream(inspected.zip), { bytesMax, contentType: 'application/zip' })
     }
+    await keepPictures(files, inspected)
     const title = inspected.title ?? problemId
     const stored = { problemId, title, packageSha256: sha256, packageBytes: (await stat(inspected.zip)).size, tests, about }
     return { problemId, title, tests, created: await problems.put(stored, accountId) }
   })
+}
+
+async function keepPictures(files: FileStore, { folder, about }: InspectedPackage): Promise<void> {
+  for (const { name, path, sha256 } of about.pictures ?? []) {
+    const key = pictureKey(sha256)
+    if ((await files.stat(key)) !== null) continue
+    const contentType = pictureType(name) ?? 'application/octet-stream'
+    await files.put(key, createReadStream(join(folder, path)), { bytesMax: PICTURE_BYTES_MAX, contentType })
+  }
 }
 
 async function withFolder<Result>(parent: string, use: (folder: string) => Promise<Result>): Promise<Result> {

@@ -1,5 +1,6 @@
 // What contestants may see of a problem. Collected when the package is imported, and stored with it.
 import { readStart } from '../programs/read-start.ts'
+import { readPictures, type StatementPicture } from '../package/pictures.ts'
 import type { ProblemPackage, Statement, TestGroup } from '../package/package.ts'
 import { maxScoreOf } from '../work/judge-tests.ts'
 
@@ -21,6 +22,8 @@ export interface ProblemAbout {
   groups: { name: string; max_score: number | null }[]
   samples: { name: string; input: string; output: string }[]
   statement: Statement | null
+  /** Absent of problems that were imported before pictures were kept. */
+  pictures?: readonly StatementPicture[]
 }
 
 export async function aboutOf(problem: ProblemPackage): Promise<ProblemAbout> {
@@ -44,6 +47,7 @@ export async function aboutOf(problem: ProblemPackage): Promise<ProblemAbout> {
       })),
     ),
     statement: problem.statement,
+    pictures: await readPictures(problem.folder),
   }
 }
 

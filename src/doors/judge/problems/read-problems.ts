@@ -46,12 +46,15 @@ const Detail = Type.Object({
     Type.Object({ language: Type.String(), format: Type.String(), text: Type.String() }),
     Type.Null(),
   ]),
+  pictures: Type.Array(Type.String(), {
+    description: 'Names of pictures for GET /problems/{problem_id}/statement/{file}.',
+  }),
 })
 const Query = Type.Object({
   after: Type.Optional(Type.String({ maxLength: 100 })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: `Default ${LIMIT_DEFAULT}.` })),
 })
-const ProblemPath = Type.Object({ problem_id: Type.String({ maxLength: 512 }) })
+export const ProblemPath = Type.Object({ problem_id: Type.String({ maxLength: 512 }) })
 
 export interface ReadProblemsDeps extends Pick<Deps, 'identity'> {
   problems: ProblemStore
@@ -130,5 +133,6 @@ function detailOf(stored: StoredProblem, languages: ReadonlyMap<string, Language
       .map(({ id, name }) => ({ id, name, version: offered?.get(id) ?? null })),
     samples: about.samples,
     statement: about.statement,
+    pictures: (about.pictures ?? []).map(({ name }) => name),
   }
 }
