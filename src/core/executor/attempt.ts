@@ -1,6 +1,7 @@
 // One attempt: the work, and recording its outcome in the ledger.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDataError, isLostConnection } from '../db/database.ts'
+import { isDataError } from '../db/database.ts'
+import { isOutage } from '../outage.ts'
 import { assertNever } from '../values/outcome.ts'
 import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -41,8 +42,8 @@ export async function runAttempt(
   } catch (error) {
     if (error instanceof JobFailed) return { ok: false, message: error.message, final: error.final }
     log.error({ err: error, ...attemptFields(job) }, 'attempt failed')
-    const isOutage = isLostConnection(error) // not the job's fault: the wait does not grow
-    return { ok: false, message: 'Internal error while working on the job.', final: false, isOutage }
+    // Not the job's fault: the wait does not grow.
+    return { ok: false, message: 'Internal error while working on the job.', final: false, isOutage: isOutage(error) }
   }
 }
 

@@ -2,7 +2,8 @@
 // gets no details of them.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Overloaded } from '../../values/outcome.ts'
-import { isLostConnection, sqlState } from '../../db/database.ts'
+import { sqlState } from '../../db/database.ts'
+import { isOutage } from '../../outage.ts'
 import { Unstorable } from '../../db/params.ts'
 import { HttpError, retryAfter, type ErrorReport } from './http-error.ts'
 import type { ErrorFormat } from './error-format.ts'
@@ -62,7 +63,7 @@ export function httpErrorFrom(error: unknown): HttpError {
   if (status !== null) return new HttpError(status, 'bad_request', 'The request is not valid.')
   if (BAD_VALUES.test(sqlState(error) ?? '') || error instanceof Unstorable)
     return new HttpError(400, 'bad_request', 'A value cannot be stored.')
-  if (isLostConnection(error)) {
+  if (isOutage(error)) {
     const headers = retryAfter(RETRY_AFTER_SEC)
     return new HttpError(503, 'unavailable', 'The server is not available for the moment.', { headers })
   }
