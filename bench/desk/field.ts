@@ -61,8 +61,9 @@ export async function openField(mode: Mode, teardown: Teardown): Promise<Field> 
   teardown.add(() => database.close())
   const asker = async (username: string, role: Role): Promise<Ask> => {
     const account = await insertAccount(database, { username, passwordHash: 'none', roles: [role] })
-    const { token } = await issueToken(database, account?.accountId ?? 0, 3600)
-    return askAs(port, token, teardown)
+    const issued = await issueToken(database, { accountId: account?.accountId ?? 0, ttlSec: 3600 })
+    if (issued === null) throw new Error('The account got no token.')
+    return askAs(port, issued.token, teardown)
   }
   return {
     program: await asker('program', 'SCRAPER'),

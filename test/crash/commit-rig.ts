@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase, type Database } from '../../src/core/db/database.ts'
 import { insertAccount } from '../../src/core/identity/accounts.ts'
 import type { Role } from '../../src/core/identity/role.ts'
-import { issueToken } from '../../src/core/identity/tokens.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { commitTap } from '../support/commits.ts'
 import { socketOf, startProxy } from '../support/proxy.ts'
@@ -14,9 +13,9 @@ import { freePort, startRedis } from '../support/servers.ts'
 import { killablePostgres } from './killable-postgres.ts'
 import { dataFolder, spawnReeve } from './reeve.ts'
 import type { FeedName } from './rig.ts'
+import { loginOf } from '../support/login.ts'
 
 const RETRY_MS = 50
-const TOKEN_SEC = 3600
 const POINTS_MAX = 60 // a scenario that never ends without a strike is wrong
 
 export const VICTIMS = ['the server', 'PostgreSQL'] as const
@@ -79,7 +78,7 @@ export async function setupCommits(t: TestContext, options: CommitRigOptions): P
     async token(username, role) {
       const account = await insertAccount(database, { username, passwordHash: 'none', roles: [role] })
       assert(account !== null)
-      return (await issueToken(database, account.accountId, TOKEN_SEC)).token
+      return loginOf(database, account.accountId)
     },
     ask: (token, method, path, body, headers = {}) =>
       patiently(over.signal, async () => {

@@ -4,13 +4,13 @@ import { describe, test, type TestContext } from 'node:test'
 import { openDatabase } from '../../src/core/db/database.ts'
 import { insertAccount } from '../../src/core/identity/accounts.ts'
 import type { Role } from '../../src/core/identity/role.ts'
-import { issueToken } from '../../src/core/identity/tokens.ts'
 import { migrationFolders } from '../../src/doors/outline.ts'
 import { answerOf, urlOf } from '../contract/desk/setup.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { freshDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { dataFolder, spawnReeve } from './reeve.ts'
+import { loginOf } from '../support/login.ts'
 
 const TASKS = '/api/v1/captcha/tasks'
 const COUNT = 40
@@ -22,7 +22,7 @@ async function setup(t: TestContext) {
   atEnd(t, () => database.close())
   const tokenOf = async (username: string, role: Role) => {
     const account = await insertAccount(database, { username, passwordHash: 'none', roles: [role] })
-    return (await issueToken(database, account?.accountId ?? 0, 3600)).token
+    return loginOf(database, account?.accountId ?? 0)
   }
   const tokens = {
     sid: await tokenOf('sid', 'SCRAPER'),

@@ -11,7 +11,6 @@ import { openFolderStore } from '../../src/core/files/folder-store.ts'
 import { openHttp } from '../../src/core/http/server.ts'
 import { insertAccount } from '../../src/core/identity/accounts.ts'
 import { openIdentity } from '../../src/core/identity/identity.ts'
-import { issueToken } from '../../src/core/identity/tokens.ts'
 import { openMetrics } from '../../src/core/metrics.ts'
 import { Capabilities } from '../../src/core/capabilities.ts'
 import { readSettings } from '../../src/core/settings.ts'
@@ -23,6 +22,7 @@ import { testDatabase } from '../support/database.ts'
 import { recording, scansOf, type Statement } from '../support/plans.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { rows } from '../support/size.ts'
+import { loginOf } from '../support/login.ts'
 
 const TABLES = ['jobs', 'captcha_task', 'captcha_session', 'captcha_cookie', 'captcha_audit']
 const ROWS_MAX = 20
@@ -88,7 +88,7 @@ async function hotStatements(t: TestContext, real: Database): Promise<Statement[
   atEnd(t, () => http.close())
 
   const made = await insertAccount(real, { username: 'ann', passwordHash: 'none', roles: ['SCRAPER', 'OPERATOR'] })
-  const { token } = await issueToken(real, made?.accountId ?? 0, 3600)
+  const token = await loginOf(real, made?.accountId ?? 0)
   const post = async (url: string, payload?: object) => {
     const headers = { authorization: `Bearer ${token}` }
     const answer = await http.app.inject({

@@ -6,11 +6,13 @@ import { Client } from 'pg'
 import { openDatabase, type Queryable } from '../../src/core/db/database.ts'
 import type { Ledger } from '../../src/core/ledger/ledger.ts'
 import { atEnd } from '../support/cleanup.ts'
+import type { PgConnection } from '../support/servers.ts'
 import { deafBus, openTestLedger, setupLedger } from '../support/ledger.ts'
 
 const COUNT_BLOCKED = `
   select count(*)::integer as n from pg_stat_activity
    where datname = current_database() and wait_event_type = 'Lock'`
+const LOCK_JOB = `select from jobs where job_id = $1 for update`
 const LOOKS_MAX = 20_000
 
 export type World = Awaited<ReturnType<typeof setupContest>>
@@ -38,18 +40,37 @@ export interface Contest {
 }
 
 /** Their answers, when the row serves them in the order given. */
-export async function contest(world: World, { jobId, contenders, meanwhile }: Contest): Promise<unknown[]> {
-  const lock = new Client(world.at)
+export function contest(world: World, { jobId, contenders, meanwhile }: Contest): Promise<unknown[]> {
+  const calls = contenders.map((contender, index) => () => {
+    const rival = world.rivals[index]
+    assert(rival !== undefined)
+    return contender(rival)
+  })
+  return servedInOrder(world, { lock: LOCK_JOB, id: jobId, calls, meanwhile })
+}
+
+interface Order<T> {
+  /** The row that all calls wait for. */
+  lock: string
+  id: string | number
+  calls: readonly (() => Promise<T>)[]
+  meanwhile?: string | undefined
+}
+
+/** The answers of calls that wait for one row, and get it in the order given. */
+export async function servedInOrder<T>(
+  { at, database }: { at: PgConnection; database: Queryable },
+  { lock: statement, id, calls, meanwhile }: Order<T>,
+): Promise<T[]> {
+  const lock = new Client(at)
   await lock.connect()
   try {
     await lock.query('begin')
-    await lock.query('select from jobs where job_id = $1 for update', [jobId])
-    const answers: Promise<unknown>[] = []
-    for (const [index, contender] of contenders.entries()) {
-      const rival = world.rivals[index]
-      assert(rival !== undefined)
-      answers.push(contender(rival))
-      await untilBlocked(world.database, index + 1)
+    await lock.query(statement, [id])
+    const answers: Promise<T>[] = []
+    for (const [index, call] of calls.entries()) {
+      answers.push(call())
+      await untilBlocked(database, index + 1)
     }
     if (meanwhile !== undefined) await lock.query(meanwhile)
     await lock.query('commit')

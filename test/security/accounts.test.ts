@@ -135,7 +135,7 @@ describe('the audit trail', () => {
     const root = await account('root', ['ADMIN'])
     const { token, accountId } = await account('ann')
     await identity.login({ username: 'ann', password: 'wrong password', address: '192.0.2.1' })
-    const made = await identity.createApiKey(accountId, { name: 'k', scopes: null, expiresAt: null })
+    const made = await identity.createApiKey(accountId, { token, name: 'k', scopes: null, expiresAt: null })
     assert(made.ok)
     for (let n = 0; n < 2; n += 1) await ask({ url: '/auth/me', headers: { 'x-api-key': made.secret } })
     const url = `/admin/users/${accountId}/roles`

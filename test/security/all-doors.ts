@@ -11,7 +11,6 @@ import { openFolderStore } from '../../src/core/files/folder-store.ts'
 import { openHttp } from '../../src/core/http/server.ts'
 import { openIdentity } from '../../src/core/identity/identity.ts'
 import { ROLES, type Role } from '../../src/core/identity/role.ts'
-import { issueToken } from '../../src/core/identity/tokens.ts'
 import { insertAccount } from '../../src/core/identity/accounts.ts'
 import { openLog } from '../../src/core/log/log.ts'
 import { openMetrics } from '../../src/core/metrics.ts'
@@ -21,6 +20,7 @@ import { doorSettings, migrationFolders } from '../../src/doors/outline.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { testDatabase } from '../support/database.ts'
 import { temporaryFolder } from '../support/servers.ts'
+import { loginOf } from '../support/login.ts'
 
 export async function allDoors(t: TestContext) {
   const { database } = await testDatabase(
@@ -70,11 +70,12 @@ export async function allDoors(t: TestContext) {
     if (account !== null) accountIds.set(role, account.accountId)
   }
   /** A new one each time: some routes end the login that asks. */
-  const tokenOf = async (role: Role) => (await issueToken(database, accountIds.get(role) ?? 0, 3600)).token
+  const tokenOf = (role: Role) => loginOf(database, accountIds.get(role) ?? 0)
   const keys = new Map<Role, string>()
   /** The last one, where the account can have no more. */
   const keyOf = async (role: Role): Promise<string> => {
-    const made = await identity.createApiKey(accountIds.get(role) ?? 0, { name: 'k', scopes: null, expiresAt: null })
+    const key = { token: await tokenOf(role), name: 'k', scopes: null, expiresAt: null }
+    const made = await identity.createApiKey(accountIds.get(role) ?? 0, key)
     if (made.ok) keys.set(role, made.secret)
     return keys.get(role) ?? ''
   }

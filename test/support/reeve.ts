@@ -7,13 +7,13 @@ import { parseConfig } from '../../src/core/config.ts'
 import { openDatabase, type Database } from '../../src/core/db/database.ts'
 import { findAccount, insertAccount } from '../../src/core/identity/accounts.ts'
 import { isRole } from '../../src/core/identity/role.ts'
-import { issueToken } from '../../src/core/identity/tokens.ts'
 import { openLog } from '../../src/core/log/log.ts'
 import { doorSettings, migrationFolders } from '../../src/doors/outline.ts'
 import { start, type ProcessRole, type Start } from '../../src/main.ts'
 import { atEnd, type Scope } from './cleanup.ts'
 import { reusedDatabase } from './database.ts'
 import { judgeCache } from './judge-cache.ts'
+import { loginOf } from './login.ts'
 import { temporaryFolder, type PgConnection } from './servers.ts'
 
 export const ADMIN = { username: 'admin', password: 'admin password' }
@@ -23,7 +23,6 @@ export const PASSWORD = 'a long password'
 const ADMIN_HASH = '$argon2id$v=19$m=19456,t=2,p=1$6AXwPl6GVMediocrFbiMqw$Zy9RPd1sdBU4/8/wY67TvT92ld7h6FGAT2mE3+knOlY'
 const PASSWORD_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$W3fM3gnQMAchgPpFNI42YA$W2Ei4JwVDbgGHN5vHXMve7Zl7b0kZLtu5u6CLKsKERs'
-const TOKEN_SEC = 3600
 
 /** What every server of a test is started with. */
 export const TEST_ENV = {
@@ -122,7 +121,7 @@ export async function tokenOf(url: string, username: string): Promise<TestAccoun
   const found = await findAccount(database, username)
   assert(found !== null, `there is no account ${username}`)
   const { accountId } = found.account
-  return { accountId, username, token: (await issueToken(database, accountId, TOKEN_SEC)).token }
+  return { accountId, username, token: await loginOf(database, accountId) }
 }
 
 function openBeside(t: Scope, at: PgConnection): Database {

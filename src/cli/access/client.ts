@@ -6,15 +6,13 @@ import { ReeveClient } from '@reeve/sdk'
 import type { Command } from 'commander'
 import { databaseUrl, environment, parseConfig, type Config } from '../../core/config.ts'
 import { hasCluster } from '../../core/embedded/cluster.ts'
-import { issueToken, revokeToken } from '../../core/identity/tokens.ts'
+import { revokeToken } from '../../core/identity/tokens.ts'
 import { doorSettings } from '../../doors/outline.ts'
 import { CommandFailed } from '../failure.ts'
 import { plain } from '../terminal.ts'
 import { findLogin, type StoredLogin } from './logins.ts'
 import { explained, serverUrl } from './server-url.ts'
 import { checkedFetch } from './checked-fetch.ts'
-
-const TOKEN_SEC = 3600
 
 export interface ClientOptions {
   as?: string
@@ -94,11 +92,9 @@ function keyIn(file: string): string {
 
 /** Whoever can write to the database may speak for any account: a token is made, and revoked. */
 async function askAsAccount<T>(url: string, username: string, use: (reeve: ReeveClient) => Promise<T>): Promise<T> {
-  const { withEngine } = await import('./with-engine.ts')
+  const { tokenFor, withEngine } = await import('./with-engine.ts')
   return withEngine(async ({ database, identity }) => {
-    const account = await identity.findAccount(username)
-    if (account === null) throw new CommandFailed(`There is no account ${plain(username)}: use --as.`)
-    const { token } = await issueToken(database, account.accountId, TOKEN_SEC)
+    const token = await tokenFor(username, { database, identity })
     try {
       return await explained(url, () => use(new ReeveClient({ url: serverUrl(url), token, fetch: checkedFetch })))
     } finally {

@@ -9,6 +9,9 @@ import { openMetrics, type Metrics } from '../../core/metrics.ts'
 import { migrate } from '../../core/db/migrate.ts'
 import { joinStorage } from '../../core/db/storage.ts'
 import { doorSettings, migrationFolders, streamKeys } from '../../doors/outline.ts'
+import { issueToken } from '../../core/identity/tokens.ts'
+import { CommandFailed } from '../failure.ts'
+import { plain } from '../terminal.ts'
 
 export interface CommandDeps {
   config: Config
@@ -16,6 +19,19 @@ export interface CommandDeps {
   engine: Engine
   identity: Identity
   log: Logger
+}
+
+const TOKEN_SEC = 3600
+
+export async function tokenFor(
+  username: string,
+  { database, identity }: Pick<CommandDeps, 'database' | 'identity'>,
+): Promise<string> {
+  const account = await identity.findAccount(username)
+  if (account === null) throw new CommandFailed(`There is no account ${plain(username)}: use --as.`)
+  const issued = await issueToken(database, { accountId: account.accountId, ttlSec: TOKEN_SEC })
+  if (issued === null) throw new CommandFailed(`The account ${plain(username)} is closed.`)
+  return issued.token
 }
 
 export function withEngine<T>(work: (deps: CommandDeps) => Promise<T>): Promise<T> {

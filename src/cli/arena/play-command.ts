@@ -4,16 +4,14 @@ import { ArenaClient, ArenaError, type ArenaMode, type ArenaSession, type Socket
 import { ReeveError } from '@reeve/sdk'
 import { Option, type Command } from 'commander'
 import { WebSocket } from 'ws'
-import { issueToken } from '../../core/identity/tokens.ts'
 import { jitter, newPassword, newSecret } from '../../core/random.ts'
 import { positiveInteger } from '../arguments.ts'
 import { CommandFailed } from '../failure.ts'
 import { openScreen } from './play-screen.ts'
 import { plain, print, printJson, say } from '../terminal.ts'
 import { urlOf } from '../access/client.ts'
-import { withEngine } from '../access/with-engine.ts'
+import { tokenFor, withEngine } from '../access/with-engine.ts'
 
-const TOKEN_SEC = 3600
 const WAIT_SEC = 60
 const BOTS_MAX = 10_000
 const LOGINS_AT_ONCE = 4
@@ -150,9 +148,5 @@ function entrance(options: PlayOptions, kind: 'guest' | 'bot'): Enter {
 
 /** Whoever can read the database may speak for any account. */
 function tokenOf(username: string): Promise<string> {
-  return withEngine(async ({ database, identity }) => {
-    const account = await identity.findAccount(username)
-    if (account === null) throw new CommandFailed(`There is no account ${plain(username)}.`)
-    return (await issueToken(database, account.accountId, TOKEN_SEC)).token
-  })
+  return withEngine((deps) => tokenFor(username, deps))
 }

@@ -4,7 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { refusals } from '../http/errors/detail.ts'
 import { SECURED } from '../http/routes/docs.ts'
-import { accountOf, requireAccount } from '../http/auth/guard.ts'
+import { accountOf, notSignedIn, requireAccount } from '../http/auth/guard.ts'
 import { HttpError } from '../http/errors/http-error.ts'
 import { LIVE_KEYS_MAX, type ApiKey } from './api-keys.ts'
 import { systemClock } from '../clock.ts'
@@ -57,11 +57,15 @@ export const apiKeyRoutes =
       },
       async (request, reply) => {
         if (request.credential?.kind !== 'token') throw new HttpError(403, 'forbidden', 'Log in to make an API key')
+        const { secret: token } = request.credential
         const { name, scopes = null, expires_in_days: days } = request.body
         const { accountId } = accountOf(request)
         const expiresAt = days === undefined ? null : new Date(systemClock.now() + days * DAY_MS)
-        const answer = await identity.createApiKey(accountId, { name, scopes, expiresAt })
-        if (!answer.ok) throw new HttpError(409, 'conflict', `At most ${LIVE_KEYS_MAX} API keys: revoke one first`)
+        const answer = await identity.createApiKey(accountId, { token, name, scopes, expiresAt })
+        if (!answer.ok) {
+          if (answer.code === 'login_ended') throw notSignedIn()
+          throw new HttpError(409, 'conflict', `At most ${LIVE_KEYS_MAX} API keys: revoke one first`)
+        }
         reply.header('cache-control', 'no-store')
         return reply.code(201).send({ ...onWire(answer.apiKey), api_key: answer.secret })
       },

@@ -7,6 +7,7 @@ import { writeAudit } from './audit.ts'
 import { accountFrom, type Account, type AccountRow } from './accounts.ts'
 import { isRole, type Role } from './role.ts'
 import { hashSecret } from './secrets.ts'
+import { isLiveToken } from './tokens.ts'
 
 const COLUMNS = `api_key_id, name, scopes, created_at, expires_at, last_used_at`
 const IS_LIVE = `revoked_at is null and (expires_at is null or expires_at > clock_timestamp())`
@@ -74,11 +75,17 @@ const apiKeyFrom = (row: ApiKeyRow): ApiKey => ({
   lastUsedAt: row.last_used_at,
 })
 
-export type CreateKeyAnswer = { ok: true; apiKey: ApiKey; secret: string } | Refused<'too_many_keys'>
+/** In order of precedence. */
+export type CreateKeyAnswer =
+  | { ok: true; apiKey: ApiKey; secret: string }
+  | Refused<'login_ended'>
+  | Refused<'too_many_keys'>
 
 export const isApiKey = (text: string): boolean => API_KEY.test(text)
 
 export interface NewApiKey {
+  /** The login that creates it. */
+  token: string
   name: string
   scopes: readonly Role[] | null
   expiresAt: Date | null
@@ -87,7 +94,9 @@ export interface NewApiKey {
 export async function createApiKey(database: Database, accountId: number, key: NewApiKey): Promise<CreateKeyAnswer> {
   const secret = PREFIX + newSecret()
   return database.transaction(async (tx) => {
-    await tx.query(LOCK_ACCOUNT, [accountId]) // two concurrent calls must not both use the last free slot
+    // Two concurrent calls must not both use the last free slot. A password reset or a closing that came first has ended the login.
+    await tx.query(LOCK_ACCOUNT, [accountId])
+    if (!(await isLiveToken(tx, accountId, key.token))) return refused('login_ended')
     const [row] = await tx.query<{ live: number }>(COUNT_LIVE, [accountId])
     if (row === undefined || row.live >= LIVE_KEYS_MAX) return refused('too_many_keys')
 

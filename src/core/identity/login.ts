@@ -56,16 +56,14 @@ export function openLogin({ database, passwords, takeRate, config }: LoginDeps) 
     const isPossible = isUsername(username) && isPassword(password)
     const found = isPossible ? await findAccount(database, username) : null
     const matches = await passwords.verify(found?.passwordHash ?? null, isPossible ? password : '')
-    if (found === null || !matches || !found.account.isActive) {
-      if (found !== null)
-        await writeAudit(database, { accountId: found.account.accountId, event: 'sign_in_failed', address })
-      return refused('invalid_credentials')
-    }
+    if (found === null) return refused('invalid_credentials')
 
-    const { accountId } = found.account
-    const { token, expiresAt } = await issueToken(database, accountId, ttlSec, { address, userAgent })
-    await writeAudit(database, { accountId, event: 'signed_in', address })
-    return { ok: true, token, expiresAt, expiresInSec: ttlSec, account: found.account }
+    const { account, passwordHash } = found
+    const { accountId } = account
+    const issued = matches ? await issueToken(database, { accountId, ttlSec, passwordHash, address, userAgent }) : null
+    await writeAudit(database, { accountId, event: issued === null ? 'sign_in_failed' : 'signed_in', address })
+    if (issued === null) return refused('invalid_credentials')
+    return { ok: true, ...issued, expiresInSec: ttlSec, account }
   }
 }
 

@@ -4,10 +4,16 @@ import { newSecret } from '../random.ts'
 import { accountFrom, type Account, type AccountRow } from './accounts.ts'
 import { hashSecret } from './secrets.ts'
 
+// Fenced by the password that was verified, and by the account being open. Whoever changes the password or closes the account
+// updates its row and then deletes its tokens: with the share lock they wait for this token and delete it, or this finds no row.
 const INSERT = `
   insert into tokens (token_hash, account_id, expires_at, address, user_agent)
-  values ($1, $2, clock_timestamp() + $3 * interval '1 second', $4, $5)
+  select $1::bytea, account_id, clock_timestamp() + $3::integer * interval '1 second', $4::text, $5::text
+    from accounts
+   where account_id = $2 and is_active and ($6::text is null or password_hash = $6) for share
   returning expires_at`
+const IS_LIVE = `
+  select true as live from tokens where token_hash = $1 and account_id = $2 and expires_at > clock_timestamp()`
 const SELECT_HOLDERS = `
   select encode(t.token_hash, 'hex') as hash, a.account_id, a.username, a.roles, a.is_active, a.created_at
     from tokens t join accounts a on a.account_id = t.account_id
@@ -40,18 +46,24 @@ export interface LoginOrigin {
   userAgent?: string
 }
 
+export interface NewToken extends LoginOrigin {
+  accountId: number
+  ttlSec: number
+  /** The hash that the password of this login matched. Default: there was no password. */
+  passwordHash?: string
+}
+
 /** A guest cannot log in again: the token lives for a day after the last connection. */
 export const GUEST_TTL_SEC = 86_400
 
 export const extendGuestTokens = async (on: Queryable, accountId: number): Promise<void> =>
   void (await on.query(EXTEND_OF_GUEST, [accountId, GUEST_TTL_SEC]))
 
+/** Null: the account is closed, or has another password by now. */
 export async function issueToken(
   on: Queryable,
-  accountId: number,
-  ttlSec: number,
-  { address = '', userAgent = '' }: LoginOrigin = {},
-): Promise<Issued> {
+  { accountId, ttlSec, passwordHash, address = '', userAgent = '' }: NewToken,
+): Promise<Issued | null> {
   const token = newSecret()
   const [row] = await on.query<{ expires_at: Date }>(INSERT, [
     hashSecret(token),
@@ -59,9 +71,13 @@ export async function issueToken(
     ttlSec,
     address,
     userAgent.slice(0, USER_AGENT_CHARS_MAX),
+    passwordHash ?? null,
   ])
-  if (row === undefined) throw new Error('The token was not stored.')
-  return { token, expiresAt: row.expires_at }
+  return row === undefined ? null : { token, expiresAt: row.expires_at }
+}
+
+export async function isLiveToken(on: Queryable, accountId: number, token: string): Promise<boolean> {
+  return (await on.query(IS_LIVE, [hashSecret(token), accountId])).length > 0
 }
 
 export const isToken = (text: string): boolean => TOKEN.test(text)

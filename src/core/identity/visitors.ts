@@ -46,8 +46,9 @@ export function openVisitors({ config, database, takeRate, register }: VisitorDe
       const account = await insertGuest(database)
       if (account === null) return refused('duplicate_user')
       const ttlSec = GUEST_TTL_SEC
-      const { token, expiresAt } = await issueToken(database, account.accountId, ttlSec, { address, userAgent })
-      return { ok: true, token, expiresAt, expiresInSec: ttlSec, account }
+      const issued = await issueToken(database, { accountId: account.accountId, ttlSec, address, userAgent })
+      if (issued === null) throw new Error('A new guest got no token.')
+      return { ok: true, ...issued, expiresInSec: ttlSec, account }
     },
   }
 }

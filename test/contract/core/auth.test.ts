@@ -330,10 +330,12 @@ describe('/auth/api-keys', () => {
 
   test('an account has at most 100 live keys', async (t) => {
     const { account, identity } = await setup(t)
-    const { accountId } = await account('ann')
+    const { accountId, token } = await account('ann')
 
     const answers = await Promise.all(
-      Array.from({ length: 105 }, () => identity.createApiKey(accountId, { name: 'k', scopes: null, expiresAt: null })),
+      Array.from({ length: 105 }, () =>
+        identity.createApiKey(accountId, { token, name: 'k', scopes: null, expiresAt: null }),
+      ),
     )
 
     assert.equal(answers.filter((answer) => answer.ok).length, 100)

@@ -14,7 +14,7 @@ async function connect(t: TestContext) {
     assert(taken.ok)
     assert((await ledger.finalize({ jobId, attemptId: 1, owner: 'w1', result })).ok)
   }
-  return { url, reeve: new ReeveClient({ url, token }), identity, accountId, finish }
+  return { url, token, reeve: new ReeveClient({ url, token }), identity, accountId, finish }
 }
 
 describe('the jobs client', () => {
@@ -80,8 +80,8 @@ describe('the jobs client', () => {
   })
 
   test('an API key speaks for its account', async (t) => {
-    const { url, identity, accountId } = await connect(t)
-    const made = await identity.createApiKey(accountId, { name: 'program', scopes: null, expiresAt: null })
+    const { url, token, identity, accountId } = await connect(t)
+    const made = await identity.createApiKey(accountId, { token, name: 'program', scopes: null, expiresAt: null })
     assert(made.ok)
 
     const { jobs } = await new ReeveClient({ url, apiKey: made.secret }).jobs.list()

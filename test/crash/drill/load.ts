@@ -6,17 +6,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase, type Database } from '../../../src/core/db/database.ts'
 import { insertAccount } from '../../../src/core/identity/accounts.ts'
 import { ROLES } from '../../../src/core/identity/role.ts'
-import { issueToken } from '../../../src/core/identity/tokens.ts'
 import { signedHeaders, solveBody, startReceiver } from '../../contract/challenge/setup.ts'
 import { TWICE } from '../../contract/judge/setup.ts'
 import { newKey, submission, type Worker } from '../../contract/pool/setup.ts'
 import { atEnd } from '../../support/cleanup.ts'
+import { loginOf } from '../../support/login.ts'
 import { packageOf } from '../../support/zip.ts'
 import type { Parts } from './parts.ts'
 
 const TRY_MS = 5000
 const RETRY_MS = 100
-const TOKEN_SEC = 86_400
 const WORKERS = 2
 const TASKS = '/api/v1/captcha/tasks'
 
@@ -47,7 +46,7 @@ export async function startLoad(t: TestContext, { at, urls }: Parts): Promise<Lo
   atEnd(t, () => database.close())
   const account = await insertAccount(database, { username: 'drill', passwordHash: 'none', roles: [...ROLES] })
   assert(account !== null)
-  const { token } = await issueToken(database, account.accountId, TOKEN_SEC)
+  const token = await loginOf(database, account.accountId)
   const over = new AbortController()
   atEnd(t, () => over.abort())
   const ask = openAsk(urls, token, over.signal)

@@ -14,15 +14,16 @@ export type RequestGuard = (request: FastifyRequest) => Promise<void>
 
 const BEARER = /^Bearer +(\S+) *$/i
 
+export const notSignedIn = (): HttpError =>
+  new HttpError(401, 'unauthorized', 'Invalid token', { headers: { 'www-authenticate': 'Bearer' } })
+
 /** Requires any account. */
 export const requireAccount =
   (identity: Identity): RequestGuard =>
   async (request) => {
     const credential = credentialOf(request)
     const account = credential === null ? null : await identity.authenticate(credential)
-    if (account === null) {
-      throw new HttpError(401, 'unauthorized', 'Invalid token', { headers: { 'www-authenticate': 'Bearer' } })
-    }
+    if (account === null) throw notSignedIn()
     request.account = account
     request.credential = credential
   }

@@ -7,9 +7,11 @@ import { loginBucket, loginLimit, type LoginDeps } from '../login.ts'
 import { isNewPassword, isPassword } from './password.ts'
 import { hashSecret } from '../secrets.ts'
 
-// Of two concurrent changes one is applied: for the other, the current password is wrong by then.
+// Of two concurrent changes one is applied: for the other, the current password is wrong by then. The row comes before the
+// tokens, here and wherever logins end: a login in progress waits for the row, or has inserted the token that is deleted (tokens.ts).
 const UPDATE = `
-  update accounts set password_hash = $2 where account_id = $1 and password_hash = $3 returning true as changed`
+  update accounts set password_hash = $2 where account_id = $1 and password_hash = $3 and is_active
+  returning true as changed`
 const DELETE_OTHER_TOKENS = `delete from tokens where account_id = $1 and token_hash <> $2`
 const DELETE_LINK = `delete from password_links where account_id = $1`
 
