@@ -40,14 +40,3 @@ async function failBeforeCommit(tx: Tx, fault: Fault | null): Promise<void> {
   }
   if (fault === 'lost_before_commit') await tx.query('select pg_terminate_backend(pg_backend_pid())')
 }
-
-/** A repeatable choice. */
-export function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}

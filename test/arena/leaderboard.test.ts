@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { openDatabase, type Database } from '../../src/core/db/database.ts'
 import { readPage } from '../../src/doors/arena/read/leaderboard.ts'
 import { ask, startServer } from '../contract/arena/setup.ts'
-import { seeded } from './faults.ts'
+import { seeded } from '../support/seeded.ts'
 import { openNode, setup } from './setup.ts'
 
 const PLAIN = `

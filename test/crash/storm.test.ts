@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { seeded } from '../support/seeded.ts'
 import type { Peer } from './peer.ts'
 import { FEEDS, setup, TIMEOUT, type Rig } from './rig.ts'
 
@@ -50,15 +51,4 @@ async function storm(rig: Rig, random: () => number): Promise<{ kills: number; w
     kills += 1
   }
   return { kills, workers }
-}
-
-/** Mulberry32: small, and the same everywhere. */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

@@ -6,7 +6,7 @@ import type { Database } from '../../src/core/db/database.ts'
 import { openPresence } from '../../src/doors/arena/players/presence.ts'
 import { openResumeTokens } from '../../src/doors/arena/players/resume-tokens.ts'
 import { newSecret } from '../../src/core/random.ts'
-import { seeded } from '../arena/faults.ts'
+import { seeded } from '../support/seeded.ts'
 import { openNode, setup, type Node } from '../arena/setup.ts'
 
 const ROUNDS = 1000

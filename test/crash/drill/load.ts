@@ -21,8 +21,10 @@ const TASKS = '/api/v1/captcha/tasks'
 
 export interface Load {
   database: Database
-  /** One job of each kind, accepted. Answers with their ids. */
+  /** One job of each kind but a match, accepted. Answers with their ids. */
   submitOneEach(name: string): Promise<string[]>
+  /** The n-th pair of players joins the queue. Answers with the matches that they get, with each other or with two others. */
+  play(name: string, n: number): Promise<string[]>
   /** Stops the workers and the operator. */
   stop(): Promise<void>
 }
@@ -41,7 +43,7 @@ interface Answered {
   body: any
 }
 
-export async function startLoad(t: TestContext, { at, urls }: Parts): Promise<Load> {
+export async function startLoad(t: TestContext, { at, urls }: Parts, pairs: number): Promise<Load> {
   const database = openDatabase(at, () => {})
   atEnd(t, () => database.close())
   const account = await insertAccount(database, { username: 'drill', passwordHash: 'none', roles: [...ROLES] })
@@ -56,6 +58,19 @@ export async function startLoad(t: TestContext, { at, urls }: Parts): Promise<Lo
   for (let n = 0; n < WORKERS; n += 1) {
     const worker = await hire(ask, n)
     outside.push(again(over.signal, () => work(ask, worker)))
+  }
+
+  const players: Player[] = []
+  for (let n = 0; n < pairs * 2; n += 1) players.push(await register(database, `player-${n}`))
+  const play = async (name: string, n: number): Promise<string[]> => {
+    const pair = players.slice(n * 2, n * 2 + 2)
+    const matches = pair.map(async (player) => {
+      const headers = { authorization: `Bearer ${player.token}`, 'idempotency-key': name }
+      const { status, body } = await ask({ path: '/api/queue/join', body: { mode: 'normal' }, headers })
+      assert.equal(status, 200, `${name}: ${JSON.stringify(body)}`)
+      return nextMatch(database, player)
+    })
+    return Promise.all(matches)
   }
 
   const submitOneEach = async (name: string): Promise<string[]> => {
@@ -76,6 +91,7 @@ export async function startLoad(t: TestContext, { at, urls }: Parts): Promise<Lo
   return {
     database,
     submitOneEach,
+    play,
     async stop() {
       over.abort()
       await Promise.all(outside)
@@ -123,6 +139,36 @@ async function solveJob(database: Database, name: string): Promise<string> {
       .query<{ job_id: string }>('select job_id from solve_requests where challenge_id = $1', [name])
       .catch(() => []) // it is away
     if (rows[0] !== undefined) return rows[0].job_id
+    await sleep(RETRY_MS)
+  }
+}
+
+interface Player {
+  accountId: number
+  token: string
+  /** The matches that are known of. */
+  matchIds: string[]
+}
+
+async function register(database: Database, username: string): Promise<Player> {
+  const account = await insertAccount(database, { username, passwordHash: 'none', roles: [] })
+  assert(account !== null)
+  const { accountId } = account
+  return { accountId, token: await loginOf(database, accountId), matchIds: [] }
+}
+
+const NEXT_MATCH = `
+  select match_id from (select match_id, user_a, user_b from live_matches
+                         union select match_id, user_a, user_b from match_results) as all_matches
+   where $1 in (user_a, user_b) and match_id <> all ($2::uuid[])`
+
+async function nextMatch(database: Database, { accountId, matchIds }: Player): Promise<string> {
+  for (;;) {
+    const rows = await database.query<{ match_id: string }>(NEXT_MATCH, [accountId, matchIds]).catch(() => []) // it is away
+    if (rows[0] !== undefined) {
+      matchIds.push(rows[0].match_id)
+      return rows[0].match_id
+    }
     await sleep(RETRY_MS)
   }
 }

@@ -22,15 +22,18 @@ export const GRACE_SEC = 1
 export const INTERVAL_SEC = 1
 const MARGIN_SEC = 5
 
-/** docs/how-it-works.md: how long after all parts are back a job may wait. */
+/** docs/how-it-works.md: how long after all parts are back a job may wait, with this feed. */
 export const BOUND_SEC: Record<FeedName, number> = {
   PostgreSQL: LEASE_SEC + MARGIN_SEC,
   'PostgreSQL + Redis': LEASE_SEC + GRACE_SEC + INTERVAL_SEC + MARGIN_SEC,
 }
 
+/** Of a match, with either feed: servers look for abandoned matches themselves. */
+export const MATCH_BOUND_SEC = LEASE_SEC + MARGIN_SEC
+
 const SETTINGS = {
   ...CHALLENGE_ENV,
-  DOORS: 'judge,challenge,pool,desk',
+  DOORS: 'judge,challenge,pool,desk,arena',
   JOB_LEASE_SEC: String(LEASE_SEC),
   JOB_HEARTBEAT_SEC: '1',
   JOB_RECLAIM_GRACE_SEC: String(GRACE_SEC),
@@ -38,6 +41,9 @@ const SETTINGS = {
   JOB_MAX_ATTEMPTS: '1000',
   JOB_RETRY_MAX_MS: '1000',
   POOL_LEASE_SECONDS: String(LEASE_SEC),
+  SESSION_LEASE_SECONDS: String(LEASE_SEC),
+  SESSION_TICKS: '40',
+  MATCH_QUEUE_TIMEOUT_SECONDS: '3600',
   JUDGE_SAMPLE_PROBLEMS: 'false',
   JUDGE_SLOTS: '1',
   SUBMIT_RATE_LIMIT_MAX: '100000',
