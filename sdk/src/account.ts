@@ -29,7 +29,7 @@ export interface AccountLogin {
   user_agent: string
   created_at: string
   expires_at: string
-  /** The login that asks. */
+  /** True for the login of this request. */
   current: boolean
 }
 
@@ -49,7 +49,7 @@ export interface NewApiKey {
   expires_in_days?: number
 }
 
-/** The account that asks: its logins, keys and password. */
+/** Your own account: its logins, API keys and password. */
 export class AccountClient {
   readonly #client: ReeveClient
 
@@ -57,7 +57,7 @@ export class AccountClient {
     this.#client = client
   }
 
-  /** What this server offers, and who asks. Needs no account. */
+  /** The open doors, the version, and the account of the request. Needs no account. */
   about(): Promise<About> {
     return this.#client.request('GET', '/about')
   }

@@ -1,7 +1,7 @@
 // Canonical JSON as Python writes it: json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False).
 //
 // It works on the text, not on parsed values: 1 and 1.0 are the same number to JavaScript and two different ones to Python,
-// and an integer of 20 digits is not a number that JavaScript has. Keys are sorted by code point, where JavaScript compares
+// and JavaScript cannot represent an integer of 20 digits. Keys are sorted by code point, where JavaScript compares
 // halves of surrogate pairs. What JSON does not have (NaN, Infinity, 1e999) and half a surrogate pair are refused.
 
 const DEPTH_MAX = 500

@@ -12,23 +12,23 @@ import { PoolClient } from './pool/client.ts'
 export interface ClientOptions {
   /** Where the server is, for example http://127.0.0.1:8080. */
   url: string
-  /** Of a login. */
+  /** Token of a login. */
   token?: string
-  /** Of a program: sent as X-API-Key. */
+  /** API key of a program, sent as X-API-Key. */
   apiKey?: string
-  /** The session cookie of `account.signIn`, in a page of the server's own origin. In place of a token or key. */
+  /** The session cookie of `account.signIn`, in a page of the server's own origin. Instead of a token or key. */
   cookie?: boolean
   /** How long an answer may take before the request fails with a TimeoutError. Default: as long as the platform waits. */
   timeoutMs?: number
-  /** Default: the platform's. */
+  /** Default: the global one. */
   fetch?: typeof fetch
 }
 
 export interface RequestOptions {
   body?: unknown
-  /** In place of `body`: JSON that must be sent as it is. */
+  /** Instead of `body`: JSON that must be sent as it is. */
   text?: string
-  /** In place of a JSON body. */
+  /** Instead of a JSON body. */
   bytes?: Uint8Array<ArrayBuffer>
   query?: Record<string, string | number | undefined>
   headers?: Record<string, string>
@@ -59,7 +59,7 @@ export class ReeveClient {
     this.judge = new JudgeClient(this)
   }
 
-  /** Logs in, and returns a client that speaks for the account. */
+  /** Logs in and returns a client for the account. */
   static async login(
     options: Omit<ClientOptions, 'token' | 'apiKey'> & { username: string; password: string },
   ): Promise<ReeveClient> {
@@ -70,12 +70,12 @@ export class ReeveClient {
     return new ReeveClient({ ...rest, token: login.access_token })
   }
 
-  /** Any request of the API. The answer is what the server's contract says; a refusal throws ReeveError. */
+  /** Any request of the API. Resolves with the body of the response; a refusal throws ReeveError. */
   async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
     return parsed(await (await this.open(method, path, options)).text())
   }
 
-  /** The same, with the answer as the text that it is: for JSON that must not pass through JavaScript's numbers. */
+  /** The same, with the body as text: for JSON whose numbers JavaScript would round. */
   async requestText(method: string, path: string, options: RequestOptions = {}): Promise<{ text: string; date: Date }> {
     const response = await this.open(method, path, options)
     return { text: await response.text(), date: new Date(response.headers.get('date') ?? Number.NaN) }

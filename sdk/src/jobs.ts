@@ -61,7 +61,7 @@ export class JobsClient {
     this.#client = client
   }
 
-  /** With a key, the same submit may be repeated until it is answered: it names one job. */
+  /** With an idempotency key, the same submit may be repeated until it is answered: it creates one job. */
   submit(job: NewJob, options: { idempotencyKey?: string } = {}): Promise<SubmittedJob> {
     const { idempotencyKey } = options
     const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
@@ -119,7 +119,7 @@ export class JobsClient {
     return this.#client.request('POST', `${pathOf(jobId)}/cancel`, { body: reason === undefined ? {} : { reason } })
   }
 
-  /** A dead job again, as a new one. Asking twice names the same new job. */
+  /** Submits a dead job again as a new one. A repeated call returns the same new job. */
   replay(jobId: string): Promise<SubmittedJob> {
     return this.#client.request('POST', `${pathOf(jobId)}/replay`)
   }

@@ -15,7 +15,7 @@ export interface SubmissionTest {
   time_ms: number
   mem_kb: number
   message?: string
-  /** Of a sample only, as the three that follow. */
+  /** Only for a sample, like the next three. */
   input?: string
   expected?: string
   output?: string
@@ -37,7 +37,7 @@ export interface Submission {
   language: string
   submitted_at: string
   finished_at: string | null
-  /** When finished, as all that follows. */
+  /** Only when finished, like all fields below. */
   verdict?: JudgeVerdict
   status_text?: string
   time_ms?: number
@@ -93,7 +93,7 @@ export interface ProblemDetail extends Problem {
   pictures: string[]
 }
 
-/** What is told of a submission while it is judged. A higher `attempt_id` begins anew. */
+/** An event of a submission that is being judged. With a higher `attempt_id` judging has started again. */
 export type JudgeEvent =
   | { type: 'running'; attempt_id: number; tests: number }
   | ({ type: 'test'; attempt_id: number } & SubmissionTest)
@@ -125,7 +125,7 @@ export class JudgeClient {
     this.#client = client
   }
 
-  /** With a key, the same submit may be repeated until it is answered: it names one submission. */
+  /** With an idempotency key, the same submit may be repeated until it is answered: it creates one submission. */
   submit(
     submission: NewSubmission,
     options: { idempotencyKey?: string } = {},
@@ -195,10 +195,10 @@ export class JudgeClient {
         failure = error
       }
     }
-    throw new Error('The connection broke again and again.', { cause: failure })
+    throw new Error('The connection broke repeatedly.', { cause: failure })
   }
 
-  /** One's own, newest first; `all`: everybody's, for admins. */
+  /** Your own submissions, newest first; `all`: everybody's, for admins. */
   submissions(
     filter: { problem_id?: string; verdict?: JudgeVerdict; before?: string; limit?: number; all?: boolean } = {},
   ): Promise<{ submissions: SubmissionLine[]; next_before: string | null }> {

@@ -22,7 +22,7 @@ export interface LiveMessage {
 
 export interface LiveWatch {
   topic: string
-  /** A function is asked whenever the topic is followed, also after a lost connection. */
+  /** A function is called whenever the topic is followed, also after a lost connection. */
   params?: unknown
   /** Only what comes after this id. */
   since?: number
@@ -35,7 +35,7 @@ export interface LiveOptions {
   url: string
   /** Without it the session cookie of the page is used. */
   token?: string
-  /** Default: the platform's. */
+  /** Default: the global one. */
   WebSocket?: SocketConstructor
 }
 
@@ -47,7 +47,7 @@ export class LiveClient {
   #socket: SocketLike | null = null
   #names = 0
   #tries = 0
-  /** When the server was last heard, in milliseconds since 1970. */
+  /** When the last message arrived, in milliseconds since 1970. */
   #heardAt = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -59,12 +59,12 @@ export class LiveClient {
     return this.#state
   }
 
-  /** Until when what is shown is known to be current. */
+  /** The time up to which the data is known to be current. */
   get heardAt(): number {
     return this.#heardAt
   }
 
-  /** Returns what ends it. */
+  /** Returns a function that ends it. */
   onState(listener: (state: LiveState) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -74,7 +74,7 @@ export class LiveClient {
     if (this.#socket === null && this.#state !== 'ended') this.#connect()
   }
 
-  /** Begins to watch. Returns what ends it. */
+  /** Begins to watch. Returns a function that ends it. */
   follow(watch: LiveWatch): () => void {
     this.#names += 1
     const name = String(this.#names)
@@ -87,7 +87,7 @@ export class LiveClient {
     }
   }
 
-  /** Tries at once, in place of waiting for the next try. */
+  /** Tries at once instead of waiting for the next try. */
   retry(): void {
     if (this.#state !== 'reconnecting' || this.#socket !== null) return
     clearTimeout(this.#timer)

@@ -1,4 +1,4 @@
-// The parts of a JSON object or array as the texts that stand there: what is hashed or passed on must not go through
+// The members of a JSON object or array as text: what is hashed or passed on must not go through
 // JavaScript's numbers. The text must be valid JSON; JSON.parse checks that before.
 
 const QUOTE = 0x22

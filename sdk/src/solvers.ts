@@ -1,4 +1,4 @@
-// Solvers of your own for a Reeve that plays the Solver: a module that exports `solvers`, named by SOLVER_PLUGINS.
+// Your own solvers for a Reeve that acts as Solver: a module that exports `solvers`, named in SOLVER_PLUGINS.
 //
 //   import { defineSolvers, Unsolvable } from '@reeve/sdk/solvers'
 //
@@ -32,7 +32,7 @@ export type Solvers = Readonly<Record<string, Solver>>
 /** Only for its types. */
 export const defineSolvers = <S extends Solvers>(solvers: S): S => solvers
 
-/** There is no answer, and another attempt will find none. */
+/** The problem has no answer, and another attempt would not find one. */
 export class Unsolvable extends Error {
   override name = 'Unsolvable'
   /** For programs: capitals, digits and underscores. Becomes `error_code` of the callback. */

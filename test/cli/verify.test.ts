@@ -43,7 +43,7 @@ describe('reeve verify', () => {
     const extra = { SOLVER_HMAC_EXTRA_KEYS: 'solver-kid-1=top-secret@2024-01-01T00:00:00Z' }
     const rotated = await reeve(['verify', request, ...at], { env: extra })
 
-    const verified = `${CANONICAL}\n\nThe signature verifies.\nThe time is within the window: ts is 100 s before 2023-11-14T22:15:00.000Z.\n`
+    const verified = `${CANONICAL}\n\nThe signature verifies.\nThe timestamp is within the window: ts is 100 s before 2023-11-14T22:15:00.000Z.\n`
     for (const { code, stdout, stderr } of runs) assert.deepEqual([code, stdout, stderr], [0, verified, ''])
     assert.equal(rotated.stdout, `${verified}The key is accepted until 2024-01-01T00:00:00.000Z.\n`)
   })
@@ -61,10 +61,10 @@ describe('reeve verify', () => {
 
     for (const { stdout } of [now, late, early, expired]) assert.match(stdout, /The signature verifies\./)
     assert.deepEqual([now.code, late.code, early.code, expired.code, odd.code], [1, 1, 0, 1, 2])
-    assert.match(now.stderr, /The time window is missed: ts is \d+ s before/)
+    assert.match(now.stderr, /The timestamp is outside the window: ts is \d+ s before/)
     assert.match(late.stderr, /ts is 301 s before .*at most 300 s/)
     assert.match(early.stdout, /ts is 300 s after/)
-    assert.match(expired.stderr, /The key is no longer accepted: its date was 2023-11-14T22:13:30/)
+    assert.match(expired.stderr, /The key is no longer accepted: it expired at 2023-11-14T22:13:30/)
   })
 
   test('a prefix that a proxy strips is accepted where the suffix is signed, and named where it is not', async (t) => {
@@ -102,7 +102,7 @@ describe('reeve verify', () => {
       [await request('/solve', {}, `${BODY}\n`), /line 5, the body, had no line end/],
       [
         await request('/solve', {}, '{ "api_version": "v2.1" }'),
-        /line 5, the body, was written anew by a JSON library/,
+        /line 5, the body, was serialized again by a JSON library/,
       ],
       [await request('/solve', { key: { keyId: 'solver-kid-1', secret: 'other' } }), /none of the usual mistakes/],
     ]

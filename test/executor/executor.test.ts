@@ -18,7 +18,7 @@ describe('an executor', () => {
     await acknowledged
 
     const job = await ledger.get(jobId)
-    assert.deepEqual([job?.state, job?.result], ['done', [20, 1, 'hands']])
+    assert.deepEqual([job?.state, job?.result], ['done', [20, 1, 'executor']])
     assert.deepEqual(await notes(database), [jobId])
     assert.deepEqual(order, ['finalized', 'acknowledged'])
   })
@@ -94,14 +94,14 @@ describe('a lease that is lost', () => {
     said.on('finalized', () => assert.fail('handed in')).on('failed', () => assert.fail('handed in'))
     said.on('acknowledged', () => assert.fail('acknowledged'))
     const { run, began, ended } = endlessWork()
-    const hands = start(run)
+    const executor = start(run)
     const jobId = await submit()
     await began
 
     await expireLease(jobId)
     const other = await acquire(jobId, 'other')
     await ended
-    await hands.drain(5000)
+    await executor.drain(5000)
 
     assert.equal(other.attemptId, 2)
     const job = await ledger.get(jobId)
@@ -149,7 +149,7 @@ describe('a lease that is lost', () => {
     const { ledger, said, start, submit, expireLease, metrics } = await setupExecutor(t)
     said.on('acknowledged', () => assert.fail('acknowledged'))
     const { run, began, open } = gatedWork()
-    const hands = start(run, { heartbeatMs: 60_000 })
+    const executor = start(run, { heartbeatMs: 60_000 })
     const jobId = await submit()
     await began
     await expireLease(jobId)
@@ -158,7 +158,7 @@ describe('a lease that is lost', () => {
     open()
 
     assert.deepEqual(await finalized, [{ ok: false, code: 'lease_lost_or_owner_mismatch' }])
-    await hands.drain(5000)
+    await executor.drain(5000)
     assert.equal((await ledger.get(jobId))?.state, 'processing')
     const { values } = await metrics.finalizeRejections.get()
     assert.deepEqual(
@@ -270,12 +270,12 @@ describe('a drain', () => {
   test('takes nothing more and waits for the work in flight', async (t) => {
     const { ledger, said, start, submit } = await setupExecutor(t)
     const { run, began, open } = gatedWork()
-    const hands = start(run, { slots: 1 })
+    const executor = start(run, { slots: 1 })
     const inWork = await submit()
     await began
     const renewed = first(said, 'renewed', 2)
 
-    const drained = hands.drain(60_000)
+    const drained = executor.drain(60_000)
     const later = await submit()
     await renewed // the lease is kept while it waits
     const during = await ledger.get(inWork)
@@ -291,11 +291,11 @@ describe('a drain', () => {
     said.on('finalized', () => assert.fail('handed in')).on('failed', () => assert.fail('handed in'))
     const [announced, acknowledged] = [once(said, 'announced'), once(said, 'acknowledged')]
     const { run, began, ended } = endlessWork()
-    const hands = start(run)
+    const executor = start(run)
     const jobId = await submit({ maxAttempts: 1 })
     await began
 
-    await hands.drain(0)
+    await executor.drain(0)
     await ended
 
     assert.deepEqual(await announced, [[{ jobId, kind: 'echo', priority: 5 }]])
@@ -316,9 +316,9 @@ describe('a drain', () => {
         return feed.take(request)
       },
     }
-    const hands = start(run, { feed: slowFeed })
+    const executor = start(run, { feed: slowFeed })
 
-    const drained = hands.drain(60_000)
+    const drained = executor.drain(60_000)
     await began
     open()
     await drained

@@ -1,4 +1,4 @@
-// Hands on a real ledger, with a feed as simple as can be: it takes what is ready, or waits to be rung.
+// An executor on a real ledger, with a feed as simple as can be: it takes what is ready, or waits to be rung.
 import { EventEmitter, on, once } from 'node:events'
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
@@ -28,7 +28,8 @@ export async function setupExecutor(t: TestContext, doors: readonly MigrationFol
       wake.ring()
     },
     async take({ kind, limit, signal }) {
-      const jobs = (await world.ledger.acquireNextFrom(null, { kind, limit, owner: 'hands', leaseMs: LEASE_MS })).jobs
+      const jobs = (await world.ledger.acquireNextFrom(null, { kind, limit, owner: 'executor', leaseMs: LEASE_MS }))
+        .jobs
       if (jobs.length === 0) await wake.wait(LONG_MS, signal)
       return jobs.map((job) => ({ job, acknowledge: async () => void said.emit('acknowledged', job.jobId) }))
     },
@@ -40,7 +41,7 @@ export async function setupExecutor(t: TestContext, doors: readonly MigrationFol
   const metrics = openExecutorMetrics(new Registry())
 
   const start = (run: NonNullable<Kind['run']>, more: Partial<ExecutorOptions> & { kind?: Kind } = {}) => {
-    const hands = openExecutor({
+    const executor = openExecutor({
       kind: { name: 'echo', run },
       ledger,
       feed,
@@ -52,9 +53,9 @@ export async function setupExecutor(t: TestContext, doors: readonly MigrationFol
       metrics,
       ...more,
     })
-    hands.start()
-    atEnd(t, () => hands.drain(0))
-    return hands
+    executor.start()
+    atEnd(t, () => executor.drain(0))
+    return executor
   }
   const submit = async (job: Parameters<typeof world.submit>[0] = {}) => {
     const jobId = await world.submit(job)

@@ -26,7 +26,7 @@ describe('S3 store', () => {
     await assert.rejects(wrong({ bucket: 'none' }).get('a'), noBucket)
     await assert.rejects(wrong({ bucket: 'none' }).put('a', Buffer.from('x')), noBucket)
     assert.throws(() => wrong({ accessKeyId: '' }), /needs an access key/)
-    assert.throws(() => wrong({ endpoint: 'minio:9000' }), /no http or https address/)
+    assert.throws(() => wrong({ endpoint: 'minio:9000' }), /not an http or https URL/)
   })
 
   test('an endpoint where nobody listens gets one clear sentence', async (t) => {

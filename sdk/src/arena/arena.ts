@@ -5,7 +5,7 @@
 //   session.onState(({ tick }) => session.move(1))
 //   console.log(await session.ended)
 //
-// A lost connection comes back by itself, with what was missed.
+// A lost connection is opened again, and what was missed is delivered.
 import { ArenaSession, type SomeView } from './session.ts'
 import { ArenaSocket, isObject, type AuthState, type SocketConstructor } from './socket.ts'
 import type {
@@ -36,18 +36,18 @@ export * from './replay.ts'
 export interface ArenaOptions {
   /** Where the server is, for example http://127.0.0.1:8080. */
   url: string
-  /** Of a login. Without one, a page of the same origin uses the cookie of its session. */
+  /** Token of a login. Without it, a page of the same origin uses its session cookie. */
   token?: string
-  /** Default: the platform's. Node 20 has none: give it that of `ws`. */
+  /** Default: the global one. Node 20 has none: pass that of the package `ws`. */
   WebSocket?: SocketConstructor
-  /** Default: the platform's. */
+  /** Default: the global one. */
   fetch?: typeof fetch
 }
 
 export interface Credentials {
   username: string
   password: string
-  /** Make the account first, if nobody has the name. */
+  /** Register the account first if the name is free. */
   register?: boolean
 }
 
@@ -147,7 +147,7 @@ export class ArenaClient {
     this.#socket.close()
   }
 
-  /** Returns how to stop listening. */
+  /** Returns a function that stops listening. */
   on<Name extends keyof ArenaEvents>(name: Name, listener: (value: ArenaEvents[Name]) => void): () => void {
     this.#listeners[name].add(listener)
     return () => this.#listeners[name].delete(listener)
@@ -189,7 +189,7 @@ export class ArenaClient {
     return this.#ask('GET', '/api/profile')
   }
 
-  /** With the rank. Default: your own. */
+  /** A profile with its rank. Default: your own. */
   async player(userId?: number): Promise<PublicProfile> {
     return this.#ask('GET', `/api/players/${userId ?? (await this.profile()).userId}`)
   }

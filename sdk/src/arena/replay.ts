@@ -53,7 +53,7 @@ export class Recorder {
     return this.#bytes.slice(from, this.#length)
   }
 
-  /** Goes on where another recorder had got to. */
+  /** Continues the record of another recorder. */
   static resume(packed: Uint8Array): Recorder {
     const recorder = new Recorder()
     recorder.#grow(packed.length + 64)
@@ -96,7 +96,7 @@ export function unpackInputs(packed: Uint8Array): RecordedInput[] {
 
   const byte = (): number => {
     const value = packed[at]
-    if (value === undefined) throw new Error('The record of the match is cut short.')
+    if (value === undefined) throw new Error('The record of the match is truncated.')
     at += 1
     return value
   }
@@ -106,7 +106,7 @@ export function unpackInputs(packed: Uint8Array): RecordedInput[] {
       const part = byte()
       value += (part & 0x7f) * scale
       if (part < 0x80) return value
-      if (scale > SEQUENCE_MAX) throw new Error('The record of the match is broken.')
+      if (scale > SEQUENCE_MAX) throw new Error('The record of the match is invalid.')
     }
   }
 

@@ -79,7 +79,7 @@ export class ArenaSession {
     return { expiresAt: String(Object(answer)['expiresAt']) }
   }
 
-  /** Called when a player's last connection closes, and when the player is back. Returns how to stop. */
+  /** Called when a player's last connection closes, and when the player is back. Returns a function that stops it. */
   onPresence(listener: (change: PresenceChange) => void): () => void {
     this.#presenceListeners.add(listener)
     return () => this.#presenceListeners.delete(listener)
@@ -90,7 +90,7 @@ export class ArenaSession {
     for (const listener of this.#presenceListeners) listener(change)
   }
 
-  /** Called at every tick. Returns how to stop. */
+  /** Called at every tick. Returns a function that stops it. */
   onState(listener: (state: SessionState) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

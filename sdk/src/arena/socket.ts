@@ -8,7 +8,7 @@ const RETRY_BASE_MS = 250
 const RETRY_MAX_MS = 5000
 const ANSWER_WITHIN_MS = 10_000
 const CLOSED_BY_US = 1000
-// A connection may be lost without a word: no state comes, and nothing says so. Whoever hears nothing asks, and gives up.
+// A connection may be lost silently. A client that hears nothing sends a request, and closes the connection if no answer comes.
 const LISTEN_EVERY_MS = 1000
 const ASK_AFTER_MS = 3000
 const LOST_AFTER_MS = 7000
@@ -39,9 +39,9 @@ export interface ArenaSocketOptions {
   token: string | undefined
   WebSocket: SocketConstructor
   onEvent(event: string, p: unknown): void
-  /** An error that answers nothing that was asked. */
+  /** An error that answers no request. */
   onError(error: ArenaError): void
-  /** The connection is back, and this is how things stand. */
+  /** The connection is back; this is the current state. */
   onResync(snapshot: Snapshot): void
   onConnection(state: 'open' | 'lost' | 'closed'): void
 }
@@ -66,7 +66,7 @@ export class ArenaSocket {
     this.#options = options
   }
 
-  /** Resolves when the server has said who this is. The first time a failure is told; later ones are tried again. */
+  /** Resolves when the server has authenticated the player. The first failure rejects; later ones are retried. */
   open(): Promise<AuthState> {
     this.#opening ??= this.#connect()
     return this.#opening
@@ -76,7 +76,7 @@ export class ArenaSocket {
     this.#socket?.send(JSON.stringify({ t: 'event', seq: 0, event, p }))
   }
 
-  /** Sends, and resolves with what answers it. */
+  /** Sends a message and resolves with its answer. */
   ask(event: string, p: object): Promise<unknown> {
     const socket = this.#socket
     if (socket === null) return Promise.reject(new Error('The connection is lost.'))
@@ -131,7 +131,7 @@ export class ArenaSocket {
     })
   }
 
-  /** Watches over a connection that may fall silent. `stop` returns false if it was stopped before. */
+  /** Watches for a silent connection. `stop` returns false if it was stopped before. */
   #listen(socket: SocketLike) {
     let heardAt = Date.now()
     let isStopped = false
@@ -158,7 +158,7 @@ export class ArenaSocket {
     }
   }
 
-  /** With the token of before, if there is one: what that connection missed is in the answer. */
+  /** With the resume token of the last connection, if there is one: the answer contains what was missed. */
   async #welcome({ resumeToken }: AuthState): Promise<void> {
     const before = this.#resumeToken
     this.#resumeToken = resumeToken

@@ -51,7 +51,7 @@ export function mistakesOf({ parts, target, prefixes }: SentRequest): SigningMis
     withBody('line 5, the body, ended in a line end', `${text}\n`),
     withBody('line 5, the body, had its lines end in CR LF', text.replaceAll(/\r?\n/g, '\r\n')),
     withBody('line 5, the body, had its lines end in LF', text.replaceAll('\r\n', '\n')),
-    withBody('line 5, the body, was written anew by a JSON library', rewritten(text)),
+    withBody('line 5, the body, was serialized again by a JSON library', rewritten(text)),
   ]
 }
 

@@ -63,7 +63,7 @@ export interface PoolJob {
   finished_at: string | null
   error_message: string | null
   result: PoolResult | null
-  /** Of a replicated job: what each of its workers said, so far. */
+  /** Of a replicated job: the results of its workers so far. */
   votes: {
     assignment_id: number
     worker_id: number
@@ -112,11 +112,11 @@ export interface PoolWorkerChange {
   paused?: boolean
 }
 
-/** How a worker stands: what it did, and what that is worth. */
+/** The record and reputation of a worker. */
 export interface PoolReputation {
   worker_id: number
   standing: 'probation' | 'trusted' | 'banned'
-  /** From 0 to 1, to a tenth. */
+  /** From 0 to 1, rounded to a tenth. */
   reputation: number
   completed: number
   failed: number
@@ -146,8 +146,8 @@ export class PoolClient {
   }
 
   /**
-   * With a key, the same submit may be repeated until it is answered: it names one job. `payloadText`: the payload as JSON text,
-   * in place of `job.payload`, for numbers that JavaScript does not have.
+   * With an idempotency key, the same submit may be repeated until it is answered: it creates one job. `payloadText` is the
+   * payload as JSON text, instead of `job.payload`, for numbers that JavaScript cannot represent.
    */
   submit(
     job: NewPoolJob,
@@ -208,7 +208,7 @@ export class PoolClient {
     return (await this.#client.request<{ receipts: Receipt[] }>('GET', `${pathOf(jobId)}/receipts`)).receipts
   }
 
-  /** The public key that receipts are signed with, base64url. Keep it: a receipt is worth as much as the key is trusted. */
+  /** The public key that receipts are signed with, base64url. Store it: a receipt proves nothing without a key that you trust. */
   async receiptKey(): Promise<string> {
     return (await this.#client.request<{ public_key: string }>('GET', '/v1/receipts/key')).public_key
   }
@@ -240,7 +240,7 @@ export class PoolClient {
   }
 }
 
-/** Servers of an older version say `last_heartbeat_at`. */
+/** Older servers send `last_heartbeat_at`. */
 type LegacyWorker = Omit<PoolWorker, 'last_seen_at'> & {
   last_seen_at?: string | null
   last_heartbeat_at?: string | null

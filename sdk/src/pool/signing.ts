@@ -39,7 +39,7 @@ const SMALL_ORDER: ReadonlySet<string> = new Set([
 export interface PrivateKey {
   kty: 'OKP'
   crv: 'Ed25519'
-  /** The public half, base64url: what the server is told. */
+  /** The public half, base64url: this is registered with the server. */
   x: string
   d: string
 }

@@ -5,7 +5,7 @@ import type { PrivateKey } from './signing.ts'
 
 const ED25519 = { name: 'Ed25519' } as const
 
-/** A worker's key, made here. Null: this platform makes none (an old browser, or a page that came over plain HTTP). */
+/** Creates a worker's key. Null: the platform cannot create one (an old browser, or a page that came over plain HTTP). */
 export async function generateWebKey(): Promise<PrivateKey | null> {
   try {
     const pair = await crypto.subtle.generateKey(ED25519, true, ['sign', 'verify'])

@@ -19,7 +19,7 @@ const HEARTBEATS_PER_LEASE = 3
 
 export interface HandlerContext {
   assignmentId: number
-  /** The job as JSON text, for numbers that JavaScript does not have. */
+  /** The job as JSON text, for numbers that JavaScript cannot represent. */
   text: string
   costHint: number
   /** Aborts when the assignment is cancelled or lost: stop, the result would be refused. */
@@ -28,7 +28,7 @@ export interface HandlerContext {
 
 export interface HandlerResult {
   output?: Record<string, unknown> | null
-  /** In place of `output`: JSON text of an object. */
+  /** Instead of `output`: JSON text of an object. */
   outputText?: string
   /** The job failed. Final, unless the client set `max_attempts` above 1. */
   errorMessage?: string
@@ -50,7 +50,7 @@ export type WorkerEvent =
 
 export interface WorkerOptions {
   client: ReeveClient
-  /** Asked when the server says 401: a token has expired. Without it that ends the worker. */
+  /** Called when the server answers 401 (an expired token). Without it, a 401 ends the worker. */
   login?: () => Promise<ReeveClient>
   workerId: number
   key: PrivateKey
@@ -171,7 +171,7 @@ class WorkerLoop {
         const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(leasedUntil - asked)))
         const beat = await this.#beat(AbortSignal.any([done, timeout]))
         if (beat.cancelled?.includes(assignmentId) === true) return drop()
-        // Both by the server's clock: the lease as it is, in place of the guess.
+        // Both by the server's clock: the actual lease instead of an estimate.
         if (leaseMs === guess) leaseMs = leaseUntil - Date.parse(beat.last_seen_at) + (asked - started) || guess
         leasedUntil = asked + leaseMs
       } catch (error) {
@@ -235,7 +235,7 @@ class WorkerLoop {
     return null
   }
 
-  /** Waits before the next try, longer each time; rejects where trying again is of no use. */
+  /** Waits before the next try, longer each time; rejects if a retry cannot succeed. */
   async #recover(error: unknown, signal: AbortSignal | undefined): Promise<void> {
     if (error instanceof ReeveError && error.status === 401) return this.#relogin(error)
     if (error instanceof ReeveError && !isPassing(error)) throw error
@@ -295,17 +295,17 @@ function checkOutput(text: string): void {
   outputHash(text)
 }
 
-/** The server's columns hold no NUL. */
+/** PostgreSQL cannot store NUL characters. */
 function checkText(json: string): void {
   if (!json.includes('\\u0000')) return
   JSON.parse(json, (name, value: unknown) => {
     if (name.includes('\0') || (typeof value === 'string' && value.includes('\0')))
-      throw new TypeError('A text of the output holds a NUL character.')
+      throw new TypeError('A string in the output contains a NUL character.')
     return value
   })
 }
 
-/** What a command has said may hold anything. */
+/** The output of a command may contain anything. */
 const storable = (text: string | undefined): string | null => text?.toWellFormed().replaceAll('\0', '\uFFFD') ?? null
 
 /** Written by hand, so that the output is sent as the text that was hashed. */

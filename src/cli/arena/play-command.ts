@@ -33,13 +33,13 @@ export function addPlayCommand(program: Command): void {
     .command('play')
     .description('play a match of the arena in this terminal, or let bots play')
     .option('--url <url>', 'the server; default: SERVER_HOST and SERVER_PORT')
-    .option('--as <username>', 'play as this account of the database here; default: a new guest')
+    .option('--as <username>', 'play as this account (needs access to the database); default: a new guest')
     .addOption(
       new Option('--mode <mode>', 'how opponents are chosen').choices(['normal', 'rated', 'bot']).default('normal'),
     )
-    .option('--bot <n>', 'so many bots instead of you', positiveInteger)
-    .option('--matches <n>', 'stop after so many matches (bots: each; default: never)', positiveInteger)
-    .option('--json', 'bots: a line for every match, for programs')
+    .option('--bot <n>', 'let this many bots play instead of you', positiveInteger)
+    .option('--matches <n>', 'stop after this many matches (with --bot: each bot; default: never)', positiveInteger)
+    .option('--json', 'with --bot: print a line of JSON for every match')
     .action(play)
 }
 

@@ -34,7 +34,7 @@ export function openScreen(session: ArenaSession, username: string): Screen {
   stdin.setRawMode(true)
   stdin.resume()
   stdin.on('data', onKey)
-  stdout.write(`Right or d, left or a: one step. 1 2 3: that many. q leaves.\n${'\n'.repeat(3)}`)
+  stdout.write(`Right or d, left or a: move one step. 1 2 3: move that many. q: leave.\n${'\n'.repeat(3)}`)
   const draw = (state: SessionState) => stdout.write(`\u001b[3A${linesOf(session, state, username).join('\n')}\n`)
   draw(session.state)
   const stop = session.onState(draw)
@@ -50,7 +50,7 @@ export function openScreen(session: ArenaSession, username: string): Screen {
 }
 
 /** One line for each player, and the tick. */
-export function linesOf(session: ArenaSession, { tick, players }: SessionState, username: string): string[] {
+function linesOf(session: ArenaSession, { tick, players }: SessionState, username: string): string[] {
   const lines = players.map(({ userId, position }) => {
     const name = session.participants.find((one) => one.userId === userId)?.username ?? ''
     const place = Math.max(-HALF_WIDTH, Math.min(HALF_WIDTH, position)) + HALF_WIDTH

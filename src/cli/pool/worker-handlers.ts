@@ -37,7 +37,7 @@ export const execHandler =
         signal.removeEventListener('abort', kill)
         if (output.isTooMuch()) return done({ errorMessage: `The command wrote more than ${OUTPUT_BYTES_MAX} bytes.` })
         if (code === 0) return done({ outputText: output.text() })
-        const how = killedBy === null ? `ended with ${code}` : `was ended by ${killedBy}`
+        const how = killedBy === null ? `exited with code ${code}` : `was killed by ${killedBy}`
         return done({ errorMessage: `The command ${how}. ${errors.text().trim()}`.trim() })
       })
       child.stdin.on('error', () => {}) // a command need not read its input

@@ -113,8 +113,8 @@ function submissionIn(job: unknown): JudgeJob {
   if (typeof sha256 !== 'string' || !SHA256.test(sha256)) {
     throw wrong('package is not the SHA-256 of a package, in lower-case hexadecimal')
   }
-  if (typeof language !== 'string') throw wrong('language is not a text')
-  if (typeof code !== 'string') throw wrong('code is not a text')
+  if (typeof language !== 'string') throw wrong('language is not a string')
+  if (typeof code !== 'string') throw wrong('code is not a string')
   if (Buffer.byteLength(code) > CODE_BYTES_MAX) throw wrong(`code has more than ${CODE_BYTES_MAX} bytes`)
   const known = DETAILS.find((one) => one === detail)
   if (known === undefined) throw wrong(`detail is neither ${DETAILS.join(' nor ')}`)

@@ -14,7 +14,7 @@ export function writeKey(file: string): PrivateKey {
   } catch (error) {
     const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST'
     const why = exists
-      ? 'it exists, and a key is not overwritten'
+      ? 'it exists, and keys are not overwritten'
       : error instanceof Error
         ? error.message
         : 'it failed'
@@ -30,7 +30,7 @@ export function readKey(file: string): PrivateKey {
     mode = statSync(file).mode
     text = readFileSync(file, 'utf8')
   } catch {
-    throw new CommandFailed(`Cannot read the key file ${plain(file)}. reeve worker keygen makes one.`)
+    throw new CommandFailed(`Cannot read the key file ${plain(file)}. Create one with reeve worker keygen.`)
   }
   if ((mode & OTHERS) !== 0) {
     throw new CommandFailed(

@@ -49,7 +49,7 @@ export async function restoreCommand(file: string, options: { verify?: boolean; 
   const { about, tables, files } = report
   if (options.json === true) return printJson({ file, reeve: about.reeve, made_at: about.at, tables, files })
   const what = `${tables} tables and ${files} files of ${plain(about.at)}`
-  print(options.verify === true ? `${plain(file)} is whole: ${what}` : `Restored ${what}.`)
+  print(options.verify === true ? `${plain(file)} is complete: ${what}` : `Restored ${what}.`)
 }
 
 const verify = (file: string): Promise<RestoreReport> => verifyBackup(file, migrationFolders(), progressOf('verify'))

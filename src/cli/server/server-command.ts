@@ -29,7 +29,10 @@ export async function runServer(role: ProcessRole): Promise<number> {
     say(why)
     return 1
   }
-  log.info({ signal: why.signal }, 'stopping: no new work, waiting for what is in flight (once more to stop at once)')
+  log.info(
+    { signal: why.signal },
+    'stopping: taking no new work and waiting for work in flight (send the signal again to stop at once)',
+  )
   await running.stop()
   log.info('stopped')
   return 0
@@ -42,7 +45,7 @@ function greet(role: ProcessRole, { url, firstAdmin }: Running): void {
   say(
     `First start: the admin is ${styled('bold', firstAdmin.username)} with the password ${styled('bold', firstAdmin.password)}`,
   )
-  say('It is shown this once. REEVE_ADMIN_PASSWORD sets another one.')
+  say('The password is not shown again. REEVE_ADMIN_PASSWORD sets another one.')
 }
 
 /** The first signal asks for a drain; another one, later, ends the process at once. */

@@ -23,7 +23,7 @@ interface VerifyRequestOptions extends RequestOptions {
 export function addVerifyCommand(program: Command): void {
   const command = program
     .command('verify')
-    .description('say whether a signed request verifies, and if not, which line of the canonical string differs')
+    .description('verify a signed request; if it fails, show which line of the canonical string differs')
     .argument(
       '[request]',
       'a file with the whole request (request line, headers, empty line, body); - for standard input',
@@ -72,21 +72,21 @@ function checkTimes({ ts }: AuthFields, signers: readonly HmacKey[], skewSec: nu
   const offSec = Math.round(at.getTime() / 1000 - ts)
   const distance = `ts is ${Math.abs(offSec)} s ${offSec < 0 ? 'after' : 'before'} ${at.toISOString()}`
   if (Math.abs(at.getTime() / 1000 - ts) > skewSec) {
-    throw new CommandFailed(`The time window is missed: ${distance}, and at most ${skewSec} s are allowed.`)
+    throw new CommandFailed(`The timestamp is outside the window: ${distance}; at most ${skewSec} s are allowed.`)
   }
-  print(styled('green', `The time is within the window: ${distance}.`))
+  print(styled('green', `The timestamp is within the window: ${distance}.`))
 
   const ends = signers.map(({ notAfterMs }) => notAfterMs ?? Infinity)
   const lastEnd = Math.max(...ends)
   if (lastEnd === Infinity) return
   const end = new Date(lastEnd).toISOString()
-  if (lastEnd < at.getTime()) throw new CommandFailed(`The key is no longer accepted: its date was ${end}.`)
+  if (lastEnd < at.getTime()) throw new CommandFailed(`The key is no longer accepted: it expired at ${end}.`)
   print(styled('green', `The key is accepted until ${end}.`))
 }
 
 function timeOf(text: string | undefined): Date {
   const at = text === undefined ? new Date(systemClock.now()) : new Date(text)
-  if (Number.isNaN(at.getTime())) throw new CommandFailed('--at is a time such as 2026-12-31T00:00:00Z.', 2)
+  if (Number.isNaN(at.getTime())) throw new CommandFailed('--at expects a time such as 2026-12-31T00:00:00Z.', 2)
   return at
 }
 

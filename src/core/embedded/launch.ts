@@ -1,4 +1,4 @@
-// Starts a program whose life is bound to this process's. A keeper, a shell of a few hundred kilobytes, reads from a
+// Starts a program that ends with this process. A keeper, a shell of a few hundred kilobytes, reads from a
 // pipe that this process holds open: a line means that the program has ended and there is nothing to do; the end of the
 // pipe means that this process is dead, and the program gets SIGINT, PostgreSQL's fast shutdown. Unlike the kernel's
 // parent-death signal this works on macOS, through a user namespace and across a change of user. The shell that starts

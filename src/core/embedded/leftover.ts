@@ -1,5 +1,5 @@
 // What a killed Reeve left: a server that is still stopping, one that nobody stopped, or only its pid file. Called by the
-// holder of the server's lock, so a living server is nobody's: it is stopped, never joined, and its files are left alone.
+// holder of the server's lock, so a running server has no owner: it is stopped, never used, and its files are left alone.
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pidFilePath, readPidFile } from './pid-file.ts'
@@ -8,7 +8,7 @@ import { StartError } from '../start-error.ts'
 
 const POLL_MS = 20
 
-/** From polite to rude: a fast shutdown writes a checkpoint, an immediate one leaves recovery to the next start. */
+/** In this order: a fast shutdown writes a checkpoint, an immediate one leaves recovery to the next start. */
 const STEPS = [
   { signal: 'SIGINT', waitMs: 20_000 },
   { signal: 'SIGQUIT', waitMs: 10_000 },

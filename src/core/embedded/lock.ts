@@ -1,5 +1,5 @@
-// One Reeve process owns a data folder. The lock is the kernel's (flock), on a file that stays: it frees itself when its
-// holder dies, however it dies, and there is no stale lock to judge. Node cannot lock a file, but a lock belongs to the
+// One Reeve process owns a data folder. The lock is the kernel's (flock), on a file that stays: the kernel releases it when
+// its holder dies in any way, so that a lock is never stale. Node cannot lock a file, but a lock belongs to the
 // open file, not to the process that asked for it: a child that inherits the descriptor takes the lock and exits, and
 // this process holds it from then on. macOS locks as part of open.
 import { spawn } from 'node:child_process'
@@ -34,7 +34,7 @@ export class DataDirLocked extends StartError {
   }
 }
 
-/** Takes the data folder for this process until `release` or its death; throws DataDirLocked if another has it. */
+/** Locks the data folder for this process until `release` or its end; throws DataDirLocked if another has it. */
 export async function lockDataDir(dataDir: string): Promise<Lock> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   return lockFile(await realpath(dataDir), 'reeve.lock')
@@ -84,7 +84,7 @@ async function flock(fd: number): Promise<boolean> {
     const [status] = await once(child, 'exit')
     if (status === 0) return true
     if (status === FLOCK_HELD) return false
-    throw new Error(`it ended with ${status}`)
+    throw new Error(`it exited with code ${status}`)
   } catch (error) {
     throw new StartError('The data folder cannot be locked: the program "flock" (package util-linux) is needed.', {
       cause: error,

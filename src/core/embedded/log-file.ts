@@ -1,5 +1,5 @@
-// The server writes to its log file itself, through a descriptor opened for appending, so that its last words survive
-// this process. The price is that the bound is kept from here: what is too long moves aside, and the file starts again.
+// The server writes to its log file itself, through a descriptor opened for appending, so that its last lines survive
+// this process. In return the size is limited from here: a file that is too long is renamed, and a new one begins.
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import { copyFile, open, stat, truncate } from 'node:fs/promises'
 import type { Loop } from '../loop.ts'

@@ -33,7 +33,7 @@ export async function giveTree(folder: string, owner: Owner): Promise<void> {
   await chown(folder, owner.uid, owner.gid)
 }
 
-/** Lets the owner of what lies in root's folder pass through it, and nobody else who could not before. */
+/** Lets the cluster's owner traverse root's folder, and nobody else who could not before. */
 export async function letThrough(folder: string, owner: Owner): Promise<void> {
   const { uid, mode } = await stat(folder)
   if (uid !== 0 || owner.uid === 0 || (mode & EXECUTE_OTHERS) !== 0) return

@@ -46,11 +46,11 @@ export interface StartOptions {
   dataDir: string
   /** Overrides of the server's settings. */
   settings?: PostgresSettings
-  /** Told what a start does that takes time or is unusual. */
+  /** Called with steps of the start that take time or are unusual. */
   log?: (line: string) => void
 }
 
-/** Starts the server on the data folder, making both if need be. Throws DataDirLocked if it is in use. */
+/** Starts the server on the data folder, and creates both if necessary. Throws DataDirLocked if it is in use. */
 export async function startEmbedded(options: StartOptions): Promise<EmbeddedServer> {
   const { settings = {}, log = () => {} } = options
   const binaries = await findBinaries()

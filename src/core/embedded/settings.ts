@@ -1,4 +1,4 @@
-// The server's configuration file is written anew at every start. What an operator changes with ALTER SYSTEM is kept in
+// The server's configuration file is rewritten at every start. What an operator changes with ALTER SYSTEM is kept in
 // a file of its own, which PostgreSQL reads after this one.
 import { open, rename } from 'node:fs/promises'
 import { totalmem } from 'node:os'
@@ -10,7 +10,7 @@ const SHARED_BUFFERS_MB = { min: 64, max: 512 }
 
 export type PostgresSettings = Record<string, string>
 
-/** A ledger is many small durable writes to few hot rows: eager vacuum, rare checkpoints, no compiler. */
+/** For many small durable writes to few hot rows: eager vacuum, rare checkpoints, no JIT. */
 export function defaultSettings(socketDir: string, memoryBytes = memoryOfThisMachine()): PostgresSettings {
   const share = (part: number) => Math.floor(memoryBytes / part / MB)
   const sharedBuffersMb = Math.min(SHARED_BUFFERS_MB.max, Math.max(SHARED_BUFFERS_MB.min, share(16)))
@@ -21,7 +21,7 @@ export function defaultSettings(socketDir: string, memoryBytes = memoryOfThisMac
     unix_socket_directories: `"${socketDir.replaceAll('"', '""')}"`, // quoted: a list, and a path may hold a comma
     unix_socket_permissions: '0700',
     max_connections: '200',
-    idle_in_transaction_session_timeout: '60s',
+    idle_in_transaction_session_timeout: '60s', // for psql and other clients; Reeve's own connections set less (db/database.ts)
     client_connection_check_interval: '10s',
 
     shared_buffers: `${sharedBuffersMb}MB`,

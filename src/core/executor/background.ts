@@ -49,7 +49,7 @@ export function openBackground({ config, engine, kinds, loops, log, onStep }: Ba
       if (prepare !== undefined) await prepare()
       if (!isStopping) executor.start()
     } catch (error) {
-      log.error({ err: error, kind: name }, 'jobs of this kind are not done by this process')
+      log.error({ err: error, kind: name }, 'this process does not run jobs of this kind')
     }
   }
   const feedLoops = engine.feed.loops(runnable.map((kind) => kind.name))

@@ -16,8 +16,8 @@ class NoAnswer extends Error {
 }
 
 /**
- * Fetch that gives up in time, and asks again when the trouble may pass. Bodies must be replayable: buffers, no streams.
- * The body of an answer may take as long as it flows; Node ends it after 5 minutes of silence.
+ * Fetch with a time-out, and with retries of errors that may pass. Bodies must be replayable: buffers, no streams.
+ * The body of a response may take any time while bytes arrive; Node ends it after 5 minutes of silence.
  */
 export function boundedFetch(limits: FetchLimits): typeof fetch {
   return async (input, init) => {

@@ -8,12 +8,12 @@ export function isKey(key: string): boolean {
   return key.length <= KEY_CHARS_MAX && key.split('/').every(isSegment)
 }
 
-/** Keys are made by our own code: a bad one is a bug, and it must never become a path. */
+/** Keys come from our own code: an invalid one is a bug, and must never become a path. */
 export function assertKey(key: string): void {
   assert(isKey(key), `Not a file key: ${quoted(key)}`)
 }
 
-/** A prefix may stop anywhere, so it is good if one more letter makes it a key. */
+/** A prefix may end anywhere, so it is valid if one more letter makes it a key. */
 export function assertKeyPrefix(prefix: string): void {
   assert(isKey(`${prefix}x`), `Not the beginning of a file key: ${quoted(prefix)}`)
 }

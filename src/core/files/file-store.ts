@@ -1,6 +1,6 @@
 // Where files live that are too big for a row: problem packages, previews, artifacts.
 //
-// A key has two states, absent and whole. `put` moves it to whole in one step, when the last byte is stored: a rename in
+// A key is absent or complete. `put` makes it complete in one step, when the last byte is stored: a rename in
 // a folder, the completion of an upload in S3. Until then readers see what was there before, and a put that fails leaves
 // it so. Two puts of one key do not mix: the later step wins. A reader keeps the content it opened, whatever follows.
 //
@@ -20,7 +20,7 @@ export interface FileStore {
   stat(key: string): Promise<{ bytes: number } | null>
   /** Every key that begins with the prefix, a page at a time. */
   list(prefix: string): AsyncIterable<string>
-  /** Absent afterwards, whether or not it was there. */
+  /** Deletes the key if it exists. */
   delete(key: string): Promise<void>
   /** For readiness and the doctor: throws one clear sentence when the store cannot be used. */
   check(): Promise<void>

@@ -1,4 +1,4 @@
-// The way from the folder to a key, step by step: a symbolic link on it might lead out of the folder, so it is no step.
+// The path from the folder to a key, step by step: symbolic links are refused, since they might lead out of the folder.
 
 import { lstat, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ export async function makeFolder(root: string, key: string): Promise<void> {
     })
     const seen = await look(step)
     if (seen !== null && !seen.isDirectory())
-      throw new FileStoreError(`${step} is on the way to a key but is no folder.`)
+      throw new FileStoreError(`${step} is on the path of a key but is not a folder.`)
   }
 }
 

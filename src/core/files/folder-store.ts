@@ -1,5 +1,5 @@
 // Keys are paths below the folder. Content is written beside them under a name that no key can have, forced to disk, and
-// renamed; so a crash leaves at most a nameless file, which the next start removes.
+// renamed; so a crash leaves at most a temporary file, which the next start removes.
 
 import { newJobId } from '../random.ts'
 import { constants, createWriteStream, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'

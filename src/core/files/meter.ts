@@ -30,7 +30,7 @@ class Meter extends Transform {
 export function metered(content: Readable | Buffer, bytesMax: number = FILE_BYTES_MAX): Meter {
   const meter = new Meter(bytesMax)
   const source = Buffer.isBuffer(content) ? Readable.from([content], { objectMode: false }) : content
-  // Attached at once: an error between now and the first read would otherwise be nobody's and end the process.
+  // Attached at once: an error before the first read would otherwise be unhandled and end the process.
   pipeline(source, meter, () => {})
   return meter
 }

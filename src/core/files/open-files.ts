@@ -4,7 +4,7 @@ import type { FileStore } from './file-store.ts'
 import { openFolderStore } from './folder-store.ts'
 import { openS3Store } from './s3-store.ts'
 
-/** `about` is for people, and strangers among them. S3 where an endpoint is named, otherwise a folder in the data folder. */
+/** S3 if an endpoint is set, otherwise a folder in the data folder. `about` describes it without secrets. */
 export function openFiles(config: Config): { files: FileStore; about: string } {
   if (config.S3_ENDPOINT === '') {
     return { files: openFolderStore(join(config.REEVE_DATA_DIR, 'files')), about: 'in the data folder' }

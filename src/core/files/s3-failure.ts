@@ -32,7 +32,7 @@ export function answerIn(error: unknown): S3ServiceError | null {
   return error instanceof Error && error.cause !== undefined ? answerIn(error.cause) : null
 }
 
-/** The innermost cause is the one that names the trouble: "fetch failed" is on the outside. */
+/** The innermost cause names the problem; the outer one only says "fetch failed". */
 function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.cause instanceof Error) return networkReason(error.cause)

@@ -23,7 +23,7 @@ export interface S3Config {
   forcePathStyle: boolean
 }
 
-/** Files in a bucket. Asks nothing of the network yet; throws one clear sentence for a config that cannot work. */
+/** Files in a bucket. Makes no request yet; throws one clear sentence for a config that cannot work. */
 export function openS3Store(config: S3Config): FileStore {
   const place = { origin: endpointOf(config).origin, bucket: config.bucket }
   const client = connect(config, CALL_LIMITS)
@@ -97,16 +97,16 @@ export function bucketUrl(config: S3Config): string {
 }
 
 function endpointOf(config: S3Config): URL {
-  // Without keys the library would send unsigned requests, and the bucket would answer with a riddle.
+  // Without keys the library would send unsigned requests, and the bucket's answer would not say why it failed.
   if (config.accessKeyId === '' || config.secretAccessKey === '') {
     throw new FileStoreError(`The file store at ${config.endpoint} needs an access key and its secret.`)
   }
   const url = URL.canParse(config.endpoint) ? new URL(config.endpoint) : null
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
-  throw new FileStoreError(`The file store's endpoint "${config.endpoint}" is no http or https address.`)
+  throw new FileStoreError(`The file store's endpoint "${config.endpoint}" is not an http or https URL.`)
 }
 
-/** Null for a key that is not there. A missing bucket is no missing key, though a HEAD cannot tell them apart. */
+/** Null if there is no such key. A missing bucket is an error, though a HEAD cannot tell them apart. */
 async function orNull<T>(call: Promise<T>): Promise<T | null> {
   try {
     return await call

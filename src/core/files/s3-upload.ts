@@ -22,7 +22,7 @@ export async function upload(client: S3mini, key: string, content: Readable, con
     }
     if (uploadId !== null) await complete(client, key, uploadId, sent)
   } catch (error) {
-    // If this fails, too, the parts stay until the bucket's lifecycle rule removes them; the first error is the news.
+    // If this fails, too, the parts stay until the bucket's lifecycle rule removes them; the first error is reported.
     if (uploadId !== null) await client.abortMultipartUpload(key, uploadId).catch(() => {})
     throw error
   }
@@ -30,7 +30,7 @@ export async function upload(client: S3mini, key: string, content: Readable, con
 
 async function complete(client: S3mini, key: string, uploadId: string, sent: UploadPart[]): Promise<void> {
   const { etag }: { etag?: string } = await client.completeMultipartUpload(key, uploadId, sent)
-  // S3 may say 200 first and find the error afterwards; the library passes that on as a result without an etag.
+  // S3 may answer 200 and report an error in the body; the library returns that as a result without an etag.
   if (etag === undefined) throw new S3ServiceError('No etag', 200, 'UploadNotCompleted')
 }
 

@@ -24,8 +24,8 @@ const JOB = { package: TRIPLE_HASH, language: 'c', code: TWICE.wrong }
 const NOT_JUDGED: readonly (readonly [judge: object, reason: RegExp])[] = [
   [{}, /^The job is not a submission: judge.package is not the SHA-256 of a package/],
   [{ ...JOB, package: `${TRIPLE_HASH}/../..` }, /judge.package is not/],
-  [{ ...JOB, language: 1 }, /judge.language is not a text/],
-  [{ ...JOB, code: null }, /judge.code is not a text/],
+  [{ ...JOB, language: 1 }, /judge.language is not a string/],
+  [{ ...JOB, code: null }, /judge.code is not a string/],
   [{ ...JOB, code: 'x'.repeat(65_537) }, /judge.code has more than 65536 bytes/],
   [{ ...JOB, detail: 'all' }, /judge.detail is neither full nor verdict/],
   [{ ...JOB, language: 'cobol' }, /^This worker cannot run cobol, only .*c/],

@@ -56,11 +56,11 @@ describe('reeve worker', () => {
     const [echo = '', fail = '', chat = ''] = await Promise.all(jobs)
 
     assert.deepEqual(await result(pool, echo), ['completed', { job: { x: 1 }, key: '' }], 'the API key stays here')
-    assert.deepEqual(await result(pool, fail), ['failed', 'The command ended with 3. no luck'])
+    assert.deepEqual(await result(pool, fail), ['failed', 'The command exited with code 3. no luck'])
     assert.match(String((await result(pool, chat))[1]), /JSON/)
     for (const [payload, said] of [
-      [{ nul: 1 }, 'A text of the output holds a NUL character.'],
-      [{ zero: 1 }, 'The command ended with 4. a\uFFFDb'],
+      [{ nul: 1 }, 'A string in the output contains a NUL character.'],
+      [{ zero: 1 }, 'The command exited with code 4. a\uFFFDb'],
     ] as const) {
       assert.deepEqual(await result(pool, await pool.submitJob({ payload })), ['failed', said])
     }
@@ -90,10 +90,7 @@ describe('reeve worker', () => {
     const open = await run('--exec', 'cat', '--key', key)
     assert.deepEqual([open.status, open.stderr.includes('Others can read the key file')], [1, true])
     const neither = await run('--key', key)
-    assert.deepEqual(
-      [neither.status, neither.stderr],
-      [2, 'Say how to do the jobs: one of --exec, --module, --judge.\n'],
-    )
+    assert.deepEqual([neither.status, neither.stderr], [2, 'Say how to do the jobs: one of --exec, --module, --judge.\n'])
   })
 
   test('a module handles jobs; a cancelled one is aborted; a server that is away is waited for', async (t) => {

@@ -8,7 +8,7 @@ import type { Proxies } from '../domains/proxies.ts'
 import type { Impersonator } from './impersonate.ts'
 import { dialThrough } from './upstream-proxy.ts'
 
-export const PAGE_BYTES_MAX = 10 * 1024 * 1024
+const PAGE_BYTES_MAX = 10 * 1024 * 1024
 
 export interface FetchRequest {
   url: URL

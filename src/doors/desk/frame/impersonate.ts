@@ -1,5 +1,6 @@
 // A browser's handshake, for allowed domains: some sites answer a plain client with another page than their users get. The
-// package is optional; without it pages are fetched plainly. It dials by itself, so that it is led through the checked proxy.
+// package is optional; without it pages are fetched by a plain client. It opens its own connections, and therefore goes through
+// the checked proxy.
 import type { Logger } from 'pino'
 import { refused, type Refused } from '../../../core/values/outcome.ts'
 import { openCheckedProxy, type CheckedProxy, type CheckedProxyOptions } from './checked-proxy.ts'
@@ -51,7 +52,10 @@ export async function openImpersonator(options: ImpersonatorOptions): Promise<Im
     clientFor('direct') // a browser that it does not know is told at the start
   } catch (error) {
     await proxy.close()
-    log.warn({ err: error }, 'CAPTCHA_PROXY_IMPERSONATE names no browser that impit knows: pages are fetched plainly')
+    log.warn(
+      { err: error },
+      'CAPTCHA_PROXY_IMPERSONATE names no browser that impit knows: pages are fetched without impersonation',
+    )
     return null
   }
 

@@ -43,7 +43,7 @@ async function openMade({ dataDir, database, log }: KeyRingOptions): Promise<Sea
   const sealer = openSealer([made])
   const file = join(dataDir, KEY_FILE)
   if (first === made.id) {
-    if (isNew) log.warn({ file }, 'made an encryption key for the desk; it lies beside the data')
+    if (isNew) log.warn({ file }, 'created an encryption key for the desk, beside the data')
     return sealer
   }
   log.error(

@@ -28,7 +28,10 @@ export function openHeaders(cache: DiskCache): PrecompiledHeaders {
       return (await cache.get(key, (into) => compileHeader(scope, runner, toolchain, into))).folder
     } catch (error) {
       if (error instanceof Interrupted) throw error
-      scope.log.warn({ err: error, header: header?.name }, 'a header could not be compiled: doing without')
+      scope.log.warn(
+        { err: error, header: header?.name },
+        'a header could not be precompiled; programs compile without it',
+      )
       return null
     }
   }
