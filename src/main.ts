@@ -8,7 +8,7 @@ import type { AllSettings, Config } from './core/config.ts'
 import { CloseStack } from './core/concurrency/close-stack.ts'
 import type { Deps, OpenDoor } from './core/door.ts'
 import type { Database } from './core/db/database.ts'
-import { openEngine, type Engine } from './core/engine.ts'
+import { depsOf, openEngine, type Engine } from './core/engine.ts'
 import { openFiles } from './core/files/open-files.ts'
 import { echo } from './core/executor/echo.ts'
 import type { ExecutorOptions } from './core/executor/executor.ts'
@@ -21,7 +21,6 @@ import { startLoops, type Loop } from './core/loop.ts'
 import { openIdentity } from './core/identity/identity.ts'
 import { openMetrics } from './core/metrics.ts'
 import { migrate } from './core/db/migrate.ts'
-import { Capabilities } from './core/capabilities.ts'
 import { retentionLoop, type Prunable } from './core/retention.ts'
 import { openDispatcher } from './core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from './core/outbox/metrics.ts'
@@ -81,28 +80,18 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   const { files, about: aboutFiles } = openFiles(config)
   const { created: firstAdmin } = await identity.ensureAdmin()
 
-  const deps: Deps = {
-    ...engine,
-    config,
-    database,
-    files,
-    identity,
-    metrics,
-    log,
-    clock: systemClock,
-    offers: new Capabilities(),
-  }
+  const deps = depsOf(engine, { config, database, files, identity, metrics, log })
   const doors = await openDoors(deps, settings, opened)
   const kinds = [echo, ...doors.flatMap(({ opened }) => opened.kinds ?? [])]
   engine.addKinds(kinds)
 
   const topics = [...engine.topics, ...doors.flatMap(({ opened }) => opened.topics ?? [])]
-  const outbox = openDispatcher(database, topics, openOutboxMetrics(metrics))
+  const dispatcher = openDispatcher(database, topics, openOutboxMetrics(metrics))
   openGauges(metrics, { ...engine, config, database, topics: topics.map(({ topic }) => topic) })
-  engine.onOutbox(outbox.wake)
+  engine.onOutbox(dispatcher.wake)
 
   const works = role !== 'serve'
-  const everywhere = [...storage.loops, ...engine.ledger.loops, ...engine.quotas.loops, ...outbox.loops]
+  const everywhere = [...storage.loops, ...engine.ledger.loops, ...engine.quotas.loops, ...dispatcher.loops]
   const prunables = doors.flatMap(({ opened }) => opened.retention ?? [])
   const working = works
     ? [...workingLoops(engine, database, config, prunables), ...identity.loops, ...workingLoopsOf(doors)]

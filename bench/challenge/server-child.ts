@@ -1,16 +1,14 @@
 // A server process: the door as it is, or the same HTTP server with another handler behind POST /solve.
 import type { FastifyPluginAsync } from 'fastify'
-import { systemClock } from '../../dist/core/clock.js'
 import { parseConfig, type AllSettings } from '../../dist/core/config.js'
 import type { Deps } from '../../dist/core/door.js'
-import { openEngine } from '../../dist/core/engine.js'
+import { depsOf, openEngine } from '../../dist/core/engine.js'
 import { openFiles } from '../../dist/core/files/open-files.js'
 import { openHttp } from '../../dist/core/http/server.js'
 import { openIdentity } from '../../dist/core/identity/identity.js'
 import { openLog } from '../../dist/core/log/log.js'
 import { openMetrics } from '../../dist/core/metrics.js'
 import { migrate } from '../../dist/core/db/migrate.js'
-import { Capabilities } from '../../dist/core/capabilities.js'
 import { openStorage } from '../../dist/core/db/storage.js'
 import { challengeDoor } from '../../dist/doors/challenge/door.js'
 import { doorSettings, migrationFolders } from '../../dist/doors/outline.js'
@@ -41,17 +39,7 @@ async function openVariant({ core: config }: AllSettings, routes: (deps: Deps) =
   const engine = await openEngine({ config, database, metrics, log })
   const identity = openIdentity({ database, config })
   const { files } = openFiles(config)
-  const deps: Deps = {
-    ...engine,
-    config,
-    database,
-    files,
-    identity,
-    metrics,
-    log,
-    clock: systemClock,
-    offers: new Capabilities(),
-  }
+  const deps = depsOf(engine, { config, database, files, identity, metrics, log })
   const http = await openHttp({
     ...deps,
     feed: engine.feed,

@@ -1,4 +1,5 @@
 import type { ReeveClient } from './client.ts'
+import type { DeliveryAttempt } from './deliveries.ts'
 
 export type ValidationRule =
   | { type: 'ExactMatch'; params?: { case_sensitive?: boolean } }
@@ -46,19 +47,9 @@ export interface ChallengeResult {
   created_at: string
 }
 
-export interface ChallengeDelivery {
+export interface ChallengeDelivery extends DeliveryAttempt {
   direction: 'send'
   request_id: string
-  attempt: number
-  url: string
-  status_code: number | null
-  error: string | null
-  /** Code of the system or of TLS, such as ECONNREFUSED. */
-  cause: string | null
-  /** Error code in the body of the answer. */
-  peer_code: string | null
-  duration_ms: number
-  created_at: string
 }
 
 /** A callback as it arrived, whatever its outcome. */
@@ -92,14 +83,14 @@ export class ChallengesClient {
     this.#client = client
   }
 
-  /** With a key, the same create may be repeated until it is answered: it names one challenge. */
+  /** With an idempotency key, the same create may be repeated until it is answered: it creates one challenge. */
   create(challenge: NewChallenge, options: { idempotencyKey?: string } = {}): Promise<Challenge> {
     const { idempotencyKey } = options
     const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
     return this.#client.request('POST', '/challenges', { body: challenge, headers })
   }
 
-  /** Queued and retried like a callback; `get` shows its attempts. With a key, a repeated call sends once. */
+  /** Queued and retried like a callback; `get` shows its attempts. With an idempotency key, a repeated call sends once. */
   send(
     challengeId: string,
     { idempotencyKey, ...body }: { solver_url?: string; idempotencyKey?: string } = {},

@@ -29,7 +29,7 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** For people, of an error of the file system. */
-export function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return REASONS[code] ?? (error instanceof Error ? plain(error.message) : 'it failed')
 }

@@ -33,16 +33,16 @@ export interface Capability {
 }
 
 export class Capabilities {
-  readonly #offers = new Map<string, Capability>()
+  readonly #byName = new Map<string, Capability>()
 
   /** Names are shared by all doors: `captcha`, `code`. */
-  provide(name: string, offer: Capability): void {
-    assert(!this.#offers.has(name), `${name} is offered twice`)
-    this.#offers.set(name, offer)
+  provide(name: string, capability: Capability): void {
+    assert(!this.#byName.has(name), `${name} is provided twice`)
+    this.#byName.set(name, capability)
   }
 
   /** Call only after all doors are open. Null: no door provides it. */
   find(name: string): Capability | null {
-    return this.#offers.get(name) ?? null
+    return this.#byName.get(name) ?? null
   }
 }

@@ -34,7 +34,7 @@ export interface Deps {
   files: FileStore
   identity: Identity
   /** What doors do for each other. */
-  offers: Capabilities
+  capabilities: Capabilities
   quotas: Quotas
   outbox: Outbox
   /** Signed requests to addresses that somebody outside gave. */

@@ -23,7 +23,9 @@ import { settleDelivered, type Dispatcher } from './outbox/dispatcher.ts'
 import { openOutbox, type Outbox } from './outbox/outbox.ts'
 import { openOutbound, type Outbound } from './outbound/outbound.ts'
 import { openDeliveries, type Deliveries } from './deliveries/deliveries.ts'
+import { Capabilities } from './capabilities.ts'
 import { systemClock } from './clock.ts'
+import type { Deps } from './door.ts'
 import { openQuotas, type Quotas } from './quotas/quotas.ts'
 import { StartError } from './start-error.ts'
 
@@ -49,6 +51,15 @@ export interface Engine {
   /** Sets what `outbox.wake` wakes. */
   onOutbox(wake: Dispatcher['wake']): void
   close(): Promise<void>
+}
+
+/** What doors get: the parts of an engine that they use, and what is opened beside it. */
+export function depsOf(
+  { ledger, events, bus, quotas, outbox, outbound, deliveries }: Engine,
+  beside: Pick<Deps, 'config' | 'database' | 'files' | 'identity' | 'metrics' | 'log'>,
+): Deps {
+  const engineParts = { ledger, events, bus, quotas, outbox, outbound, deliveries }
+  return { ...beside, ...engineParts, clock: systemClock, capabilities: new Capabilities() }
 }
 
 const REPAIR_EVERY_MS_MAX = 5000

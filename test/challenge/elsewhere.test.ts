@@ -44,8 +44,8 @@ async function setup(t: TestContext, options: { offered?: boolean; refuses?: boo
         : { ok: false, code: 'UNSOLVABLE', message: `The operator gave up: ${job.reason}` },
     withdraw: async (jobId) => void withdrawn.push(jobId),
   }
-  const offers = new Capabilities()
-  if (options.offered !== false) offers.provide('captcha', desk)
+  const capabilities = new Capabilities()
+  if (options.offered !== false) capabilities.provide('captcha', desk)
   const outbox = openOutbox(database, () => {})
   const outbound = { request: () => assert.fail('nothing is sent here') }
   const deliveries = openDeliveries({
@@ -61,7 +61,7 @@ async function setup(t: TestContext, options: { offered?: boolean; refuses?: boo
     deliveries,
     database,
     ledger,
-    offers,
+    capabilities,
     threads,
     plugins: noPlugins,
     pluginMsMax: 1,

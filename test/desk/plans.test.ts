@@ -3,16 +3,14 @@ import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { test, type TestContext } from 'node:test'
 import { pino } from 'pino'
-import { systemClock } from '../../src/core/clock.ts'
 import { parseConfig } from '../../src/core/config.ts'
 import type { Database } from '../../src/core/db/database.ts'
-import { openEngine } from '../../src/core/engine.ts'
+import { depsOf, openEngine } from '../../src/core/engine.ts'
 import { openFolderStore } from '../../src/core/files/folder-store.ts'
 import { openHttp } from '../../src/core/http/server.ts'
 import { insertAccount } from '../../src/core/identity/accounts.ts'
 import { openIdentity } from '../../src/core/identity/identity.ts'
 import { openMetrics } from '../../src/core/metrics.ts'
-import { Capabilities } from '../../src/core/capabilities.ts'
 import { readSettings } from '../../src/core/settings.ts'
 import { deskDoor } from '../../src/doors/desk/door.ts'
 import { DESK_SETTINGS } from '../../src/doors/desk/settings.ts'
@@ -64,17 +62,7 @@ async function hotStatements(t: TestContext, real: Database): Promise<Statement[
   atEnd(t, () => engine.close())
   const identity = openIdentity({ database, config })
   const files = openFolderStore(dataDir)
-  const deps = {
-    ...engine,
-    config,
-    database,
-    files,
-    identity,
-    metrics,
-    log,
-    clock: systemClock,
-    offers: new Capabilities(),
-  }
+  const deps = depsOf(engine, { config, database, files, identity, metrics, log })
   const opened = await deskDoor.open(deps, readSettings(DESK_SETTINGS, {}, []))
   atEnd(t, () => opened.close?.())
   const about = { database: '', feed: '', files: '' }

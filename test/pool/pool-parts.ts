@@ -7,7 +7,7 @@ import { openEngine } from '../../src/core/engine.ts'
 import { openLog } from '../../src/core/log/log.ts'
 import { startLoops } from '../../src/core/loop.ts'
 import { openMetrics } from '../../src/core/metrics.ts'
-import { openPoolParts, type PoolParts } from '../../src/doors/pool/pool.ts'
+import { openPoolParts } from '../../src/doors/pool/pool.ts'
 import { POOL_SETTINGS } from '../../src/doors/pool/settings.ts'
 import { readSettings } from '../../src/core/settings.ts'
 import { newKey, sha256, signedBytes } from '../contract/pool/setup.ts'
@@ -37,7 +37,7 @@ export async function setupPool(t: TestContext, options: { random: () => number;
   return { database, pool, engine, canaries: pool.canaryList, ...acting(pool) }
 }
 
-function acting(pool: PoolParts) {
+function acting(pool: Awaited<ReturnType<typeof openPoolParts>>) {
   const never = new AbortController().signal
   setMaxListeners(0, never)
   return {

@@ -1,12 +1,9 @@
 // The HTTP side with every door open, without a listener: for tests that ask every route.
 import { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
-import { Capabilities } from '../../src/core/capabilities.ts'
-import { systemClock } from '../../src/core/clock.ts'
 import { CloseStack } from '../../src/core/concurrency/close-stack.ts'
 import { parseConfig } from '../../src/core/config.ts'
-import type { Deps } from '../../src/core/door.ts'
-import { openEngine } from '../../src/core/engine.ts'
+import { depsOf, openEngine } from '../../src/core/engine.ts'
 import { openFolderStore } from '../../src/core/files/folder-store.ts'
 import { openHttp } from '../../src/core/http/server.ts'
 import { openIdentity } from '../../src/core/identity/identity.ts'
@@ -47,8 +44,7 @@ export async function allDoors(t: TestContext) {
   const engine = await openEngine({ config, database, metrics, log })
   const identity = openIdentity({ database, config })
   const files = openFolderStore(folder)
-  const offers = new Capabilities()
-  const deps: Deps = { ...engine, config, database, files, identity, metrics, log, clock: systemClock, offers }
+  const deps = depsOf(engine, { config, database, files, identity, metrics, log })
   const closing = new CloseStack(log)
   closing.push('engine', engine.close)
   atEnd(t, () => closing.close())

@@ -38,7 +38,7 @@ export function withLocalServer<T>(username: string | null, use: (server: LocalS
     const closing = new CloseStack(log)
     try {
       const { files, about } = openFiles(config)
-      const more = { files, metrics, clock: systemClock, offers: new Capabilities() }
+      const more = { files, metrics, clock: systemClock, capabilities: new Capabilities() }
       const doors = await openDoors({ ...engine, ...deps, ...more, identity }, settings, closing)
       engine.kinds.add([echo, ...doors.flatMap(({ opened }) => opened.kinds ?? [])])
       const { app, close } = await openHttp({

@@ -40,7 +40,7 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
   errorBody,
   migrations: new URL('migrations/', import.meta.url),
 
-  async open({ database, ledger, identity, quotas, offers, config, clock, outbox, deliveries }, settings) {
+  async open({ database, ledger, identity, quotas, capabilities, config, clock, outbox, deliveries }, settings) {
     const keys = openKeys(settings)
     const skewSec = settings.CLOCK_SKEW_SECONDS
     const allowInsecure = settings.ALLOW_INSECURE_CALLBACKS
@@ -54,7 +54,7 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
           database,
           ledger,
           deliveries,
-          offers,
+          capabilities,
           threads,
           plugins,
           pluginMsMax: settings.SOLVER_PLUGIN_SECONDS * 1000,

@@ -109,7 +109,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
       counts,
     }
     const frame = openFrame({ ...desk, outbound: deps.outbound })
-    deps.offers.provide('captcha', openCaptchaCapability(desk))
+    deps.capabilities.provide('captcha', openCaptchaCapability(desk))
 
     return {
       kinds: [deskKind({ changes: desk.changes, clock })],

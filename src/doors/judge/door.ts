@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { redisUrl, type Config } from '../../core/config.ts'
 import type { Deps, Door } from '../../core/door.ts'
 import { ownerName } from '../../core/log/log.ts'
-import { codeOffer } from './submissions/code-capability.ts'
+import { codeCapability } from './submissions/code-capability.ts'
 import { errorBody } from './errors.ts'
 import type { ImportDeps } from './problems/import-problem.ts'
 import { inspectPackage } from './problems/inspect-package.ts'
@@ -57,7 +57,7 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
     const problems = openProblemStore(database)
     const offered = openOfferedLanguages(database)
     const checking = { problems, languages, offered }
-    deps.offers.provide('code', codeOffer({ ledger, events, checking }))
+    deps.capabilities.provide('code', codeCapability({ ledger, events, checking }))
     const metrics = openJudgeMetrics(deps.metrics)
     const judge = openJudgeClient({
       config,

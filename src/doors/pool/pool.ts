@@ -30,8 +30,6 @@ import { openWorkerStore } from './workers/worker-store.ts'
 
 type PoolDeps = Pick<Deps, 'database' | 'ledger' | 'quotas' | 'outbox' | 'deliveries' | 'bus' | 'metrics' | 'log'>
 
-export type PoolParts = Awaited<ReturnType<typeof openPoolParts>>
-
 export async function openPoolParts(deps: PoolDeps, settings: PoolSettings, { random }: { random: () => number }) {
   const { database, ledger, bus } = deps
   const announce = () => matchmaker.announce()

@@ -1,14 +1,13 @@
 // Real servers on a database of their own, spoken to over HTTP only. What they sign is checked, and what is sent to them
 // is signed, with node:crypto here: not with the code under test.
 // Tests are titled by the clauses of docs/challenge.md.
-import assert from 'node:assert/strict'
 import { createHash, createHmac, randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import http from 'node:http'
 import type { TestContext } from 'node:test'
 import { atEnd } from '../../support/cleanup.ts'
 import { newAccount, startReeve, TEST_ENV, tokenOf, type ReeveOptions } from '../../support/reeve.ts'
 import { startRedis } from '../../support/servers.ts'
+import { listen } from '../../support/listen.ts'
 
 export { urlOf } from '../../support/reeve.ts'
 
@@ -111,15 +110,8 @@ export async function startReceiver(t: TestContext, answers: readonly (number | 
     if (typeof answer === 'number') response.writeHead(answer).end('{}')
     else answer(request, response)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  atEnd(t, () => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  assert(typeof address === 'object' && address !== null)
-  return { url: `http://127.0.0.1:${address.port}`, received }
+  const port = await listen(t, server)
+  return { url: `http://127.0.0.1:${port}`, received }
 }
 
 export async function login(base: string, username = 'admin') {

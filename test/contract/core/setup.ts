@@ -3,10 +3,9 @@ import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import type { InjectOptions } from 'fastify'
-import { systemClock } from '../../../src/core/clock.ts'
 import { parseConfig } from '../../../src/core/config.ts'
-import type { Deps, Door, Opened } from '../../../src/core/door.ts'
-import { openEngine } from '../../../src/core/engine.ts'
+import type { Door, Opened } from '../../../src/core/door.ts'
+import { depsOf, openEngine } from '../../../src/core/engine.ts'
 import { openFolderStore } from '../../../src/core/files/folder-store.ts'
 import type { Kind } from '../../../src/core/executor/kind.ts'
 import { openHttp } from '../../../src/core/http/server.ts'
@@ -15,7 +14,6 @@ import type { Role } from '../../../src/core/identity/role.ts'
 import { openLog } from '../../../src/core/log/log.ts'
 import { startLoops } from '../../../src/core/loop.ts'
 import { openMetrics } from '../../../src/core/metrics.ts'
-import { Capabilities } from '../../../src/core/capabilities.ts'
 import { atEnd } from '../../support/cleanup.ts'
 import { testDatabase } from '../../support/database.ts'
 import { temporaryFolder } from '../../support/servers.ts'
@@ -52,17 +50,7 @@ export async function setup(t: TestContext, options: SetupOptions = {}) {
   const identity = openIdentity({ database, config })
   const folder = openFolderStore(await temporaryFolder(t))
   const files = { ...folder, check: options.checks?.files ?? (() => folder.check()) }
-  const deps: Deps = {
-    ...engine,
-    config,
-    database,
-    files,
-    identity,
-    metrics,
-    log,
-    clock: systemClock,
-    offers: new Capabilities(),
-  }
+  const deps = depsOf(engine, { config, database, files, identity, metrics, log })
   const http = await openHttp({
     ...deps,
     feed: { check: options.checks?.feed ?? (() => engine.feed.check()) },

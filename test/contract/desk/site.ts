@@ -1,9 +1,7 @@
 // A site for the frame to show, and somebody who asks the frame for it.
-import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import http from 'node:http'
 import type { TestContext } from 'node:test'
-import { atEnd } from '../../support/cleanup.ts'
+import { listen } from '../../support/listen.ts'
 
 /** A site of the world, on the loopback. */
 export async function startSite(t: TestContext, answer: http.RequestListener) {
@@ -16,15 +14,8 @@ export async function startSite(t: TestContext, answer: http.RequestListener) {
     answer(request, response)
   })
   server.on('connection', () => (connections += 1))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  atEnd(t, () => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  assert(typeof address === 'object' && address !== null)
-  return { port: address.port, domain: `127.0.0.1:${address.port}`, requests, connections: () => connections }
+  const port = await listen(t, server)
+  return { port, domain: `127.0.0.1:${port}`, requests, connections: () => connections }
 }
 
 interface Framed {

@@ -1,10 +1,8 @@
 // A network that loses the first submit: its request or its answer.
-import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
-import { atEnd } from '../../support/cleanup.ts'
+import { listen } from '../../support/listen.ts'
 
 /** So late that the SDK's worker takes its lease for short and sends heartbeats several times a second. */
 const LATE = new Date('2100-01-01').toUTCString()
@@ -58,15 +56,8 @@ export async function startLossyProxy(t: TestContext, url: string, lose: (loss: 
     }
     response.writeHead(answer.status, { 'content-type': 'application/json', date: LATE }).end(answer.body)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  atEnd(t, () => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  assert(address !== null && typeof address === 'object')
-  return `http://127.0.0.1:${address.port}`
+  const port = await listen(t, server)
+  return `http://127.0.0.1:${port}`
 }
 
 function credentialsOf({ authorization, 'x-api-key': key }: IncomingHttpHeaders): Record<string, string> {

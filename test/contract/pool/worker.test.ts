@@ -90,7 +90,10 @@ describe('reeve worker', () => {
     const open = await run('--exec', 'cat', '--key', key)
     assert.deepEqual([open.status, open.stderr.includes('Others can read the key file')], [1, true])
     const neither = await run('--key', key)
-    assert.deepEqual([neither.status, neither.stderr], [2, 'Say how to do the jobs: one of --exec, --module, --judge.\n'])
+    assert.deepEqual(
+      [neither.status, neither.stderr],
+      [2, 'Say how to do the jobs: one of --exec, --module, --judge.\n'],
+    )
   })
 
   test('a module handles jobs; a cancelled one is aborted; a server that is away is waited for', async (t) => {

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import http from 'node:http'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import {
@@ -14,9 +13,9 @@ import {
   startReceiver,
   startServer,
 } from '../../contract/challenge/setup.ts'
-import { atEnd } from '../../support/cleanup.ts'
 import { temporaryFolder } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
+import { listen } from '../../support/listen.ts'
 
 async function solvedBy(t: TestContext, env: Record<string, string>, problems: Record<string, object>) {
   const receiver = await startReceiver(t)
@@ -100,15 +99,8 @@ async function strippingProxy(t: TestContext, target: () => string): Promise<str
     sent.on('error', () => response.destroy())
     sent.end(Buffer.concat(chunks))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  atEnd(t, () => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  assert(typeof address === 'object' && address !== null)
-  return `http://127.0.0.1:${address.port}/base`
+  const port = await listen(t, server)
+  return `http://127.0.0.1:${port}/base`
 }
 
 describe('a proxy that strips a prefix', () => {

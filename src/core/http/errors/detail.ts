@@ -7,7 +7,7 @@ export const detailBody = ({ message: detail, fields }: ErrorReport): object =>
     ? { detail }
     : { detail: fields.map(({ path, message, rule }) => ({ type: rule, loc: path, msg: message })) }
 
-export const Detail = Type.Object({ detail: Type.String() }, { description: 'The reason.' })
+const Detail = Type.Object({ detail: Type.String() }, { description: 'The reason.' })
 
 const DetailList = Type.Object(
   {

@@ -13,8 +13,8 @@ import { closeSocket } from './close-socket.ts'
 
 const EVERY_MS = 2000 // sockets end within 5 s
 
-export const UNAUTHORIZED = { code: 1008, reason: 'unauthorized' } as const
-export const FORBIDDEN = { code: 1008, reason: 'forbidden' } as const
+const UNAUTHORIZED = { code: 1008, reason: 'unauthorized' } as const
+const FORBIDDEN = { code: 1008, reason: 'forbidden' } as const
 
 /** What opened a socket: less than the request, which takes kilobytes for as long as the socket is open. */
 interface Admitted {

@@ -175,7 +175,7 @@ function outcomeOf({ game, resigned }: Session): GameOutcome | null {
 }
 
 /** What a player is told when a session begins. Nothing for a session that continues after a takeover. */
-export const greetings = ({ match, game, held }: Session): string[] =>
+const greetings = ({ match, game, held }: Session): string[] =>
   held.attemptId === 1 ? [createdText(match), startedText(match, game)] : []
 
 /** By match id. A match that cannot be acquired belongs to another node, or the next takeover pass finds it. */

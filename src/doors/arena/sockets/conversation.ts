@@ -170,7 +170,7 @@ async function queueView({ presence }: ConversationDeps, userId: number) {
 }
 
 /** All that a client needs to join a session in progress. */
-export const viewOf = ({ match, game }: { match: Match; game: Game }) => ({
+const viewOf = ({ match, game }: { match: Match; game: Game }) => ({
   sessionId: match.matchId,
   createdAt: match.createdAt,
   participants: participantsOf(match),

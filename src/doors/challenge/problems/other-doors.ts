@@ -28,7 +28,7 @@ const LOOK_AGAIN_MS = { min: 5000, max: 600_000 }
 export interface ElsewhereDeps {
   database: Database
   ledger: Ledger
-  offers: Capabilities
+  capabilities: Capabilities
   /** Time limit of a problem that sets none. */
   waitMsMax: number
 }
@@ -40,28 +40,28 @@ export interface OtherDoorProblem {
 }
 
 export async function solveElsewhere(deps: ElsewhereDeps, job: Acquired, asked: OtherDoorProblem): Promise<CallbackOutcome | WaitsForJob> {
-  const offer = deps.offers.find(asked.type)
+  const capability = deps.capabilities.find(asked.type)
   const wait = await waitOf(deps, job.jobId, asked.constraints)
   if (wait.leftMs <= 0) {
-    if (wait.waitsFor !== null) await offer?.withdraw(wait.waitsFor, wait.refusal.message)
+    if (wait.waitsFor !== null) await capability?.withdraw(wait.waitsFor, wait.refusal.message)
     throw wait.refusal
   }
-  if (wait.waitsFor === null) return begin(offer, job, asked, wait)
+  if (wait.waitsFor === null) return begin(capability, job, asked, wait)
 
   const other = await deps.ledger.get(wait.waitsFor)
   // Another process, which has that door open, began the job: leave it to that process.
-  if (offer === null || !isEnded(other)) return waitFor(wait.waitsFor, wait)
+  if (capability === null || !isEnded(other)) return waitFor(wait.waitsFor, wait)
   if (other === null) throw new Error(`The job ${wait.waitsFor}, which solves a ${asked.type} problem, is gone.`)
-  const outcome = await offer.outcomeOf(other)
+  const outcome = await capability.outcomeOf(other)
   return outcome.ok
     ? solved(asked.type, outcome.answer, wait.waitedMs, outcome.metadata)
     : { status: 'failed', error_code: outcome.code, error_message: outcome.message }
 }
 
-async function begin(offer: Capability | null, job: Acquired, { type, problem }: OtherDoorProblem, wait: Wait): Promise<WaitsForJob> {
-  if (offer === null) throw new UnsolvableProblem('SOLVER_UNAVAILABLE', `This server does not solve ${type} problems: the door that does is not open.`)
+async function begin(capability: Capability | null, job: Acquired, { type, problem }: OtherDoorProblem, wait: Wait): Promise<WaitsForJob> {
+  if (capability === null) throw new UnsolvableProblem('SOLVER_UNAVAILABLE', `This server does not solve ${type} problems: the door that does is not open.`)
   const { jobId, traceId } = job
-  const begun = await offer.begin({ key: jobId, body: problem, traceId, wantedUntil: wait.until })
+  const begun = await capability.begin({ key: jobId, body: problem, traceId, wantedUntil: wait.until })
   if (!begun.ok) throw new UnsolvableProblem(begun.code, begun.message)
   const remember = { sql: REMEMBER, row: { job_id: jobId, waits_for: begun.jobId } }
   return { ...waitFor(begun.jobId, wait), effects: [remember] }

@@ -10,6 +10,7 @@ import { mayBeTask } from '../domains/domain-store.ts'
 import { imageFrom } from '../tasks/image.ts'
 import { openSolution } from '../solutions/open-solution.ts'
 
+const SCOPE = 'desk offer' // stored with jobs: not to be renamed
 const CREATOR = 'another door'
 const QUESTION = 'Solve the CAPTCHA and write down what it asks for.'
 const URL_CHARS_MAX = 2048
@@ -55,7 +56,7 @@ async function begin(parts: CapabilityParts, { key, body, traceId, wantedUntil }
   if (!(await mayBeTask(parts.database, parsed.page.domain)))
     return wrong(`domain_not_authorised: ${parsed.page.domain} is not on the desk's list.`)
 
-  const idempotency = { scope: 'desk offer', key, bodyHash: hashBody(body) }
+  const idempotency = { scope: SCOPE, key, bodyHash: hashBody(body) }
   const created = await createTask(parts, { ...parsed, accountId: NO_ACCOUNT, creator: CREATOR, traceId, idempotency })
   return created.ok ? { ok: true, jobId: created.task.job_id } : wrong('Another problem was sent under the same name.')
 }

@@ -55,7 +55,7 @@ export const listDomains = (
 export const domainNames = async (on: Queryable): Promise<string[]> =>
   (await on.query<{ domain: string }>(LIST_NAMES)).map(({ domain }) => domain)
 
-export async function isListed(on: Queryable, domain: string): Promise<boolean> {
+async function isListed(on: Queryable, domain: string): Promise<boolean> {
   const [row] = await on.query<{ listed: boolean }>(IS_LISTED, [entriesFor(domain)])
   return row?.listed === true
 }

@@ -11,13 +11,13 @@ import { messageOf } from './submit.ts'
 import { STATUS_TEXT } from './verdict.ts'
 import { JUDGE_KIND } from '../settings.ts'
 
-const SCOPE = 'judge:offer'
+const SCOPE = 'judge:offer' // stored with jobs: not to be renamed
 
-export interface CodeOfferDeps extends Pick<Deps, 'ledger' | 'events'> {
+export interface CodeCapabilityDeps extends Pick<Deps, 'ledger' | 'events'> {
   checking: CheckDeps
 }
 
-export const codeOffer = ({ ledger, events, checking }: CodeOfferDeps): Capability => ({
+export const codeCapability = ({ ledger, events, checking }: CodeCapabilityDeps): Capability => ({
   async begin({ key, body, traceId }) {
     const invalid = (message: string) => ({ ok: false, code: 'INVALID_PROBLEM', message }) as const
     const { problem_id: problemId, language, code } = body

@@ -62,7 +62,7 @@ export function resultOf(judged: Judged, isScoring: boolean): JudgeResult {
   }
 }
 
-export function testLine({ test, verdict, timeMs, memKb, message, shown }: TestResult): TestLine {
+function testLine({ test, verdict, timeMs, memKb, message, shown }: TestResult): TestLine {
   return {
     ...briefLine({ test, verdict, timeMs, memKb }),
     ...(message === '' ? {} : { message }),
