@@ -78,7 +78,7 @@ export class AccountClient {
   }
 
   /** By the token of a one-time link that an admin made. Every login of the account ends. */
-  usePasswordLink(token: string, newPassword: string): Promise<{ user_id: number; username: string }> {
+  setPasswordByLink(token: string, newPassword: string): Promise<{ user_id: number; username: string }> {
     return this.#client.request('POST', '/auth/password-link', { body: { token, new_password: newPassword } })
   }
 

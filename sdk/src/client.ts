@@ -7,6 +7,7 @@ import { ReeveError } from './error.ts'
 import { JobsClient } from './jobs.ts'
 import { JudgeClient } from './judge.ts'
 import { LiveClient, type LiveOptions } from './live.ts'
+import { PoolAdminClient } from './pool/admin.ts'
 import { PoolClient } from './pool/client.ts'
 
 export interface ClientOptions {
@@ -37,6 +38,7 @@ export interface RequestOptions {
 
 /** A client of one server, as one account. */
 export class ReeveClient {
+  #reads = new AbortController()
   readonly account: AccountClient
   readonly admin: AdminClient
   readonly jobs: JobsClient
@@ -44,6 +46,7 @@ export class ReeveClient {
   readonly desk: DeskClient
   readonly challenges: ChallengesClient
   readonly pool: PoolClient
+  readonly poolAdmin: PoolAdminClient
   readonly judge: JudgeClient
   readonly #options: ClientOptions
 
@@ -56,6 +59,7 @@ export class ReeveClient {
     this.desk = new DeskClient(this)
     this.challenges = new ChallengesClient(this)
     this.pool = new PoolClient(this)
+    this.poolAdmin = new PoolAdminClient(this)
     this.judge = new JudgeClient(this)
   }
 
@@ -72,7 +76,17 @@ export class ReeveClient {
 
   /** Any request of the API. Resolves with the body of the response; a refusal throws ReeveError. */
   async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
-    return parsed(await (await this.open(method, path, options)).text())
+    const signal = method === 'GET' ? either(options.signal, this.#reads.signal) : options.signal
+    return parsed(await (await this.open(method, path, signal === undefined ? options : { ...options, signal })).text())
+  }
+
+  /**
+   * Gives up every GET in flight, each with a ReadsAbandoned: for whoever knows that the network was away, so that they wait for
+   * answers that were lost. Whatever changes something goes on.
+   */
+  abandonReads(): void {
+    this.#reads.abort(new ReadsAbandoned('The connection was lost'))
+    this.#reads = new AbortController()
   }
 
   /** The same, with the body as text: for JSON whose numbers JavaScript would round. */
@@ -112,8 +126,7 @@ export class ReeveClient {
   #signal(given: AbortSignal | undefined): { signal?: AbortSignal } {
     const { timeoutMs } = this.#options
     if (timeoutMs === undefined) return given === undefined ? {} : { signal: given }
-    const late = AbortSignal.timeout(timeoutMs)
-    return { signal: given === undefined ? late : AbortSignal.any([given, late]) }
+    return { signal: either(given, AbortSignal.timeout(timeoutMs)) }
   }
 
   #credentials(): Record<string, string> {
@@ -121,6 +134,14 @@ export class ReeveClient {
     if (token !== undefined) return { authorization: `Bearer ${token}` }
     return apiKey === undefined ? {} : { 'x-api-key': apiKey }
   }
+}
+
+const either = (given: AbortSignal | undefined, other: AbortSignal): AbortSignal =>
+  given === undefined ? other : AbortSignal.any([given, other])
+
+/** A GET that was given up by `abandonReads`: ask again. */
+export class ReadsAbandoned extends Error {
+  override readonly name = 'ReadsAbandoned'
 }
 
 const JSON_BODY = { 'content-type': 'application/json' }

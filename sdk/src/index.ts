@@ -22,7 +22,7 @@ export {
   type ServerSetting,
   type ServerStatus,
 } from './admin.ts'
-export { ReeveClient, type ClientOptions, type RequestOptions } from './client.ts'
+export { ReadsAbandoned, ReeveClient, type ClientOptions, type RequestOptions } from './client.ts'
 export {
   ChallengesClient,
   type Challenge,
@@ -102,6 +102,7 @@ export {
   type PoolWorker,
   type PoolWorkerChange,
 } from './pool/client.ts'
+export { PoolAdminClient, type PoolCanary, type PoolStanding, type PoolStandingStory } from './pool/admin.ts'
 export type { Receipt, ReceiptBody } from './pool/receipts.ts'
 export type { PrivateKey } from './pool/signing.ts'
 export { generateWebKey, verifyReceipt } from './pool/web.ts'

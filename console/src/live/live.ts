@@ -3,6 +3,7 @@
 import type { LiveClient, LiveMessage, LiveState } from '@reeve/sdk'
 import { useEffect, useEffectEvent, useSyncExternalStore } from 'react'
 import { client } from '../session/client.ts'
+import { dropDeadConnections } from './connections.ts'
 
 /** `off`: nobody is signed in, or nothing on this page is live. */
 export type Connection = LiveState | 'off'
@@ -13,8 +14,14 @@ const tell = () => listeners.forEach((listener) => listener())
 
 function connection(): LiveClient {
   if (live === null) {
-    live = client.live()
-    live.onState(tell)
+    const opened = client.live()
+    let before = opened.state
+    opened.onState((state) => {
+      if (before === 'reconnecting' && state === 'live') dropDeadConnections()
+      before = state
+      tell()
+    })
+    live = opened
     tell()
   }
   return live

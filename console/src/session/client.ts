@@ -1,5 +1,5 @@
 // The one client of the server. The console speaks to it only through the SDK: what a page does, a program can do.
-import { ReeveClient } from '@reeve/sdk'
+import { ReadsAbandoned, ReeveClient } from '@reeve/sdk'
 import { QueryClient } from '@tanstack/react-query'
 import { isRefused } from './errors.ts'
 
@@ -17,6 +17,7 @@ export const queries = new QueryClient({
       refetchOnWindowFocus: false,
       refetchOnReconnect: false,
       retry: (failures, error) => failures < 2 && !isRefused(error),
+      retryDelay: (failures, error) => (error instanceof ReadsAbandoned ? 0 : Math.min(1000 * 2 ** failures, 30_000)),
     },
     mutations: { retry: false },
   },

@@ -1,4 +1,4 @@
-import { ReeveError } from '@reeve/sdk'
+import { ReadsAbandoned, ReeveError } from '@reeve/sdk'
 
 /** The server has answered, and will answer the same again. */
 export const isRefused = (error: unknown): boolean => error instanceof ReeveError && error.status < 500
@@ -6,7 +6,7 @@ export const isRefused = (error: unknown): boolean => error instanceof ReeveErro
 /** For what a live message made a page read again: it is asked for until the server answers, and the page says that it waits. */
 export const untilAnswered = {
   retry: (_: number, error: unknown) => !isRefused(error),
-  retryDelay: 2000,
+  retryDelay: (_: number, error: unknown) => (error instanceof ReadsAbandoned ? 0 : 2000),
 } as const
 
 const QUIET_FAILURES = 2

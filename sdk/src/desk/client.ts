@@ -51,6 +51,8 @@ export interface ListDeskTasks {
   q?: string
   /** Created so many seconds ago, or earlier. */
   older_than?: number
+  /** Only tasks that wait, or are held, for too long. */
+  overdue?: true
   order?: 'priority' | 'newest'
   /** `next_after` of the page before. */
   after?: string
@@ -132,8 +134,9 @@ export class DeskClient {
   }
 
   /** Most urgent first, then the oldest. */
-  list({ open, ...filter }: ListDeskTasks = {}): Promise<DeskTaskPage> {
-    const query = { ...filter, ...(open === undefined ? {} : { open: String(open) }) }
+  list({ open, overdue, ...filter }: ListDeskTasks = {}): Promise<DeskTaskPage> {
+    const flags = { open: open === undefined ? open : String(open), overdue: overdue === undefined ? overdue : 'true' }
+    const query = { ...filter, ...flags }
     return this.#client.request('GET', `${API}/tasks`, { query })
   }
 

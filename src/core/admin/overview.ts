@@ -5,8 +5,10 @@ import type { Deliveries } from '../deliveries/deliveries.ts'
 import type { OpenDoor } from '../door.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { LedgerSample } from '../ledger/watch/sample.ts'
+import { BATCH_TOPIC, FEED_TOPIC } from '../ledger/submit/insert-jobs.ts'
 import { liveTopic, type LiveTopic, type SendLive } from '../live/topic.ts'
 import type { Loop } from '../loop.ts'
+import type { Outbox } from '../outbox/outbox.ts'
 import { Type } from 'typebox'
 import { diskOf } from './disk.ts'
 import { firstIdAt } from '../ledger/job.ts'
@@ -19,6 +21,8 @@ const SLOW_CHECK_MS = 10_000
 const DEAD_LETTERS_MAX = 100
 const DISK_FREE_MIN = 0.1
 const OLD_MS = 10 * 60_000
+const FEED_LATE_SEC = 30
+const FEED_LATE_MAX = 1000
 
 /** Something that a person should look at. */
 export interface Attention {
@@ -36,6 +40,7 @@ export interface Attention {
 export interface OverviewDeps {
   ledger: Pick<Ledger, 'sample'>
   deliveries: Pick<Deliveries, 'list' | 'topics'>
+  outbox: Pick<Outbox, 'countLate'>
   doors: readonly OpenDoor[]
   clock: Clock
   dataDir: string
@@ -153,7 +158,12 @@ function attentionOf({ dead, kinds }: LedgerSample, now: number): Attention[] {
 }
 
 /** What need not be asked every second. */
-function openSlowChecks({ deliveries, doors, dataDir }: OverviewDeps): (now: number) => Promise<readonly Attention[]> {
+function openSlowChecks({
+  deliveries,
+  outbox,
+  doors,
+  dataDir,
+}: OverviewDeps): (now: number) => Promise<readonly Attention[]> {
   let found: readonly Attention[] = []
   let nextAt = 0
   return async (now) => {
@@ -165,11 +175,13 @@ function openSlowChecks({ deliveries, doors, dataDir }: OverviewDeps): (now: num
       before: null,
       limit: DEAD_LETTERS_MAX,
     })
+    const late = await outbox.countLate([FEED_TOPIC, BATCH_TOPIC], { olderThanSec: FEED_LATE_SEC, max: FEED_LATE_MAX })
     const ofDoors = await Promise.all(doors.flatMap(({ opened }) => opened.attention?.() ?? []))
     const disk = await diskOf(dataDir)
     const free = disk === null ? 1 : disk.freeBytes / disk.totalBytes
     found = [
       ...(letters.length === 0 ? [] : [deadLetters(letters.length)]),
+      ...(late === 0 ? [] : [feedBehind(late)]),
       ...(free >= DISK_FREE_MIN ? [] : [diskFull(free)]),
       ...ofDoors.flat(),
     ]
@@ -183,6 +195,15 @@ const deadLetters = (count: number): Attention => ({
   isMore: count === DEAD_LETTERS_MAX,
   text: count === 1 ? 'dead letter' : 'dead letters',
   to: '/console/challenges/deliveries?status=dead',
+})
+
+/** Jobs that were accepted, and are not announced to workers yet: Redis is away or too slow. */
+const feedBehind = (count: number): Attention => ({
+  tone: 'bad',
+  count,
+  isMore: count === FEED_LATE_MAX,
+  text: `${count === 1 ? 'announcement' : 'announcements'} of jobs behind by more than ${FEED_LATE_SEC} s`,
+  to: '/console/admin/health',
 })
 
 const diskFull = (free: number): Attention => ({

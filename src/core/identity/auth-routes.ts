@@ -191,7 +191,7 @@ const linkRoute =
     const options = { onRequest: requireAllowedOrigin, schema, bodyLimit: STRANGER_BYTES_MAX }
     app.post('/auth/password-link', options, async (request) => {
       const { token, new_password: newPassword } = request.body
-      const answer = await identity.usePasswordLink({ token, newPassword, address: request.ip })
+      const answer = await identity.setPasswordByLink({ token, newPassword, address: request.ip })
       if (answer.ok) return { user_id: answer.account.accountId, username: answer.account.username }
       if (answer.code === 'invalid_password') throw invalidField('new_password', 'must be 8 to 1024 characters')
       throw new HttpError(403, 'forbidden', 'The link has been used or replaced, or has expired: ask for a new one')

@@ -69,7 +69,7 @@ export interface Identity {
   resetPassword(reset: PasswordReset): Promise<ResetAnswer>
   /** For admins, on another account: a link by which its owner sets a password once. */
   createPasswordLink(target: AccountChange): Promise<LinkAnswer>
-  usePasswordLink(use: LinkUse): Promise<UseLinkAnswer>
+  setPasswordByLink(use: LinkUse): Promise<UseLinkAnswer>
   /** False: there was no valid token. */
   logout(token: string): Promise<boolean>
   /** Null: invalid credential, or a closed account. */
@@ -129,7 +129,7 @@ export function openIdentity({ database, config }: { database: Database; config:
     changePassword: openPasswordChange(loginDeps),
     resetPassword: openPasswordReset(loginDeps),
     createPasswordLink: (target) => createLink(database, target),
-    usePasswordLink: openLinkUse(loginDeps),
+    setPasswordByLink: openLinkUse(loginDeps),
     async logout(token) {
       const accountId = tokens.isToken(token) ? await tokens.revokeToken(database, token) : null
       if (accountId === null) return false

@@ -92,6 +92,13 @@ export interface ListFilter {
   limit: number
 }
 
+// Through outbox_events_due_by_topic: few rows wait at any time.
+const COUNT_LATE = `
+  select count(*)::integer as count
+    from (select 1 from outbox_events
+           where status = 'pending' and topic = any($1) and created_at < clock_timestamp() - $2 * interval '1 second'
+           limit $3) as late`
+
 export interface Outbox {
   /** Makes the row part of a transition: it is written if the transition happens. */
   add(topic: string, row: NewOutboxRow): Effect
@@ -104,6 +111,8 @@ export interface Outbox {
   /** Makes this job's row pending again if it was delivered or is dead. The caller calls `wake` after its commit. */
   resendIn(tx: Queryable, topic: string, jobId: string): Promise<boolean>
   count(topic: string): Promise<{ pending: number; dead: number }>
+  /** Rows that wait for longer than this, up to `max`. */
+  countLate(topics: readonly string[], late: { olderThanSec: number; max: number }): Promise<number>
   read(topics: readonly string[], outboxId: number): Promise<ListedRow | null>
   /** Newest first. */
   list(filter: ListFilter): Promise<ListedRow[]>
@@ -132,6 +141,10 @@ export function openOutbox(database: Database, wake: () => void): Outbox {
       const rows = await database.query<{ status: string; count: number }>(COUNT, [topic])
       const countOf = (status: string) => rows.find((row) => row.status === status)?.count ?? 0
       return { pending: countOf('pending'), dead: countOf('dead') }
+    },
+    async countLate(topics, { olderThanSec, max }) {
+      const [row] = await database.query<{ count: number }>(COUNT_LATE, [topics, olderThanSec, max])
+      return row?.count ?? 0
     },
     async read(topics, outboxId) {
       const [row] = await database.query<StoredDelivery>(READ, [topics, outboxId])

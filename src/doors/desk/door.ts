@@ -33,6 +33,7 @@ import { openFrame } from './frame/open-frame.ts'
 import { openKeyRing } from './solutions/key-ring.ts'
 import { deskKind } from './changes/kind.ts'
 import { openDeskMetrics } from './metrics.ts'
+import { overdueTasks } from './supervision/attention.ts'
 import { mirrorDelivery } from './redis-mirror/mirror-delivery.ts'
 import { openMirror } from './redis-mirror/mirror.ts'
 import { openCaptchaCapability } from './adapter/captcha-capability.ts'
@@ -114,6 +115,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
     return {
       kinds: [deskKind({ changes: desk.changes, clock })],
       live: [deskTopic(desk)],
+      attention: () => overdueTasks(database),
       frameOrigin: (request) => hostsOf(request, settings.FRAME_HOST, config).frame,
       topics: [mirrorDelivery({ mirror, tasks: desk.tasks }), ...callbacks.topics],
       loops: { serving: [sessionWaits.loop], working: [...sweepLoops(desk), ...mirror.loops] },

@@ -36,6 +36,7 @@ import { receiptRoutes } from './receipts/receipt-routes.ts'
 import { submitResultRoute } from './results/submit-result.ts'
 import { POOL_SETTINGS } from './settings.ts'
 import { banRoutes, workerAdminRoutes } from './workers/admin-routes.ts'
+import { offlineWorkers } from './workers/attention.ts'
 import { heartbeatRoute } from './workers/heartbeat.ts'
 import { ownerRoutes, reputationRoute } from './workers/owner-routes.ts'
 import { workerFileRoutes } from './workers/worker-files.ts'
@@ -63,6 +64,7 @@ export const poolDoor: Door<typeof POOL_SETTINGS> = {
       kinds: pool.kinds,
       loops: { ...pool.loops, serving: [...pool.loops.serving, liveJobs.loop, liveWorkers.loop] },
       live: [liveJobs.topic, liveWorkers.topic],
+      attention: () => offlineWorkers(database, leaseSec),
       topics: [receiptDelivery({ database, key: keys.receipts }), ...callbacks.topics],
       stopServing: async () => matchmaker.close(),
       close: () => pool.close(),

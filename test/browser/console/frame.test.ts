@@ -1,9 +1,12 @@
 // The frame of the console: signing in and out, what an account sees, the connection, the keyboard, hostile names.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { ReeveClient } from '@reeve/sdk'
 import { NO_BROWSER } from '../../support/browser.ts'
-import { ADMIN, newAccount, PASSWORD } from '../../support/reeve.ts'
+import { ADMIN, newAccount, PASSWORD, tokenOf } from '../../support/reeve.ts'
 import { checkLooks, visitConsole } from './console.ts'
+
+const HOSTILE = '<img src=x onerror="throw 1"> ‮مرحبا'
 
 describe('the console’s frame', () => {
   test('a person signs in, stays signed in over a reload, and signs out', async (t) => {
@@ -41,6 +44,31 @@ describe('the console’s frame', () => {
     await page.getByLabel('New name').fill('newcomer')
     await page.getByRole('button', { name: 'Create the account' }).click()
     await page.getByRole('heading', { name: 'Hello, newcomer' }).waitFor()
+    return undefined
+  })
+
+  test('the front shows the own work of an account, as its roles allow', async (t) => {
+    const world = await visitConsole(t)
+    if (world === null) return t.skip(NO_BROWSER)
+    const page = await world.visit({ as: 'ann', roles: ['CLIENT', 'CHALLENGER'], width: 'phone' })
+    const { token } = await tokenOf(world.url, 'ann')
+    const client = new ReeveClient({ url: world.url, token })
+    await client.pool.submit({ payload: {} })
+    await client.challenges.create({
+      challenge_id: 'c1',
+      problem: { type: 'text', operation: 'trim', text: HOSTILE },
+      validation_rule: { type: 'ExactMatch' },
+      answer: 'x',
+    })
+    await page.reload()
+    const work = page.getByRole('region', { name: 'Your work' })
+    await work.getByRole('region', { name: 'Jobs in the pool' }).getByText('Waiting').waitFor()
+    await work.getByRole('region', { name: 'Submissions' }).getByText('None yet').waitFor()
+    for (const title of ['Workers', 'Dead letters', 'Tasks that you hold'])
+      assert.equal(await work.getByRole('region', { name: title }).count(), 0, title)
+    await checkLooks(page)
+    await work.getByRole('link', { name: /Not sent.*<img/ }).click()
+    await page.getByText('Not sent', { exact: true }).waitFor()
     return undefined
   })
 

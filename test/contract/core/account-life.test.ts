@@ -263,11 +263,11 @@ describe('an imported list', () => {
     assert(made !== undefined && made.user_id !== null && made.password_link !== null)
     const { token } = await admin.createPasswordLink(made.user_id)
     const visitor = new ReeveClient({ url })
-    assert.deepEqual(await visitor.account.usePasswordLink(token, 'anns own one'), {
+    assert.deepEqual(await visitor.account.setPasswordByLink(token, 'anns own one'), {
       user_id: made.user_id,
       username: 'ann',
     })
-    await assert.rejects(visitor.account.usePasswordLink(made.password_link.token, 'another one'), { status: 403 })
+    await assert.rejects(visitor.account.setPasswordByLink(made.password_link.token, 'another one'), { status: 403 })
     await admin.deleteAccount(made.user_id)
     assert.deepEqual(await admin.accounts({ name: 'ann' }), [])
   })

@@ -8,4 +8,11 @@ const accountRoute = createRoute({
   component: lazyRouteComponent(() => import('./own-account-page.tsx'), 'OwnAccountPage'),
 })
 
-export const accountRoutes = [accountRoute] as const
+const passwordLinkRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/console/password-link',
+  staticData: { access: 'anyone' },
+  component: lazyRouteComponent(() => import('./password-link-page.tsx'), 'PasswordLinkPage'),
+})
+
+export const accountRoutes = [accountRoute, passwordLinkRoute] as const

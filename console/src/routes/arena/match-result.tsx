@@ -2,9 +2,10 @@ import type { SessionEnded } from '@reeve/sdk/arena'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect } from 'react'
+import { verdictOf } from './verdict.ts'
 import { Button, buttonClass } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { StateBadge, type Stated } from '../../parts/state-badge.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
 import { queries } from '../../session/client.ts'
 import type { Phase, PlayerConnection } from './player-connection.ts'
 import { matchQuery, ratingChange } from './reading.ts'
@@ -58,12 +59,6 @@ export function MatchResult({ player, phase, userId }: ResultProps) {
       </div>
     </div>
   )
-}
-
-export function verdictOf({ reason, result }: Pick<SessionEnded, 'reason' | 'result'>, userId: number): Stated {
-  if (reason === 'void' || result === null) return { tone: 'quiet', word: 'Void' }
-  if (result.winnerUserId === null) return { tone: 'quiet', word: 'Draw' }
-  return result.winnerUserId === userId ? { tone: 'good', word: 'Won' } : { tone: 'bad', word: 'Lost' }
 }
 
 function headlineOf(ended: SessionEnded, userId: number, opponent: string): string {

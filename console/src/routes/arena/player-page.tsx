@@ -9,7 +9,7 @@ import { Skeleton } from '../../parts/skeleton.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { Table, type Column } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
-import { verdictOf } from './match-result.tsx'
+import { verdictOf } from './verdict.ts'
 import { playerQuery, ratingChange, reader } from './reading.ts'
 import { playerRoute } from './routes.ts'
 

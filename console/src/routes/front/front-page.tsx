@@ -1,12 +1,17 @@
 import { Link } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
 import { useNav } from '../../frame/nav.tsx'
 import { Page } from '../../frame/page.tsx'
 import { SignInForm } from '../../frame/sign-in-form.tsx'
 import { buttonClass } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { Skeleton } from '../../parts/skeleton.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { useSession } from '../../session/session.tsx'
 import { RegisterForm } from './register-form.tsx'
+
+// Only those who are signed in need it, and it knows the words of every door.
+const OwnWork = lazy(async () => ({ default: (await import('./own-work.tsx')).OwnWork }))
 
 export function FrontPage() {
   const { about, me } = useSession()
@@ -30,6 +35,11 @@ export function FrontPage() {
         </div>
       )}
       {me !== null && <Places />}
+      {me !== null && (
+        <Suspense fallback={<Skeleton lines={4} />}>
+          <OwnWork />
+        </Suspense>
+      )}
       <h2 className="mt-8 mb-3 text-lead font-semibold">Doors</h2>
       <ul className="grid gap-3 sm:grid-cols-2 xl:grid-cols-3">
         {about.doors.map(({ name, about: sentence, state }) => (

@@ -1,12 +1,12 @@
 import type { NavEntry } from '../nav.ts'
 
-/** For owners of workers. */
+/** For owners of workers, and for admins. */
 export const poolNav: NavEntry = {
   to: '/console/pool',
   label: 'Workers',
   icon: 'pool',
   door: 'pool',
-  roles: ['WORKER_OWNER'],
+  roles: ['WORKER_OWNER', 'ADMIN'],
 }
 
 /** For clients. */

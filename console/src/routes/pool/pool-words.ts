@@ -18,6 +18,7 @@ export const STANDING: Readonly<Record<PoolReputation['standing'], Stated>> = {
 }
 
 export function workerState({ status, paused }: { status: string; paused?: boolean }): Stated {
+  if (status === 'removed') return { tone: 'quiet', word: 'Removed' }
   if (status === 'banned') return { tone: 'bad', word: 'Banned' }
   if (paused === true) return { tone: 'warn', word: 'Paused' }
   return status === 'online' ? { tone: 'good', word: 'Online' } : { tone: 'quiet', word: 'Offline' }

@@ -42,6 +42,7 @@ const Query = Type.Object({
   older_than: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 10 ** 9, description: 'Created so many seconds ago, or earlier.' }),
   ),
+  overdue: Type.Optional(Type.Boolean({ description: 'true: only tasks that wait, or are held, for too long.' })),
   after: Type.Optional(
     Type.String({ pattern: PLACE, description: '`next_after` of the page before, in place of `page`.' }),
   ),
@@ -142,6 +143,7 @@ function filterOf(request: FastifyRequest, query: Query): TaskFilter {
     isOpen: query.open === true,
     text: query.q ?? null,
     olderThanSec: query.older_than ?? null,
+    isOverdue: query.overdue === true,
     after: query.after === undefined ? null : placeOf(query.after),
     limit,
     offset: (page - 1) * limit,

@@ -27,6 +27,7 @@ export interface TaskFilter {
   text: string | null
   /** Only those that were created so many seconds ago, or earlier. */
   olderThanSec: number | null
+  isOverdue: boolean
   order: keyof typeof ORDERS
   /** The task after which the page begins. */
   after: TaskPlace | null
@@ -84,6 +85,7 @@ async function page(on: Queryable, filter: TaskFilter) {
     ...is('t.domain', domain),
     ...is('t.assigned_to', assignedTo),
     ...is('t.challenge_type', challengeType),
+    ...(filter.isOverdue ? ['t.overdue_at is not null'] : []),
     ...(olderThanSec === null
       ? []
       : [`t.created_at <= clock_timestamp() - $${params.push(olderThanSec)} * interval '1 second'`]),

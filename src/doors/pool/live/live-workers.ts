@@ -1,4 +1,4 @@
-// The topic `pool_workers` of /live: the workers of an owner that a page shows, whenever one of them has changed. A heartbeat
+// The topic `pool_workers` of /live: the workers that a page of their owner or of an admin shows, whenever one of them has changed. A heartbeat
 // writes no event, since it is the hot path: once a second each process asks for what its pages show, in one statement.
 import { Type } from 'typebox'
 import type { Database } from '../../../core/db/database.ts'
@@ -14,7 +14,8 @@ const IN_SIGHT_MAX = 200
 const Params = Type.Object({ worker_ids: Type.Array(Id, { maxItems: IN_SIGHT_MAX }) }, { additionalProperties: false })
 
 interface WatchedWorkers {
-  ownerId: number
+  /** Null: any owner's. */
+  ownerId: number | null
   workerIds: readonly number[]
   /** What was sent of each. */
   sent: Map<number, string>
@@ -33,10 +34,11 @@ export function openLiveWorkers(deps: LiveWorkersDeps): { topic: LiveTopic; loop
   return {
     topic: liveTopic({
       name: 'pool_workers',
-      roles: ['WORKER_OWNER'],
+      roles: ['WORKER_OWNER', 'ADMIN'],
       params: Params,
       open: async ({ params: { worker_ids: workerIds }, account, send }) => {
-        const sight = { ownerId: account.accountId, workerIds, sent: new Map<number, string>(), send }
+        const ownerId = account.roles.includes('ADMIN') ? null : account.accountId
+        const sight = { ownerId, workerIds, sent: new Map<number, string>(), send }
         sights.add(sight)
         return { ok: true, close: () => sights.delete(sight) }
       },
@@ -68,7 +70,8 @@ async function sendChanged(deps: LiveWorkersDeps, sights: ReadonlySet<WatchedWor
   for (const { ownerId, workerIds: inSight, sent, send } of sights) {
     const changed = inSight.flatMap((id) => {
       const worker = shown.get(id)
-      return worker?.ownerId === ownerId && sent.get(id) !== worker.text ? [worker] : []
+      if (worker === undefined || (ownerId !== null && worker.ownerId !== ownerId)) return []
+      return sent.get(id) === worker.text ? [] : [worker]
     })
     for (const { view, text } of changed) sent.set(view.worker_id, text)
     if (changed.length > 0) send('changed', { workers: changed.map(({ view }) => view) })

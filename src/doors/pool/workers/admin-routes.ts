@@ -10,7 +10,7 @@ import type { Bans } from './bans.ts'
 import { poolError } from '../errors.ts'
 import { countTasks, countWorkers } from '../metrics.ts'
 import { documented, Id, orNull } from '../wire.ts'
-import { adminsView, auditOf, findStanding, listStandings, standingOf, type StandingRow } from './standing.ts'
+import { adminsView, auditOf, findForAdmins, listStandings, standingOf, type AdminStandingRow } from './standing.ts'
 
 const LIMIT_DEFAULT = 100
 
@@ -19,6 +19,9 @@ const WorkerStanding = Type.Object({
   worker_id: Type.Integer(),
   name: Type.String(),
   owner_user_id: Type.Integer(),
+  owner: orNull(Type.String()),
+  status: Type.String({ description: 'online, offline, banned or removed.' }),
+  paused: Type.Boolean(),
   standing: Type.String({ description: 'probation, trusted or banned.' }),
   reputation: Type.Number(),
   completed: Type.Integer(),
@@ -64,7 +67,7 @@ export interface WorkerAdminDeps {
 export const workerAdminRoutes =
   ({ database, canaries, matchmaker, leaseSec, probationCanaries }: WorkerAdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const shown = (row: StandingRow) => adminsView(row, standingOf(row, canaries, probationCanaries))
+    const shown = (row: AdminStandingRow) => adminsView(row, standingOf(row, canaries, probationCanaries))
 
     app.get(
       '/admin/pool/status',
@@ -95,7 +98,7 @@ export const workerAdminRoutes =
       async (request) => {
         const { after = 0, limit = LIMIT_DEFAULT, banned = null } = request.query
         await canaries.ready()
-        return { workers: (await listStandings(database, { after, limit, banned })).map(shown) }
+        return { workers: (await listStandings(database, { after, limit, banned, leaseSec })).map(shown) }
       },
     )
 
@@ -111,7 +114,7 @@ export const workerAdminRoutes =
       },
       async (request) => {
         await canaries.ready()
-        const row = await findStanding(database, request.params.id, null)
+        const row = await findForAdmins(database, request.params.id, leaseSec)
         if (row === null) throw poolError('worker_not_found')
         return { ...shown(row), audit: await auditOf(database, request.params.id) }
       },

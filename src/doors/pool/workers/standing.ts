@@ -12,11 +12,18 @@ const COLUMNS = `
   ${timestampText('banned_at')} as banned_at, ${timestampText('registered_at')} as registered_at, ${timestampText('last_seen_at')} as last_seen_at,
   completed, failed, lost, canaries_passed, canaries_wrong, agreed, disagreed, proven`
 
-const SELECT = `select ${COLUMNS} from pool_workers where worker_id = $1 and ($2::bigint is null or owner_id = $2 and removed_at is null)`
+const SELECT = `select ${COLUMNS} from pool_workers where worker_id = $1 and owner_id = $2 and removed_at is null`
 
-const LIST = `
-  select ${COLUMNS} from pool_workers
-   where worker_id > $1 and ($2::boolean is null or (banned_at is not null) = $2) order by worker_id limit $3`
+// Of any owner, removed ones too: what they did stays.
+const FOR_ADMINS = `
+  select ${COLUMNS}, ${WORKER_STATUS} as status, paused_at is not null as paused, removed_at is not null as is_removed,
+         (select a.username from accounts a where a.account_id = owner_id) as owner
+    from pool_workers`
+
+const LIST = `${FOR_ADMINS}
+   where worker_id > $2 and ($3::boolean is null or (banned_at is not null) = $3) order by worker_id limit $4`
+
+const SELECT_FOR_ADMINS = `${FOR_ADMINS} where worker_id = $2`
 
 const IN_SIGHT = `
   select ${COLUMNS}, ${WORKER_STATUS} as status, paused_at is not null as paused
@@ -47,16 +54,32 @@ export interface StandingRow {
   proven: number
 }
 
-/** `ownerId` null: any owner's. */
-export async function findStanding(database: Database, workerId: number, ownerId: number | null) {
+/** What only an admin sees of a worker. */
+export interface AdminStandingRow extends StandingRow {
+  status: string
+  paused: boolean
+  is_removed: boolean
+  /** Null: the account is gone. */
+  owner: string | null
+}
+
+export async function findStanding(database: Database, workerId: number, ownerId: number) {
   const [row] = await database.query<StandingRow>(SELECT, [workerId, ownerId])
   return row ?? null
 }
 
-export const listStandings = (database: Database, page: { after: number; banned: boolean | null; limit: number }) =>
-  database.query<StandingRow>(LIST, [page.after, page.banned, page.limit])
+/** `leaseSec`: the default, after which a silent worker is offline. */
+export async function findForAdmins(database: Database, workerId: number, leaseSec: number) {
+  const [row] = await database.query<AdminStandingRow>(SELECT_FOR_ADMINS, [leaseSec, workerId])
+  return row ?? null
+}
 
-/** Of any owner. `leaseSec`: the default, after which a silent worker is offline. */
+export const listStandings = (
+  database: Database,
+  page: { after: number; banned: boolean | null; limit: number; leaseSec: number },
+) => database.query<AdminStandingRow>(LIST, [page.leaseSec, page.after, page.banned, page.limit])
+
+/** Of any owner. */
 export const listInSight = (database: Database, workerIds: readonly number[], leaseSec: number) =>
   database.query<StandingRow & { status: string; paused: boolean }>(IN_SIGHT, [leaseSec, workerIds])
 
@@ -93,10 +116,13 @@ export const ownersView = (row: StandingRow, standing: Standing) => ({
   ban_reason: row.ban_reason,
 })
 
-export const adminsView = (row: StandingRow, standing: Standing) => ({
+export const adminsView = (row: AdminStandingRow, standing: Standing) => ({
   worker_id: Number(row.worker_id),
   name: row.name,
   owner_user_id: Number(row.owner_id),
+  owner: row.owner,
+  status: row.is_removed ? 'removed' : row.status,
+  paused: row.paused,
   standing,
   reputation: Math.round(scoreOf(recordOf(row)) * 10_000) / 10_000,
   completed: row.completed,

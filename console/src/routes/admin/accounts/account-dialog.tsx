@@ -9,6 +9,7 @@ import { notify } from '../../../parts/notify.ts'
 import { client } from '../../../session/client.ts'
 import { messageOf } from '../../../session/errors.ts'
 import { useSession } from '../../../session/session.tsx'
+import { PasswordLink } from './password-link.tsx'
 import { PasswordField } from './password-field.tsx'
 import { RoleChecks, rolesIn } from './role-checks.tsx'
 
@@ -17,9 +18,10 @@ interface AccountDialogProps {
   onClose: () => void
   onChanged: (account: Account) => void
   onWantsClose: () => void
+  onWantsDelete: () => void
 }
 
-export function AccountDialog({ account, onClose, onChanged, onWantsClose }: AccountDialogProps) {
+export function AccountDialog({ account, onClose, onChanged, onWantsClose, onWantsDelete }: AccountDialogProps) {
   const { me } = useSession()
   const { user_id: id, username, roles, is_active: isActive } = account
   return (
@@ -33,6 +35,11 @@ export function AccountDialog({ account, onClose, onChanged, onWantsClose }: Acc
           <Link to="/console/admin/audit" search={{ account: id }} className={buttonClass('plain')}>
             Audit trail
           </Link>
+          {me?.user_id !== id && (
+            <Button look="danger" onClick={onWantsDelete}>
+              Delete…
+            </Button>
+          )}
           {isActive ? (
             <Button look="danger" onClick={onWantsClose}>
               Close the account…
@@ -62,7 +69,10 @@ export function AccountDialog({ account, onClose, onChanged, onWantsClose }: Acc
             .
           </p>
         ) : (
-          <ResetPassword account={account} />
+          <>
+            <ResetPassword account={account} />
+            {isActive && <PasswordLink account={account} />}
+          </>
         )}
       </div>
     </Dialog>

@@ -15,12 +15,14 @@ import { client } from '../../../session/client.ts'
 import { AdminTabs } from '../tabs.tsx'
 import { AccountDialog } from './account-dialog.tsx'
 import { CloseAccount } from './close-account.tsx'
+import { DeleteAccount } from './delete-account.tsx'
+import { ImportAccounts } from './import-accounts.tsx'
 import { NewAccountDialog } from './new-account.tsx'
 
 const PAGE_ROWS = 200
 const route = getRouteApi('/console/admin')
 
-type Shown = { dialog: 'new' } | { dialog: 'account' | 'close'; account: Account }
+type Shown = { dialog: 'new' | 'import' } | { dialog: 'account' | 'close' | 'delete'; account: Account }
 
 export function AccountsPage() {
   const { name = '' } = route.useSearch()
@@ -36,16 +38,7 @@ export function AccountsPage() {
     void accounts.refetch()
   }
   return (
-    <Page
-      title="Admin"
-      tabTitle="Accounts"
-      actions={
-        <Button look="main" icon="plus" onClick={() => setShown({ dialog: 'new' })}>
-          New account
-        </Button>
-      }
-      fills
-    >
+    <Page title="Admin" tabTitle="Accounts" actions={<Actions onAsk={(dialog) => setShown({ dialog })} />} fills>
       <AdminTabs />
       <div className="mb-2 flex max-w-xl">
         <Search label="Find accounts" placeholder="How the name begins" value={name} onChange={search} words={[]} />
@@ -76,7 +69,14 @@ export function AccountsPage() {
           onClose={() => setShown(null)}
           onChanged={(account) => changed({ dialog: 'account', account })}
           onWantsClose={() => setShown({ ...shown, dialog: 'close' })}
+          onWantsDelete={() => setShown({ ...shown, dialog: 'delete' })}
         />
+      )}
+      {shown?.dialog === 'import' && (
+        <ImportAccounts onClose={() => setShown(null)} onImported={() => void accounts.refetch()} />
+      )}
+      {shown?.dialog === 'delete' && (
+        <DeleteAccount account={shown.account} onClose={() => setShown(null)} onDeleted={() => changed(null)} />
       )}
       {shown?.dialog === 'close' && (
         <CloseAccount account={shown.account} onClose={() => setShown(null)} onChanged={() => changed(null)} />
@@ -84,6 +84,15 @@ export function AccountsPage() {
     </Page>
   )
 }
+
+const Actions = ({ onAsk }: { onAsk: (dialog: 'new' | 'import') => void }) => (
+  <>
+    <Button onClick={() => onAsk('import')}>Import</Button>
+    <Button look="main" icon="plus" onClick={() => onAsk('new')}>
+      New account
+    </Button>
+  </>
+)
 
 const useAccounts = (name: string) =>
   useInfiniteQuery({

@@ -17,6 +17,7 @@ export const WORDS: readonly SearchWord[] = [
   { name: 'state', about: 'What has become of it', values: Object.keys(STATES) },
   { name: 'operator', about: 'Who works on it' },
   { name: 'priority', about: 'This or more urgent, 1 to 10', values: ['10', '8', '5', '3'] },
+  { name: 'overdue', about: 'Waiting or held for too long', values: ['yes'] },
   { name: 'age', about: 'At least so old: 5m, 2h, 1d', values: ['5m', '15m', '1h', '1d'] },
 ]
 
@@ -35,6 +36,7 @@ export function filterOf(query: string): ListDeskTasks {
     ...(named['domain'] === undefined ? {} : { domain: named['domain'] }),
     ...(named['operator'] === undefined ? {} : { assigned_to: named['operator'] }),
     ...(priority >= 1 && priority <= 10 ? { min_priority: Math.floor(priority) } : {}),
+    ...(named['overdue'] === 'yes' ? { overdue: true as const } : {}),
     ...(olderThan === null ? {} : { older_than: olderThan }),
     ...(text === '' ? {} : { q: text.slice(0, 200) }),
   }
@@ -47,13 +49,14 @@ function ageOf(text: string | undefined): number | null {
 
 /** Whether a task that comes later belongs to the list, as far as the page can tell; the server decides at the next load. */
 export function matches(task: DeskTask, filter: ListDeskTasks): boolean {
-  const { domain, assigned_to: operator, min_priority: priority, q, status, older_than: olderThan } = filter
+  const { domain, assigned_to: operator, min_priority: priority, q, status, older_than: olderThan, overdue } = filter
   const ageSec = (Date.now() - Date.parse(task.created_at)) / 1000
   return (
     (status === undefined || task.status === status) &&
     (domain === undefined || task.domain === domain) &&
     (operator === undefined || task.assigned_to === operator) &&
     (priority === undefined || task.priority >= priority) &&
+    (overdue === undefined || task.overdue_at !== null) &&
     (olderThan === undefined || ageSec >= olderThan) &&
     (q === undefined ||
       [task.url, task.error_message, task.request_id].join(' ').toLowerCase().includes(q.toLowerCase()))

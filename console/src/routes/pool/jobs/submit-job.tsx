@@ -2,13 +2,14 @@ import { Field as Base } from '@base-ui/react/field'
 import { useNavigate } from '@tanstack/react-router'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { Field, Form, inputClass, Labelled, type FormValues } from '../../../parts/form.tsx'
+import { assertJsonObject } from '../../../parts/json-text.ts'
 import { client, queries } from '../../../session/client.ts'
 
 export function SubmitJob({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const navigate = useNavigate()
   const submit = async (values: FormValues) => {
     const payloadText = values.text('payload')
-    assertObject(payloadText)
+    assertJsonObject('The payload', payloadText)
     const [replicas, quorum] = [values.number('replicas'), values.number('quorum')]
     const region = values.optional('region')
     const job = {
@@ -53,16 +54,4 @@ export function SubmitJob({ isOpen, onClose }: { isOpen: boolean; onClose: () =>
       </Form>
     </Dialog>
   )
-}
-
-function assertObject(text: string): void {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    throw new Error(`The payload is not JSON: ${error instanceof Error ? error.message : ''}`, { cause: error })
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Error('The payload is a JSON object: {…}.')
-  }
 }

@@ -36,7 +36,7 @@ export function useWorkers(only?: number) {
   return { list, workers }
 }
 
-const recordsIn = (payload: unknown): LivePoolWorker[] =>
+export const recordsIn = (payload: unknown): LivePoolWorker[] =>
   typeof payload === 'object' && payload !== null && 'workers' in payload && Array.isArray(payload.workers)
     ? payload.workers
     : []

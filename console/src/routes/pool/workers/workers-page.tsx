@@ -9,6 +9,7 @@ import { ErrorBox } from '../../../parts/error-box.tsx'
 import { StateBadge } from '../../../parts/state-badge.tsx'
 import { Table, type Column } from '../../../parts/table.tsx'
 import { Time } from '../../../parts/time.tsx'
+import { PoolTabs } from '../admin/tabs.tsx'
 import { STANDING, workerState } from '../pool-words.ts'
 import { RegisterWorker } from './register-worker.tsx'
 import { useWorkers, type ShownWorker } from './worker-list.ts'
@@ -37,6 +38,7 @@ export function WorkersPage() {
       actions={workers.length > 0 && register}
       fills
     >
+      <PoolTabs />
       {list.isError && (
         <ErrorBox title="Your workers could not be loaded" error={list.error} onRetry={() => void list.refetch()} />
       )}

@@ -1,0 +1,148 @@
+// The newest of what an account has at each open door, as its roles allow.
+import { plural } from '../../clock/format.ts'
+import { shortId } from '../../parts/copy.tsx'
+import type { Stated } from '../../parts/state-badge.tsx'
+import { client } from '../../session/client.ts'
+import { useSession } from '../../session/session.tsx'
+import { reader } from '../arena/reading.ts'
+import { verdictOf } from '../arena/verdict.ts'
+import { deliveryState, topicWord } from '../challenges/deliveries/words.ts'
+import { CHALLENGE_STATES, problemOf } from '../challenges/words.ts'
+import { placeOf, taskState } from '../desk/task-words.ts'
+import { stateOf } from '../judge/submissions/verdicts.ts'
+import { JOB_STATUS, workerState } from '../pool/pool-words.ts'
+
+const SHOWN = 4
+
+interface GlanceItem {
+  key: string
+  state: Stated
+  text: string
+  at: string | null
+  to: string
+}
+
+export interface Glance {
+  title: string
+  /** The page with all of them. */
+  to: string
+  /** Where there is nothing: why, and what to do. */
+  none: string
+  load: () => Promise<readonly GlanceItem[]>
+}
+
+/** As the roles of the account and the open doors allow. */
+export function useGlances(): readonly Glance[] {
+  const { me, has, isDoorOpen } = useSession()
+  if (me === null) return []
+  const { user_id: userId, username } = me
+  const all: readonly (Glance & { isFor: boolean })[] = [
+    { ...DESK, isFor: isDoorOpen('desk') && has('OPERATOR'), load: () => ownTasks(username) },
+    { ...JUDGE, isFor: isDoorOpen('judge') },
+    { ...POOL_JOBS, isFor: isDoorOpen('pool') && has('CLIENT') },
+    { ...WORKERS, isFor: isDoorOpen('pool') && has('WORKER_OWNER') },
+    { ...CHALLENGES, isFor: isDoorOpen('challenge') && has('CHALLENGER') },
+    { ...ARENA, isFor: isDoorOpen('arena'), load: () => ownMatches(userId) },
+    { ...DELIVERIES, isFor: has('ADMIN') },
+  ]
+  return all.filter(({ isFor }) => isFor)
+}
+
+const DESK = { title: 'Tasks that you hold', to: '/console/desk', none: 'None. The desk shows what waits.' }
+
+async function ownTasks(operator: string): Promise<readonly GlanceItem[]> {
+  const { tasks } = await client.desk.list({ open: true, assigned_to: operator, limit: SHOWN })
+  return tasks.map((task) => ({
+    key: task.uuid,
+    state: taskState(task, operator),
+    text: `${task.domain} ${placeOf(task)}`,
+    at: task.created_at,
+    to: `/console/desk?task=${task.uuid}`,
+  }))
+}
+
+const JUDGE = {
+  title: 'Submissions',
+  to: '/console/judge/submissions',
+  none: 'None yet. Choose a problem of the judge.',
+  load: async (): Promise<readonly GlanceItem[]> =>
+    (await client.judge.submissions({ limit: SHOWN })).submissions.map((line) => ({
+      key: line.job_id,
+      state: stateOf(line),
+      text: line.problem_id,
+      at: line.submitted_at,
+      to: `/console/judge/submissions/${line.job_id}`,
+    })),
+}
+
+const POOL_JOBS = {
+  title: 'Jobs in the pool',
+  to: '/console/pool/jobs',
+  none: 'None yet. Workers of the pool do what you submit.',
+  load: async (): Promise<readonly GlanceItem[]> =>
+    (await client.pool.list({ limit: SHOWN })).jobs.map((job) => ({
+      key: job.job_id,
+      state: JOB_STATUS[job.status],
+      text: `Job ${shortId(job.job_id)}`,
+      at: job.created_at,
+      to: `/console/pool/jobs/${job.job_id}`,
+    })),
+}
+
+const WORKERS = {
+  title: 'Workers',
+  to: '/console/pool',
+  none: 'None yet. Register a machine of yours.',
+  load: async (): Promise<readonly GlanceItem[]> => {
+    const workers = await client.pool.workers()
+    const shown = workers.toSorted((a, b) => (b.last_seen_at ?? '').localeCompare(a.last_seen_at ?? ''))
+    return shown.slice(0, SHOWN).map((worker) => ({
+      key: String(worker.id),
+      state: workerState(worker),
+      text: worker.name,
+      at: worker.last_seen_at,
+      to: `/console/pool/workers/${worker.id}`,
+    }))
+  },
+}
+
+const CHALLENGES = {
+  title: 'Challenges',
+  to: '/console/challenges',
+  none: 'None yet. Create one and send it to a Solver.',
+  load: async (): Promise<readonly GlanceItem[]> =>
+    (await client.challenges.list({ limit: SHOWN })).challenges.map((challenge) => ({
+      key: challenge.challenge_id,
+      state: CHALLENGE_STATES[challenge.state],
+      text: problemOf(challenge).text,
+      at: challenge.created_at,
+      to: `/console/challenges/${encodeURIComponent(challenge.challenge_id)}`,
+    })),
+}
+
+const ARENA = { title: 'Matches', to: '/console/arena', none: 'None yet. A match takes two clicks.' }
+
+async function ownMatches(userId: number): Promise<readonly GlanceItem[]> {
+  const { matches } = await reader.matches({ userId })
+  return matches.slice(0, SHOWN).map((match) => ({
+    key: match.matchId,
+    state: verdictOf(match, userId),
+    text: `against ${match.players.find((player) => player.userId !== userId)?.username ?? 'a player who is gone'}`,
+    at: match.finishedAt,
+    to: `/console/arena/matches/${match.matchId}`,
+  }))
+}
+
+const DELIVERIES = {
+  title: 'Dead letters',
+  to: '/console/challenges/deliveries?status=dead',
+  none: 'None: every delivery arrived, or is still tried.',
+  load: async (): Promise<readonly GlanceItem[]> =>
+    (await client.deliveries.list({ status: 'dead', limit: SHOWN })).map((delivery) => ({
+      key: String(delivery.delivery_id),
+      state: deliveryState(delivery),
+      text: `${topicWord(delivery.topic)} ${delivery.subject}, ${plural(delivery.attempts, 'attempt')}`,
+      at: delivery.created_at,
+      to: `/console/challenges/deliveries/${delivery.delivery_id}`,
+    })),
+}

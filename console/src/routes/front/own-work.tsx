@@ -1,0 +1,68 @@
+// What this account has to do with each open door, at a glance: the newest of its own, and the way to the rest.
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { Time } from '../../parts/time.tsx'
+import { messageOf } from '../../session/errors.ts'
+import { useGlances, type Glance } from './glances.ts'
+
+export function OwnWork() {
+  const glances = useGlances()
+  if (glances.length === 0) return null
+  return (
+    <section aria-labelledby="own-work" className="mt-8">
+      <h2 id="own-work" className="mb-3 text-lead font-semibold">
+        Your work
+      </h2>
+      <div className="grid gap-x-10 gap-y-6 lg:grid-cols-2">
+        {glances.map((glance) => (
+          <OneGlance key={glance.title} {...glance} />
+        ))}
+      </div>
+    </section>
+  )
+}
+
+function OneGlance({ title, to, none, load }: Glance) {
+  const items = useQuery({ queryKey: ['front', title], queryFn: load, refetchOnMount: 'always' })
+  return (
+    <section aria-label={title} className="min-w-0">
+      <h3 className="flex items-baseline justify-between gap-3 border-b border-line pb-1 font-medium">
+        {title}
+        <Link
+          {...linkTo(to)}
+          className="text-small font-normal text-accent hover:underline"
+          aria-label={`All: ${title}`}
+        >
+          All
+        </Link>
+      </h3>
+      {items.isPending && <p className="py-2 text-quiet">Loading…</p>}
+      {items.isError && <p className="py-2 text-bad-fg">Could not be loaded: {messageOf(items.error)}</p>}
+      {items.data?.length === 0 && <p className="py-2 text-quiet">{none}</p>}
+      <ul>
+        {items.data?.map(({ key, state, text, at, to: page }) => (
+          <li key={key} className="border-b border-line last:border-0">
+            <Link {...linkTo(page)} className="flex min-h-9 items-center gap-3 py-1 hover:bg-raised">
+              <StateBadge {...state} />
+              <span className="min-w-0 flex-1 truncate" dir="auto" title={text}>
+                {text}
+              </span>
+              {at !== null && (
+                <span className="shrink-0 text-small text-quiet">
+                  <Time at={at} inList />
+                </span>
+              )}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+/** An address with its query, as the router takes it. */
+function linkTo(address: string): { to: string; search: Record<string, string> } {
+  const [to = '', query = ''] = address.split('?')
+  return { to, search: Object.fromEntries(new URLSearchParams(query)) }
+}
