@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router'
+import { Link, useLocation } from '@tanstack/react-router'
 import icon from '../icon.svg'
 import { Icon } from '../parts/icon.tsx'
 import { NAV, type NavEntry } from '../routes/nav.ts'
@@ -16,10 +16,19 @@ export function useNav(): readonly NavEntry[] {
   )
 }
 
-/** Another entry is below this one: only one of the two is the current page. */
-const hasPagesBelow = (to: string): boolean => to === '/' || NAV.some((other) => other.to.startsWith(`${to}/`))
+/** The entry of the page that is shown: of those above it, the nearest. */
+function useCurrent(): string | undefined {
+  const path = useLocation({ select: ({ pathname }) => pathname })
+  return NAV.map(({ to }) => to)
+    .filter((to) => path === to || path.startsWith(`${to}/`))
+    .toSorted((a, b) => b.length - a.length)[0]
+}
+
+/** The router would mark every entry above the page. */
+const NOT_BY_ITSELF = { 'aria-current': undefined } as const
 
 export function SideBar() {
+  const current = useCurrent()
   return (
     <nav
       aria-label="Pages"
@@ -30,19 +39,19 @@ export function SideBar() {
         Reeve
       </Link>
       {useNav().map((entry) => (
-        <NavLink key={entry.to} entry={entry} />
+        <NavLink key={entry.to} entry={entry} isCurrent={entry.to === current} />
       ))}
     </nav>
   )
 }
 
-function NavLink({ entry: { to, label, icon: name, Count } }: { entry: NavEntry }) {
+function NavLink({ entry: { to, label, icon: name, Count }, isCurrent }: { entry: NavEntry; isCurrent: boolean }) {
   return (
     <Link
       to={to}
-      activeOptions={{ exact: hasPagesBelow(to) }}
-      className="flex items-center gap-2.5 rounded-md px-2 py-1.5 text-quiet hover:bg-raised hover:text-text"
-      activeProps={{ className: 'bg-accent-soft !text-accent font-medium', 'aria-current': 'page' }}
+      activeProps={NOT_BY_ITSELF}
+      aria-current={isCurrent ? 'page' : undefined}
+      className={`flex items-center gap-2.5 rounded-md px-2 py-1.5 hover:bg-raised hover:text-text ${isCurrent ? 'bg-accent-soft !text-accent font-medium' : 'text-quiet'}`}
     >
       <Icon name={name} />
       <span className="flex-1">{label}</span>
@@ -54,6 +63,7 @@ function NavLink({ entry: { to, label, icon: name, Count } }: { entry: NavEntry 
 /** On a phone: at most five. The first is always there, and the rest is in the palette. */
 export function BottomBar() {
   const entries = useNav().slice(0, PHONE_MAX)
+  const current = useCurrent()
   return (
     <nav
       aria-label="Pages"
@@ -63,9 +73,9 @@ export function BottomBar() {
         <Link
           key={to}
           to={to}
-          activeOptions={{ exact: hasPagesBelow(to) }}
-          className="relative flex min-h-14 flex-1 flex-col items-center justify-center gap-1 text-small text-quiet"
-          activeProps={{ className: '!text-accent font-medium', 'aria-current': 'page' }}
+          activeProps={NOT_BY_ITSELF}
+          aria-current={to === current ? 'page' : undefined}
+          className={`relative flex min-h-14 flex-1 flex-col items-center justify-center gap-1 text-small ${to === current ? '!text-accent font-medium' : 'text-quiet'}`}
         >
           <Icon name={name} className="size-5" />
           {label}

@@ -1,6 +1,7 @@
 // A line over time, drawn by uPlot, which is loaded when the first chart is shown. Charts with the same `group` share the cursor.
 import { useEffect, useEffectEvent, useRef } from 'react'
 import type UPlot from 'uplot'
+import { exact } from '../clock/format.ts'
 
 export interface ChartLine {
   label: string
@@ -106,7 +107,7 @@ function optionsOf(
     cursor: { y: false, ...(group === undefined ? {} : { sync: { key: group } }) },
     scales: { y: base === 'zero' ? { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } : {} },
     axes: [
-      { ...axis, ticks: { show: false }, size: 36 },
+      { ...axis, ticks: { show: false }, size: 24, space: 72, values: timesOf },
       { ...axis, ticks: { show: false }, size: 56, values: (_plot, values) => values.map(format) },
     ],
     series: [
@@ -119,6 +120,16 @@ function optionsOf(
       })),
     ],
   }
+}
+
+const MINUTE_SEC = 60
+const DAY_SEC = 86_400
+
+/** As exact as the steps of the axis need: 10:00:05, 10:05, 2026-01-31. */
+function timesOf(_plot: UPlot, seconds: number[], _axis: number, _space: number, stepSec: number): string[] {
+  const texts = seconds.map((at) => exact(at * 1000))
+  if (stepSec >= DAY_SEC) return texts.map((text) => text.slice(0, 10))
+  return texts.map((text) => text.slice(11, stepSec >= MINUTE_SEC ? 16 : 19))
 }
 
 /** A canvas knows no custom properties. */

@@ -21,7 +21,7 @@ export interface PoolStanding extends PoolReputation {
 
 export interface PoolStandingStory extends PoolStanding {
   /** Newest first. */
-  audit: { action: string; reason: string | null; actor_id: number | null; created_at: string }[]
+  audit: { action: string; reason: string | null; actor_id: number | null; actor: string | null; created_at: string }[]
 }
 
 export interface PoolCanary {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { ReeveClient } from '@reeve/sdk'
 import { NO_BROWSER } from '../../support/browser.ts'
 import { ADMIN, newAccount, PASSWORD, tokenOf } from '../../support/reeve.ts'
-import { checkLooks, visitConsole } from './console.ts'
+import { checkLooks, takePicture, visitConsole } from './console.ts'
 
 const HOSTILE = '<img src=x onerror="throw 1"> ‮مرحبا'
 
@@ -50,8 +50,8 @@ describe('the console’s frame', () => {
   test('the front shows the own work of an account, as its roles allow', async (t) => {
     const world = await visitConsole(t)
     if (world === null) return t.skip(NO_BROWSER)
-    const page = await world.visit({ as: 'ann', roles: ['CLIENT', 'CHALLENGER'], width: 'phone' })
-    const { token } = await tokenOf(world.url, 'ann')
+    const page = await world.visit({ as: 'olive', roles: ['CLIENT', 'CHALLENGER'], width: 'phone' })
+    const { token } = await tokenOf(world.url, 'olive')
     const client = new ReeveClient({ url: world.url, token })
     await client.pool.submit({ payload: {} })
     await client.challenges.create({
@@ -78,7 +78,9 @@ describe('the console’s frame', () => {
     for (const width of ['desktop', 'laptop', 'phone'] as const) {
       const page = await world.visit({ as: 'admin', width })
       await page.getByRole('heading', { name: 'Hello, admin' }).waitFor()
+      await page.getByRole('region', { name: 'Dead letters' }).getByText('None').waitFor()
       await checkLooks(page)
+      if (width === 'desktop') await takePicture(page, 'front')
     }
     return undefined
   })

@@ -17,9 +17,11 @@ export function FrontPage() {
   const { about, me } = useSession()
   return (
     <Page title={me === null ? 'Reeve' : `Hello, ${me.username}`}>
-      <p className="max-w-[72ch] text-lead text-quiet">
-        Hands out work and accepts each result exactly once, whoever does the work.
-      </p>
+      {me === null && (
+        <p className="max-w-[72ch] text-lead text-quiet">
+          Hands out work and accepts each result exactly once, whoever does the work.
+        </p>
+      )}
       {me === null && (
         <div className="mt-8 grid max-w-3xl gap-x-12 gap-y-8 sm:grid-cols-2">
           <section aria-label="Sign in" id="sign-in">
@@ -60,11 +62,11 @@ export function FrontPage() {
   )
 }
 
-/** Where this account may go. */
+/** Where this account may go: on a phone, whose bottom bar has room for five. */
 function Places() {
   const places = useNav().filter(({ to }) => to !== '/')
   return (
-    <nav aria-label="Your pages" className="mt-6 flex flex-wrap gap-2">
+    <nav aria-label="Your pages" className="flex flex-wrap gap-2 sm:hidden">
       {places.map(({ to, label, icon }) => (
         <Link key={to} to={to} className={buttonClass()}>
           <Icon name={icon} /> {label}

@@ -10,7 +10,7 @@ export function OwnWork() {
   const glances = useGlances()
   if (glances.length === 0) return null
   return (
-    <section aria-labelledby="own-work" className="mt-8">
+    <section aria-labelledby="own-work" className="max-sm:mt-8">
       <h2 id="own-work" className="mb-3 text-lead font-semibold">
         Your work
       </h2>

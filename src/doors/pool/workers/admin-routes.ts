@@ -51,7 +51,13 @@ const OptionalReason = Type.Optional(
   ),
 )
 const Audit = Type.Array(
-  Type.Object({ action: Type.String(), reason: Moment, actor_id: orNull(Type.Integer()), created_at: Type.String() }),
+  Type.Object({
+    action: Type.String(),
+    reason: Moment,
+    actor_id: orNull(Type.Integer()),
+    actor: Moment,
+    created_at: Type.String(),
+  }),
 )
 const Counted = Type.Array(Type.Object({ state: Type.String(), count: Type.Integer() }))
 const Status = Type.Object({ workers: Counted, tasks: Counted, polls_waiting: Type.Integer() })

@@ -30,7 +30,8 @@ const IN_SIGHT = `
     from pool_workers where worker_id = any($2::bigint[]) and removed_at is null`
 
 const AUDIT = `
-  select action, reason, actor_id, ${timestampText('created_at')} as created_at
+  select action, reason, actor_id, ${timestampText('created_at')} as created_at,
+         (select a.username from accounts a where a.account_id = actor_id) as actor
     from pool_audit where worker_id = $1 order by audit_id desc limit 100`
 
 export interface StandingRow {
@@ -84,7 +85,13 @@ export const listInSight = (database: Database, workerIds: readonly number[], le
   database.query<StandingRow & { status: string; paused: boolean }>(IN_SIGHT, [leaseSec, workerIds])
 
 export async function auditOf(database: Database, workerId: number) {
-  type Row = { action: string; reason: string | null; actor_id: string | null; created_at: string }
+  type Row = {
+    action: string
+    reason: string | null
+    actor_id: string | null
+    actor: string | null
+    created_at: string
+  }
   const rows = await database.query<Row>(AUDIT, [workerId])
   return rows.map((row) => ({ ...row, actor_id: row.actor_id === null ? null : Number(row.actor_id) }))
 }

@@ -100,7 +100,7 @@ const COLUMNS: readonly Column<PoolStanding>[] = [
       </span>
     ),
   },
-  { head: 'Standing', width: '136px', wideOnly: true, cell: ({ standing }) => <StateBadge {...STANDING[standing]} /> },
+  { head: 'Standing', width: '152px', wideOnly: true, cell: ({ standing }) => <StateBadge {...STANDING[standing]} /> },
   {
     head: 'Reputation',
     width: '104px',

@@ -90,14 +90,14 @@ function Bans({ audit }: Pick<PoolStandingStory, 'audit'>) {
   if (audit.length === 0) return <p className="text-quiet">It was never banned.</p>
   return (
     <ol aria-label="Bans" className="max-w-3xl">
-      {audit.map(({ action, reason, actor_id: actor, created_at: at }) => (
+      {audit.map(({ action, reason, actor, created_at: at }) => (
         <li key={at} className="flex flex-wrap gap-x-4 border-t border-line py-2">
           <span className="font-medium">{ACTIONS[action] ?? action}</span>
           <span className="min-w-0 flex-1 wrap-anywhere" dir="auto">
             {reason ?? ''}
           </span>
           <span className="text-quiet">
-            {actor === null ? 'by the server' : `by account ${actor}`}, <Time at={at} inList />
+            {actor === null ? 'by the server' : `by ${actor}`}, <Time at={at} inList />
           </span>
         </li>
       ))}

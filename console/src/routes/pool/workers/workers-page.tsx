@@ -89,7 +89,7 @@ const COLUMNS: readonly Column<ShownWorker>[] = [
   { head: 'Last seen', width: '104px', cell: ({ last_seen_at: at }) => <Time at={at} inList /> },
   {
     head: 'Standing',
-    width: '136px',
+    width: '152px',
     wideOnly: true,
     cell: ({ record }) => (record === null ? '–' : <StateBadge {...STANDING[record.standing]} />),
   },
