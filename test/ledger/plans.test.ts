@@ -52,6 +52,15 @@ for (const [analyzed, when] of [
     }
   })
 
+test('a table of more pages than an integer of bytes holds does not stop the loop', async (t) => {
+  const { database } = await setupLedger(t)
+  await database.query('create table if not exists huge (n integer)')
+  atEnd(t, () => database.query('drop table huge'))
+  await database.query(`update pg_class set relpages = 300000, reltuples = 1 where oid = 'huge'::regclass`)
+
+  assert.equal(await analyzeGrown(database), false)
+})
+
 test('a table that was analyzed when it was empty is analyzed again once it has grown, and kept plans with it', async (t) => {
   const { database } = await setupLedger(t)
   await database.query('create table if not exists grown (id integer primary key, n integer not null)')

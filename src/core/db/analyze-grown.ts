@@ -13,7 +13,7 @@ const FIND_GROWN = `
   select format('%I.%I', n.nspname, c.relname) as name
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
    where c.relkind = 'r' and n.nspname = current_schema() and c.reltuples >= 0
-     and pg_relation_size(c.oid) > current_setting('block_size')::integer * greatest($1, $2 * c.relpages)`
+     and pg_relation_size(c.oid) > current_setting('block_size')::bigint * greatest($1, $2 * c.relpages)`
 
 /** Any number of processes may run it: whoever comes second skips a table that is being analyzed. */
 export const analyzeGrownLoop = (database: Database): Loop => ({
