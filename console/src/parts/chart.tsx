@@ -103,7 +103,7 @@ function optionsOf(
     width: element.clientWidth,
     height,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0],
     cursor: { y: false, ...(group === undefined ? {} : { sync: { key: group } }) },
     scales: { y: base === 'zero' ? { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } : {} },
     axes: [
