@@ -131,7 +131,7 @@ describe('administration in the console', () => {
     const page = await world.visit({ as: 'cleo', roles: ['CLIENT'] })
     await page.getByRole('button', { name: 'Account cleo' }).click()
     await page.getByRole('menuitem', { name: 'Password, keys and logins' }).click()
-    await page.getByText('None yet.').waitFor()
+    await page.getByText('None yet.', { exact: true }).waitFor()
 
     await page.getByRole('button', { name: 'New key' }).click()
     await page.getByLabel('What uses it').fill(HOSTILE)
