@@ -18,11 +18,14 @@ Read $n$ with $1 \\le n \\le 10^9$ and print $2n$.
 | what | how |
 |---|---|
 | <script>alert(1)</script> | $$\\sum_{i=1}^{n} 2$$ |
+
+![Two of it](two.svg) ![Not there](https://elsewhere.example/x.png)
 `
+const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><path d="M0 0h40v20H0z" /></svg>'
 const LATEX = `\\problemname{Twice in \\LaTeX}
 Print \\textbf{twice} the number $n \\le 10^9$. \\strangemacro
 \\section*{Input}
-One number.
+One number. \\includegraphics[width=1cm]{two}
 \\begin{itemize} \\item It is \\emph{positive}. \\end{itemize}
 `
 const WRONG = 'print(int(input()) + 21)\nprint("more")\n'
@@ -39,11 +42,15 @@ async function openJudge(t: TestContext): Promise<ConsoleWorld | null> {
   await writeFile(languages, JSON.stringify({ java: null, javascript: null, rust: null, cpp: null }))
   const world = await openConsole(t, { ...OPTIONS, env: { ...OPTIONS.env, JUDGE_LANGUAGES_FILE: languages } })
   if (world === null) return null
-  await put(world, 'twice', packageFiles({ 'statement/problem.en.md': MARKDOWN }))
+  await put(world, 'twice', packageFiles({ 'statement/problem.en.md': MARKDOWN, 'statement/two.svg': PICTURE }))
   await put(
     world,
     'latex',
-    packageFiles({ 'problem_statement/problem.en.tex': LATEX, 'problem.yaml': 'name: In LaTeX\n' }),
+    packageFiles({
+      'problem_statement/problem.en.tex': LATEX,
+      'problem_statement/two.svg': PICTURE,
+      'problem.yaml': 'name: In LaTeX\n',
+    }),
   )
   return world
 }
@@ -53,6 +60,12 @@ async function put({ url }: ConsoleWorld, id: string, files: Record<string, stri
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/zip' }
   const answer = await fetch(`${url}/problems/${id}`, { method: 'PUT', headers, body: packageOf(files) })
   assert.equal(answer.status, 201, await answer.text())
+}
+
+async function loaded(page: Page, name: string): Promise<void> {
+  const picture = page.getByRole('img', { name })
+  await picture.scrollIntoViewIfNeeded()
+  await picture.evaluate('(image) => image.decode()')
 }
 
 /** Replaces what is in the editor. */
@@ -73,6 +86,9 @@ describe('the judge’s pages', { skip: cannotTest }, () => {
     await page.getByRole('heading', { name: 'Twice', level: 1 }).waitFor()
     await page.locator('.katex').first().waitFor()
     assert.equal(await page.locator('main script').count(), 0, 'hostile text is text')
+    await loaded(page, 'Two of it')
+    await page.getByText('Not there').waitFor()
+    assert.equal(await page.locator('main img').count(), 1, 'nothing is loaded from elsewhere')
     await page.getByLabel('Language').selectOption('python3')
 
     await type(page, WRONG)
@@ -190,6 +206,7 @@ describe('the judge’s pages', { skip: cannotTest }, () => {
     await page.getByText('\\strangemacro').waitFor()
     await page.getByRole('heading', { name: 'Input', exact: true }).waitFor()
     assert.equal(await page.getByText('positive').evaluate((element) => element.tagName), 'EM')
+    await loaded(page, 'two.svg')
     await checkLooks(page)
     await takePicture(page, 'judge-phone')
     return undefined

@@ -3,7 +3,7 @@ import { unifiedLatexToHast } from '@unified-latex/unified-latex-to-hast'
 import { parse } from '@unified-latex/unified-latex-util-parse'
 import type { Element, Nodes, Root } from 'hast'
 import { defaultSchema, sanitize } from 'hast-util-sanitize'
-import { toJsxRuntime } from 'hast-util-to-jsx-runtime'
+import { toJsxRuntime, type Components } from 'hast-util-to-jsx-runtime'
 import { lazy, Suspense, useMemo, type ReactNode } from 'react'
 import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
 import { unified } from 'unified'
@@ -13,7 +13,8 @@ const Formula = lazy(async () => ({ default: (await import('../../../parts/formu
 const SCHEMA = { ...defaultSchema, attributes: { ...defaultSchema.attributes, '*': ['className'] } }
 const COMMENT = /(?<!\\)%.*$/gm
 
-export function Latex({ source }: { source: string }) {
+/** `components` replaces tags: pictures from the API. */
+export function Latex({ source, components }: { source: string; components: Components }) {
   const tree = useMemo(() => treeOf(source), [source])
   if (tree === null) return <pre className="whitespace-pre-wrap">{source}</pre>
   return (
@@ -23,7 +24,7 @@ export function Latex({ source }: { source: string }) {
         jsx,
         jsxs,
         passNode: true,
-        components: { span: Converted, div: Converted, img: Picture, h3: 'h2', h4: 'h3', h5: 'h4' },
+        components: { span: Converted, div: Converted, h3: 'h2', h4: 'h3', h5: 'h4', ...components },
       })}
     </div>
   )
@@ -71,8 +72,6 @@ function Converted({ node, className = '', children }: ConvertedProps) {
   if (macro !== undefined) return <code>{`\\${macro}`}</code>
   return node?.tagName === 'div' ? <div>{children}</div> : <span>{children}</span>
 }
-
-const Picture = ({ alt }: { alt?: string | undefined }) => <code>{alt ?? 'picture'}</code>
 
 const textOf = (node: Element | undefined): string =>
   (node?.children ?? []).map((child) => (child.type === 'text' ? child.value : '')).join('')

@@ -1,20 +1,23 @@
 // A problem's text: Markdown with formulas, or LaTeX as packages write it.
 import type { ProblemDetail } from '@reeve/sdk'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useMemo } from 'react'
 import { Empty } from '../../../parts/empty.tsx'
 import { Skeleton } from '../../../parts/skeleton.tsx'
+import { pictureOf } from './picture.tsx'
 
 const Markdown = lazy(async () => ({ default: (await import('../../../parts/markdown.tsx')).Markdown }))
 const Latex = lazy(async () => ({ default: (await import('./latex.tsx')).Latex }))
 
-export function Statement({ problem: { statement, title } }: { problem: ProblemDetail }) {
+export function Statement({ problem }: { problem: ProblemDetail }) {
+  const { statement, title } = problem
+  const components = useMemo(() => ({ img: pictureOf(problem) }), [problem])
   if (statement === null) return <Empty title="The package has no statement to show" />
   return (
     <Suspense fallback={<Skeleton lines={8} />}>
       {statement.format === 'latex' ? (
-        <Latex source={statement.text} />
+        <Latex source={statement.text} components={components} />
       ) : (
-        <Markdown source={withoutTitle(statement.text, title)} hasMath />
+        <Markdown source={withoutTitle(statement.text, title)} hasMath components={components} />
       )}
     </Suspense>
   )
