@@ -9,6 +9,7 @@ import { seeded } from '../support/seeded.ts'
 import { startRedis } from '../support/servers.ts'
 import { postAtOnce } from '../support/at-once.ts'
 import { atEnd } from '../support/cleanup.ts'
+import { stormJobs } from '../support/size.ts'
 import { until } from '../support/until.ts'
 import { startServerProcess } from './pool-server-process.ts'
 import { startWorkerProcess, type WorkerProcess } from './pool-worker.ts'
@@ -22,11 +23,11 @@ const FROZEN_MS = { min: 0.5 * LEASE_SEC * 1000, max: 2 * LEASE_SEC * 1000 }
 const STORM_SHARE = 0.9 // of the jobs: what somebody did who was killed before saying so is not counted
 const WORK_MS_MAX = 8
 const SUBMITS_MAX = 500 // at once
-const TIMEOUT = { timeout: 280_000 }
+const TIMEOUT = { timeout: stormJobs(280_000) }
 
 const FEEDS = [
-  { feed: 'PostgreSQL', jobs: 2000, strikes: 40 },
-  { feed: 'Redis', jobs: 600, strikes: 16 },
+  { feed: 'PostgreSQL', jobs: stormJobs(2000), strikes: 40 },
+  { feed: 'Redis', jobs: stormJobs(600), strikes: 16 },
 ] as const
 
 for (const { feed, jobs, strikes } of FEEDS) {

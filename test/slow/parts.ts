@@ -37,6 +37,7 @@ const FUZZED = [
 const FUZZED_REQUESTS = 1_000_000
 
 const DRILL_ROUNDS = 25
+const STORM_FACTOR = 5
 
 const YEAR_JOBS = 10_000_000
 
@@ -93,6 +94,12 @@ export const PARTS: readonly Part[] = [
     what: 'the linters of what lies in deploy/ and cannot be run here',
     skip: notHere,
     run: lintDeployment,
+  },
+  {
+    name: 'storm',
+    what: `kills of servers and workers of the pool, with ${STORM_FACTOR} times as many jobs`,
+    skip: notHere,
+    run: async () => npmTest(['test/crash/pool.'], { REEVE_TEST_STORM: String(STORM_FACTOR) }),
   },
   {
     name: 'fresh-machine',
