@@ -53,7 +53,7 @@ export function Search({ label, value, onChange, words, placeholder }: SearchPro
       open={isOpen && completions.length > 0} // an open list hides the rest of the page from screen readers
       onOpenChange={(open) => setOpen(open)}
       value={typed}
-      onValueChange={(next) => setTyped(next)}
+      onValueChange={(next, { reason }) => reason !== 'escape-key' && setTyped(next)} // Esc closes the list, and no more
       mode="none"
       itemToStringValue={({ value: line }: Completion) => line}
       autoHighlight={false}
@@ -69,6 +69,7 @@ export function Search({ label, value, onChange, words, placeholder }: SearchPro
           autoComplete="off"
           className={`${inputClass} pl-9 font-mono text-[13px]`}
           onKeyDown={(event) => event.key === 'Enter' && onChange(typed.trim())}
+          onBlur={() => typed.trim() !== value && onChange(typed.trim())} // before what is clicked next acts on the page
         />
       </div>
       <Autocomplete.Portal>

@@ -47,6 +47,20 @@ describe('the console’s frame', () => {
     return undefined
   })
 
+  test('a stranger reads a guide, and follows its link to a document', async (t) => {
+    const world = await visitConsole(t)
+    if (world === null) return t.skip(NO_BROWSER)
+    const page = await world.visit({ path: '/console/docs' })
+
+    await page.getByRole('link', { name: 'For teachers' }).click()
+    await page.getByRole('heading', { name: 'For teachers' }).waitFor()
+    await page.getByRole('main').locator('a[href$="/console/docs/judge"]').first().click()
+
+    await page.getByRole('heading', { name: 'Judge', exact: true, level: 1 }).waitFor()
+    await checkLooks(page)
+    return undefined
+  })
+
   test('the front shows the own work of an account, as its roles allow', async (t) => {
     const world = await visitConsole(t)
     if (world === null) return t.skip(NO_BROWSER)

@@ -23,13 +23,16 @@ export function DocPage() {
       )}
       {document.data === null && <Empty title="There is no such document" />}
       {typeof document.data === 'string' && (
-        <Markdown source={document.data.replace(/^# .*\n/, '')} components={{ a: DocLink }} />
+        <Markdown source={document.data.replace(/^# .*\n/, '')} components={{ a: DocLink, img: Nothing }} />
       )}
     </Page>
   )
 }
 
-const DOCUMENT = /^(?:\.\/)?([a-z-]+)\.md(?:#(.*))?$/
+/** Pictures of the console are for those who read the documents elsewhere. */
+const Nothing = () => null
+
+const DOCUMENT = /^(?:\.{1,2}\/)?(?:guides\/)?([a-z-]+)\.md(?:#(.*))?$/
 
 /** A link to another document stays in the console. */
 function DocLink({ href = '', children }: { href?: string | undefined; children?: React.ReactNode }) {

@@ -1,12 +1,25 @@
-// The documents of docs/, each a file that is loaded when it is opened.
+// The documents of docs/ and its guides, each a file that is loaded when it is opened. A file's name is unique in both folders.
 
-const FILES = import.meta.glob<string>('../../../../docs/*.md', { query: '?raw', import: 'default' })
+const FILES = import.meta.glob<string>(['../../../../docs/*.md', '../../../../docs/guides/*.md'], {
+  query: '?raw',
+  import: 'default',
+})
+const LOADERS = new Map(Object.entries(FILES).map(([path, load]) => [path.replace(/^.*\/|\.md$/g, ''), load]))
 
 const TITLES: readonly (readonly [name: string, title: string, about: string])[] = [
+  ['teacher', 'For teachers', 'A class that submits programs.'],
+  ['backend-developer', 'For backend developers', 'Jobs of your own program.'],
+  ['webhook-integrator', 'For integrators', 'Signed requests and callbacks.'],
+  ['pool-owner', 'For owners of workers', 'Machines that work for others.'],
+  ['desk-lead', 'For leads of a desk', 'Operators and their tasks.'],
+  ['game-developer', 'For game developers', 'Live matches and ratings.'],
+  ['operator', 'For who runs it', 'From a fresh machine to backups and alerts.'],
   ['how-it-works', 'How it works', 'The path of a job, the feed, the outbox, crash recovery.'],
   ['state-machine', 'State machine', 'States, transitions, and what each refusal means.'],
   ['http', 'HTTP', 'Accounts, keys, jobs, health, metrics, limits.'],
+  ['install', 'Install', 'systemd, an image, proxies.'],
   ['operating', 'Operating it', 'Processes, backup, upgrade, what to watch.'],
+  ['console', 'The console', 'What each page is for, and its keys.'],
   ['settings', 'Settings', 'Every setting with its default.'],
   ['security', 'Security', 'The threat model, per door.'],
   ['judge', 'Judge', 'Programs against tests, in a sandbox.'],
@@ -23,6 +36,5 @@ export const titleOf = (name: string): string => DOCUMENTS.find((one) => one.nam
 
 /** Null: there is no such document. */
 export async function loadDocument(name: string): Promise<string | null> {
-  const load = FILES[`../../../../docs/${name}.md`]
-  return load === undefined ? null : load()
+  return (await LOADERS.get(name)?.()) ?? null
 }
