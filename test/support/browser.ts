@@ -1,10 +1,16 @@
 // A real Chromium, Debian's own. test/run.ts installs it where it may; where it is missing, the tests in it say so and are skipped.
+// The headless shell is the same engine without windows, which cost more than the pages in them.
 import { existsSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { chromium, type Browser } from 'playwright-core'
 import { atEnd } from './cleanup.ts'
 
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+const PLACES = [
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
 
 const ARGS = [
   '--no-sandbox',
