@@ -6,10 +6,19 @@ import { deskSuite } from './desk/suite.ts'
 import { judgeSuite } from './judge/suite.ts'
 import { ledgerSuite } from './ledger/suite.ts'
 import { poolSuite } from './pool/suite.ts'
+import { processSuite } from './process/suite.ts'
 import type { Suite } from './suite.ts'
 import { createTeardown } from './teardown.ts'
 
-const SUITES: readonly Suite[] = [ledgerSuite, judgeSuite, challengeSuite, poolSuite, deskSuite, arenaSuite]
+const SUITES: readonly Suite[] = [
+  ledgerSuite,
+  judgeSuite,
+  challengeSuite,
+  poolSuite,
+  deskSuite,
+  arenaSuite,
+  processSuite,
+]
 
 await main(process.argv.slice(2))
 

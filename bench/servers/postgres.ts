@@ -26,7 +26,6 @@ export interface PostgresServer {
   host: string
   port: number
   user: string
-  pid: number
   version: string
   settings: string
   /** Of the postmaster. */

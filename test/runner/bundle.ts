@@ -5,36 +5,10 @@ import { build, type Metafile, type Plugin } from 'esbuild'
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { BUNDLED, packagesPlugin, REQUIRE_BANNER } from '../../scripts/bundle.ts'
 import { systemClock } from '../../src/core/clock.ts'
 
-/** Packages that need no file beside them. The others are found in node_modules as ever. */
-const BUNDLED = [
-  '@fastify/fast-json-stringify-compiler',
-  '@fastify/formbody',
-  '@fastify/helmet',
-  '@fastify/swagger',
-  '@fastify/type-provider-typebox',
-  '@fastify/websocket',
-  'commander',
-  'decimal.js',
-  'fast-check',
-  'fastify',
-  'fraction.js',
-  'glicko2-lite',
-  'ioredis',
-  'ipaddr.js',
-  'parse5-html-rewriting-stream',
-  'pg',
-  'pino',
-  'prom-client',
-  're2js',
-  's3mini',
-  'typebox',
-  'uuid',
-  'ws',
-  'yaml',
-  'yauzl',
-]
+const PACKAGES = [...BUNDLED, 'fast-check']
 const SERVER = 'src/main.ts'
 const COMMAND = 'src/cli/main.ts'
 const CHUNKS = 'chunks'
@@ -81,20 +55,14 @@ export async function bundle(
     legalComments: 'none',
     sourcesContent: false,
     logLevel: 'error',
-    banner: {
-      js: `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);`,
-    },
-    plugins: [packages, places(folder, changed)],
+    banner: { js: REQUIRE_BANNER },
+    plugins: [packagesPlugin(PACKAGES), emptyMaps, places(folder, changed)],
   })
 }
 
-const packages: Plugin = {
-  name: 'packages',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^[^./]/ }, ({ path, importer, kind }) => {
-      if (kind === 'entry-point' || importer.includes('/node_modules/')) return undefined
-      return BUNDLED.some((name) => path === name || path.startsWith(`${name}/`)) ? undefined : { path, external: true }
-    })
+const emptyMaps: Plugin = {
+  name: 'empty-maps',
+  setup({ onLoad }) {
     // Nobody reads their lines in a stack: an empty map keeps the real one small.
     onLoad({ filter: /\/node_modules\/.*\.[cm]?js$/ }, ({ path }) => ({
       contents: `${readFileSync(path, 'utf8')}\n//# sourceMappingURL=data:application/json;base64,${EMPTY_MAP}`,

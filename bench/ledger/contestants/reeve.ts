@@ -49,7 +49,7 @@ async function openParts({ postgres, redis }: Servers, way: Way) {
   const log = pino({ level: 'silent' })
   await migrate(database, migrationFolders().slice(0, 1))
   const engine = await openEngine({ config, database, metrics, log })
-  const outbox = openDispatcher(database, engine.topics, openOutboxMetrics(metrics, database))
+  const outbox = openDispatcher(database, engine.topics, openOutboxMetrics(metrics))
   engine.onOutbox(outbox.wake)
   const close = async () => {
     await engine.close()

@@ -1,0 +1,4 @@
+// Part of `npm run build`.
+import { bundleCommand } from './bundle.ts'
+
+await bundleCommand()
