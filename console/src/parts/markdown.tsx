@@ -7,7 +7,7 @@ import { mathFromMarkdown } from 'mdast-util-math'
 import { toHast } from 'mdast-util-to-hast'
 import { gfm } from 'micromark-extension-gfm'
 import { math } from 'micromark-extension-math'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, type CSSProperties, type ReactNode } from 'react'
 import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
 
 const Formula = lazy(async () => ({ default: (await import('./formula.tsx')).Formula }))
@@ -29,7 +29,13 @@ export function Markdown({ source, hasMath = false, components = {} }: MarkdownP
   )
   return (
     <div className="prose" dir="auto">
-      {toJsxRuntime(tree, { Fragment, jsx, jsxs, passNode: true, components: { code: Code, ...components } })}
+      {toJsxRuntime(tree, {
+        Fragment,
+        jsx,
+        jsxs,
+        passNode: true,
+        components: { code: Code, pre: Block, th: Heading, ...components },
+      })}
     </div>
   )
 }
@@ -54,6 +60,19 @@ function Code({
   }
   return <code className={className}>{typeof children === 'string' ? children : text}</code>
 }
+
+interface TextProps {
+  children?: ReactNode
+  style?: CSSProperties | undefined
+}
+
+/** It may be wider than the page: the keyboard scrolls it, too. */
+// oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+const Block = ({ children }: TextProps) => <pre tabIndex={0}>{children}</pre>
+
+/** One without text heads nothing. */
+const Heading = ({ children, style }: TextProps) =>
+  children === undefined ? <td style={style}>{children}</td> : <th style={style}>{children}</th>
 
 const textOf = (node: Element | undefined): string =>
   (node?.children ?? []).map((child) => (child.type === 'text' ? child.value : '')).join('')
