@@ -62,7 +62,7 @@ export function Chart({ title, times, lines, format, group, height = 120, base =
 
   return (
     <figure className="min-w-0">
-      <figcaption className="flex flex-wrap items-baseline gap-x-3 text-small text-quiet">
+      <figcaption className="flex flex-wrap items-center gap-x-3 text-small text-quiet">
         <span className="font-medium text-text">{title}</span>
         {lines.map((line) => (
           <span key={line.label} className="inline-flex items-center gap-1">
@@ -108,7 +108,7 @@ function optionsOf(
     scales: { y: base === 'zero' ? { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } : {} },
     axes: [
       { ...axis, ticks: { show: false }, size: 24, space: 72, values: timesOf },
-      { ...axis, ticks: { show: false }, size: 56, values: (_plot, values) => values.map(format) },
+      { ...axis, ticks: { show: false }, size: 56, values: (_plot, values) => differing(values.map(format)) },
     ],
     series: [
       {},
@@ -121,6 +121,10 @@ function optionsOf(
     ],
   }
 }
+
+/** Of steps that are written alike, the first: a count has no halves. */
+const differing = (texts: readonly string[]): string[] =>
+  texts.map((text, index) => (text === texts[index - 1] ? '' : text))
 
 const MINUTE_SEC = 60
 const DAY_SEC = 86_400
