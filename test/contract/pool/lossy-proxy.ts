@@ -45,10 +45,10 @@ export async function startLossyProxy(t: TestContext, url: string, lose: (loss: 
         cancelled: told,
         cancel: () => (claimed = JSON.parse(body).assignment_id),
       })
-      request.socket.destroy()
-      return
+      return void request.socket.destroy()
     }
-    const answer = await pass(path, headers, body)
+    const answer = await pass(path, headers, body).catch(() => null)
+    if (answer === null) return void request.socket.destroy() // the server has stopped: the caller's connection breaks as its own did
     if (path === '/workers/heartbeat') {
       const beat = JSON.parse(answer.body)
       if (claimed !== null) answer.body = JSON.stringify({ ...beat, cancelled: [claimed] })
