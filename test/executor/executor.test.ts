@@ -94,7 +94,7 @@ describe('a lease that is lost', () => {
     said.on('finalized', () => assert.fail('handed in')).on('failed', () => assert.fail('handed in'))
     said.on('acknowledged', () => assert.fail('acknowledged'))
     const { run, began, ended } = endlessWork()
-    const executor = start(run)
+    const executor = start(run, { slots: 1 }) // a free slot would take it over
     const jobId = await submit()
     await began
 
