@@ -1,7 +1,7 @@
 // Finding, reading and linking hundreds of modules is most of what a start of the command costs. So the build writes
 // dist/cli/main.js once more as a bundle, over what the compiler wrote there. Everything else in dist/ stays a module by itself:
 // threads and other programs import it.
-import { build, type Plugin } from 'esbuild'
+import { build, type BuildOptions, type Plugin } from 'esbuild'
 import { readFileSync, rmSync } from 'node:fs'
 import { relative } from 'node:path'
 
@@ -10,7 +10,9 @@ export const BUNDLED = [
   '@fastify/fast-json-stringify-compiler',
   '@fastify/formbody',
   '@fastify/helmet',
+  '@fastify/static',
   '@fastify/swagger',
+  '@fastify/swagger-ui',
   '@fastify/type-provider-typebox',
   '@fastify/websocket',
   'commander',
@@ -22,6 +24,7 @@ export const BUNDLED = [
   'ipaddr.js',
   'parse5-html-rewriting-stream',
   'pg',
+  'pg-protocol', // decode-long-text.ts changes the copy that pg uses
   'pino',
   'prom-client',
   're2js',
@@ -34,10 +37,22 @@ export const BUNDLED = [
 ]
 
 const COMMAND = 'src/cli/main.ts'
-const CHUNKS = 'chunks'
+export const CHUNKS = 'chunks'
 
 /** Modules of CommonJS ask for `require`. */
-export const REQUIRE_BANNER = `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);`
+const REQUIRE_BANNER = `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);`
+
+/** A program of Node.js. What several entries need, or what is imported while it runs, becomes a chunk. */
+export const SPLIT = {
+  bundle: true,
+  splitting: true,
+  chunkNames: `${CHUNKS}/[name]-[hash]`,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  logLevel: 'error',
+  banner: { js: REQUIRE_BANNER },
+} as const satisfies BuildOptions
 
 /** Every other package stays an import. */
 export const packagesPlugin = (bundled: readonly string[]): Plugin => ({
@@ -68,15 +83,8 @@ export async function bundleCommand(): Promise<void> {
     entryPoints: [COMMAND],
     outdir: 'dist',
     outbase: 'src',
-    bundle: true,
-    splitting: true,
-    chunkNames: `${CHUNKS}/[name]-[hash]`,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
+    ...SPLIT,
     legalComments: 'linked',
-    logLevel: 'error',
-    banner: { js: REQUIRE_BANNER },
     plugins: [packagesPlugin(BUNDLED), places],
   })
 }

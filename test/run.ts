@@ -8,9 +8,11 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildConsole, compileTests } from './compile.ts'
 import { runFiles } from './runner/run-files.ts'
+import { inGroups } from './runner/groups.ts'
 import { inOrder, QUICK } from './runner/order.ts'
 import { report } from './runner/report.ts'
 import { openScratch } from './runner/scratch.ts'
+import { warmTree } from './runner/warm-tree.ts'
 import { makeCluster } from './support/cluster.ts'
 import { startPostgres, startRedis, type PgConnection, type Server } from './support/servers.ts'
 
@@ -20,15 +22,7 @@ const starts = isQuick ? QUICK : args
 const isWhole = args.length === 0
 
 const began = performance.now()
-if (isWhole || isQuick) {
-  await check('types', 'tsc', ['-b']) // makes what the others read
-  await Promise.all([
-    check('format', 'oxfmt', ['--check']),
-    check('lint', 'oxlint', ['--deny-warnings']),
-    ...(existsSync('bench/node_modules') ? [check('types of benchmarks', 'tsc', ['-p', 'bench'])] : []),
-    compile(),
-  ])
-} else await compile()
+const tree = isWhole || isQuick ? await checkAll() : await compile()
 needProgram('redis-server', 'redis-server')
 if (runs('test/documents')) for (const program of ['jq', 'curl', 'openssl']) needProgram(program, program) // samples use them
 if (runs('test/watch')) wantProgram('promtool', 'prometheus', 'alert rules and dashboard are not evaluated')
@@ -61,7 +55,10 @@ async function runTests(): Promise<number> {
       REEVE_TEST_JUDGE: scratch.shared,
       REEVE_TEST_CLUSTER: await makeCluster(scratch.shared),
     }
-    const ran = await runFiles(inOrder(files), { env, scratch, isVerbose: !isWhole && !isQuick })
+    await warmTree(tree, env, scratch)
+    const ordered = inOrder(files)
+    const groups = isWhole || isQuick ? inGroups(ordered) : ordered.map((file) => [file])
+    const ran = await runFiles(groups, { env, scratch, isVerbose: !isWhole && !isQuick })
     return report(ran, performance.now() - began)
   } finally {
     await redis.stop()
@@ -82,6 +79,16 @@ function testFiles(): string[] {
     .filter((file) => file.endsWith('.test.ts') && (isWhole || starts.some((start) => file.startsWith(start))))
 }
 
+async function checkAll(): Promise<string> {
+  const [tree] = await Promise.all([
+    compile(),
+    check('format', 'oxfmt', ['--check']),
+    check('lint', 'oxlint', ['--deny-warnings']),
+  ])
+  if (existsSync('bench/node_modules')) await check('types of benchmarks', 'tsc', ['-p', 'bench'])
+  return tree
+}
+
 async function check(what: string, command: string, options: string[]): Promise<void> {
   const child = spawn(join('node_modules/.bin', command), options, { stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
@@ -92,10 +99,14 @@ async function check(what: string, command: string, options: string[]): Promise<
   process.exit(1)
 }
 
-async function compile(): Promise<void> {
-  const wrong = await compileTests()
-  if (wrong === null) return console.log('✔ types of tests')
-  console.error(`✖ types of tests\n${wrong}`)
+/** The tree of what was compiled (`runner/tree.ts`). */
+async function compile(): Promise<string> {
+  const made = await compileTests()
+  if ('tree' in made) {
+    console.log('✔ types')
+    return made.tree
+  }
+  console.error(`✖ types\n${made.wrong}`)
   process.exit(1)
 }
 

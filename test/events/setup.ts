@@ -8,7 +8,7 @@ import { openEvents, type Event, type Events, type NewEvent } from '../../src/co
 import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
 import { openRedisBus } from '../../src/core/events/redis-bus.ts'
 import { sendEffects } from '../../src/core/ledger/effects.ts'
-import { dispatchOnce } from '../../src/core/outbox/dispatcher.ts'
+import { transferOnce } from '../../src/core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from '../../src/core/outbox/metrics.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { testDatabase } from '../support/database.ts'
@@ -51,7 +51,7 @@ export async function openPeer(t: TestContext, at: PgConnection, kind: BusKind) 
       ),
     )
   const dispatch = async () => {
-    while (await dispatchOnce(database, events.delivery, metrics, new AbortController().signal));
+    while (await transferOnce(events.transfer, metrics));
   }
   return { database, bus, events, write, dispatch }
 }

@@ -1,29 +1,38 @@
 // Finding, reading and linking twelve hundred modules took two thirds of what the start of a process cost (0.6 of 0.9 seconds of a
 // core), and the tests start hundreds. So whatever is started (a file of tests, a script, a thread, the `reeve` command) is written
 // into build/ once more as a bundle, over what the compiler wrote there. Everything else in build/ stays a module by itself.
-import { build, type Metafile, type Plugin } from 'esbuild'
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { BUNDLED, packagesPlugin, REQUIRE_BANNER } from '../../scripts/bundle.ts'
+// What needs the server is bundled without what it shares with others, which is one script (tree.ts).
+import { build, type Metafile } from 'esbuild'
+import { readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { CHUNKS, packagesPlugin, SPLIT } from '../../scripts/bundle.ts'
 import { systemClock } from '../../src/core/clock.ts'
+import { PACKAGES, plainPlugins } from './plugins.ts'
+import { bundleOnTree, bundleTree, isInTree } from './tree.ts'
 
-const PACKAGES = [...BUNDLED, 'fast-check']
 const SERVER = 'src/main.ts'
-const COMMAND = 'src/cli/main.ts'
-const CHUNKS = 'chunks'
+/** The command, which loads what it needs, and the thread that judges. */
+const LARGE = ['src/cli/main.ts', 'src/doors/judge/work/judge-thread.ts']
+const LOADER = 'test/runner/load-tree.ts'
+const WAITING = 'test/judge/rig.ts' // it awaits something as it is loaded, which a script cannot
 const CHUNK_KEPT_MS = 3_600_000
 
-/** `files`: every module of the tree. */
-export async function bundleStarted(files: readonly string[], folder: string): Promise<void> {
+/** `files`: every module of the project. The tree's file. */
+export async function bundleStarted(files: readonly string[], folder: string): Promise<string> {
   const imports = await importsOf(files)
   const imported = new Set([...imports.values()].flat())
-  const started = files.filter((file) => !imported.has(file))
-  const withServer = started.filter((file) => reaches(file, SERVER, imports))
-  // What all of a group's entries need is one chunk. A group of its own for those that need the server makes the server one chunk.
-  const others = started.filter((file) => file !== COMMAND && !withServer.includes(file))
-  await Promise.all([withServer, others, [COMMAND]].map((entries) => bundle(entries, folder)))
+  const started = files.filter((file) => !imported.has(file) || file === LOADER)
+  const withServer = started.filter((file) => LARGE.includes(file) || reaches(file, SERVER, imports))
+  const others = started.filter((file) => !withServer.includes(file))
+
+  const modules = reached(withServer, imports).filter((name) => {
+    if (!name.endsWith('.ts')) return isInTree(name)
+    return !withServer.includes(name) && !reaches(name, WAITING, imports)
+  })
+  const [tree] = await Promise.all([bundleTree(modules, folder), bundle(others, folder)])
+  await bundleOnTree(withServer, folder, tree, modules)
   removeOldChunks(join(folder, CHUNKS))
+  return tree
 }
 
 /** Not those of the run before this one: it may be going on. */
@@ -44,64 +53,33 @@ export async function bundle(
     entryPoints: [...entries],
     outdir: folder,
     outbase: '.',
-    bundle: true,
-    splitting: true,
-    chunkNames: `${CHUNKS}/[name]-[hash]`,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
+    ...SPLIT,
     sourcemap: 'linked', // inline it would be parsed by every process
     minifyWhitespace: true,
     legalComments: 'none',
     sourcesContent: false,
-    logLevel: 'error',
-    banner: { js: REQUIRE_BANNER },
-    plugins: [packagesPlugin(PACKAGES), emptyMaps, places(folder, changed)],
+    plugins: [packagesPlugin(PACKAGES), ...plainPlugins(folder, changed)],
   })
 }
 
-const emptyMaps: Plugin = {
-  name: 'empty-maps',
-  setup({ onLoad }) {
-    // Nobody reads their lines in a stack: an empty map keeps the real one small.
-    onLoad({ filter: /\/node_modules\/.*\.[cm]?js$/ }, ({ path }) => ({
-      contents: `${readFileSync(path, 'utf8')}\n//# sourceMappingURL=data:application/json;base64,${EMPTY_MAP}`,
-      loader: 'js',
-    }))
-  },
-}
-const EMPTY_MAP = Buffer.from('{"version":3,"sources":[""],"mappings":"A"}').toString('base64')
-
-/** A module that looks for a file beside it finds it where the compiler would have put the module. */
-const places = (folder: string, changed: ReadonlyMap<string, string>): Plugin => ({
-  name: 'places',
-  setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, ({ path }) => {
-      const module = path.slice(process.cwd().length + 1)
-      const place = resolve(folder, module.replace(/\.ts$/, '.js'))
-      const contents = (changed.get(module) ?? readFileSync(path, 'utf8'))
-        .replaceAll(/import\.meta\.url/g, JSON.stringify(pathToFileURL(place).href))
-        .replaceAll(/import\.meta\.filename/g, JSON.stringify(place))
-      return { contents, loader: 'ts' }
-    })
-  },
-})
-
-/** Which modules of the tree each one imports as it is loaded. */
+/** Which modules and packages each module imports: as it is loaded, or, of the command, when it is asked for. */
 async function importsOf(files: readonly string[]): Promise<Map<string, string[]>> {
   const options = { bundle: true, splitting: true, packages: 'external', format: 'esm', platform: 'node' } as const
   const { metafile } = await build({ ...options, entryPoints: [...files], outdir: '.', write: false, metafile: true })
   const inputs: Metafile['inputs'] = metafile.inputs
   return new Map(
     Object.entries(inputs).map(([file, { imports }]) => {
-      const loaded = imports.filter(({ kind, external }) => kind === 'import-statement' && external !== true)
+      const loaded = imports.filter(({ kind }) => kind === 'import-statement' || kind === 'dynamic-import')
       return [file, loaded.map(({ path }) => path)]
     }),
   )
 }
 
-function reaches(from: string, to: string, imports: ReadonlyMap<string, readonly string[]>): boolean {
-  const seen = new Set([from])
+function reached(from: readonly string[], imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const seen = new Set(from)
   for (const file of seen) for (const next of imports.get(file) ?? []) seen.add(next)
-  return seen.has(to)
+  return [...seen]
 }
+
+const reaches = (from: string, to: string, imports: ReadonlyMap<string, readonly string[]>): boolean =>
+  reached([from], imports).includes(to)

@@ -1,17 +1,24 @@
-// Runs files of tests side by side, each in a process of its own.
+// Runs files of tests side by side, each in a process of its own, or several in one.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { basename, dirname } from 'node:path'
 import { compiled } from '../compile.ts'
+import { hasSpareTime } from './idle.ts'
 import type { Scratch } from './scratch.ts'
+import { withSourcePlaces } from './source-places.ts'
 
 const FILE_TIMEOUT_MS = 900_000
-const FILES_PER_CORE = 2 // with three, tests that wait for a minute fail on a busy machine
-const NODE_OPTIONS = ['--enable-source-maps', '--test-reporter=spec']
+const FILES_PER_CORE = 2 // with more, tests that wait for a minute fail on a busy machine
+const SPARE_FILES_PER_CORE = 1 // on top, while the machine is idle: many tests mostly wait
+const RUN_GROUP = 'test/runner/run-group.ts'
+const NODE_OPTIONS = ['--test-reporter=spec']
 
-export interface RanFile {
-  file: string
+export interface RanGroup {
+  /** One file, or several of a folder: `test/unit/{cursor,json}`. */
+  name: string
+  files: number
   ok: boolean
   tests: number
   skipped: readonly string[]
@@ -28,30 +35,40 @@ export interface RunFilesOptions {
   isVerbose: boolean
 }
 
-export async function runFiles(files: readonly string[], options: RunFilesOptions): Promise<RanFile[]> {
-  const waiting = [...files]
-  const ran: RanFile[] = []
+export async function runFiles(groups: readonly string[][], options: RunFilesOptions): Promise<RanGroup[]> {
+  const waiting = [...groups]
+  const ran: RanGroup[] = []
   processorTime.begin()
   const stop = new AbortController()
   const onSignal = () => stop.abort()
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
 
-  const work = async () => {
-    for (let file = waiting.shift(); file !== undefined && !stop.signal.aborted; file = waiting.shift()) {
-      const one = await runFile(file, options, stop.signal)
-      ran.push(one)
-      show(one, options.isVerbose)
-    }
+  const isOver = () => waiting.length === 0 || stop.signal.aborted
+  const runNext = async () => {
+    const one = await runGroup(waiting.shift() ?? [], options, stop.signal)
+    ran.push(one)
+    show(one, options.isVerbose)
   }
-  await Promise.all(Array.from({ length: availableParallelism() * FILES_PER_CORE }, work))
+  const work = async () => {
+    while (!isOver()) await runNext()
+  }
+  const workInSpareTime = async () => {
+    while (!isOver()) if ((await hasSpareTime()) && !isOver()) await runNext()
+  }
+  const cores = availableParallelism()
+  await Promise.all([
+    ...Array.from({ length: cores * FILES_PER_CORE }, work),
+    ...Array.from({ length: cores * SPARE_FILES_PER_CORE }, workInSpareTime),
+  ])
   process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   return ran
 }
 
-async function runFile(file: string, { env, scratch }: RunFilesOptions, signal: AbortSignal): Promise<RanFile> {
+async function runGroup(files: string[], { env, scratch }: RunFilesOptions, signal: AbortSignal): Promise<RanGroup> {
   const place = scratch.open()
   const began = performance.now()
-  const child = spawn(process.execPath, [...NODE_OPTIONS, compiled(file)], {
+  const started = files.length === 1 ? files.map(compiled) : [compiled(RUN_GROUP), ...files.map(compiled)]
+  const child = spawn(process.execPath, [...NODE_OPTIONS, ...started], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...env, ...place.env },
   })
@@ -73,13 +90,20 @@ async function runFile(file: string, { env, scratch }: RunFilesOptions, signal: 
   ]
   const said = Buffer.concat(chunks).toString()
   const ok = code === 0 && remarks.length === 0
-  return { file, ok, ms, cpuMs, tests: count(said), skipped: skips(said), output: [said, ...remarks].join('\n') }
+  const output = withSourcePlaces([said, ...remarks].join('\n'))
+  return { name: nameOf(files), files: files.length, ok, ms, cpuMs, tests: count(said), skipped: skips(said), output }
 }
 
-function show({ file, ok, tests, ms, cpuMs, output }: RanFile, isVerbose: boolean): void {
+function nameOf(files: readonly string[]): string {
+  const [first = ''] = files
+  if (files.length === 1) return first
+  return `${dirname(first)}/{${files.map((file) => basename(file, '.test.ts')).join()}}`
+}
+
+function show({ name, ok, tests, ms, cpuMs, output }: RanGroup, isVerbose: boolean): void {
   if (!ok || isVerbose) console.log(output)
   const seconds = `${(ms / 1000).toFixed(1)} s, ${(cpuMs / 1000).toFixed(1)} s of processor time`
-  console.log(`${ok ? '✔' : '✖'} ${file} (${tests} tests, ${seconds})`)
+  console.log(`${ok ? '✔' : '✖'} ${name} (${tests} tests, ${seconds})`)
 }
 
 /** What the children that have ended used, read after the end of each: the kernel adds it up. Zero where there is no /proc. */

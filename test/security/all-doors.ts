@@ -1,21 +1,16 @@
 // The HTTP side with every door open, without a listener: for tests that ask every route.
-import { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { CloseStack } from '../../src/core/concurrency/close-stack.ts'
 import { parseConfig } from '../../src/core/config.ts'
-import { depsOf, openEngine } from '../../src/core/engine.ts'
-import { openFolderStore } from '../../src/core/files/folder-store.ts'
 import { openHttp } from '../../src/core/http/server.ts'
-import { openIdentity } from '../../src/core/identity/identity.ts'
 import { ROLES, type Role } from '../../src/core/identity/role.ts'
 import { insertAccount } from '../../src/core/identity/accounts.ts'
-import { openLog } from '../../src/core/log/log.ts'
-import { openMetrics } from '../../src/core/metrics.ts'
 import { openDoors } from '../../src/main.ts'
 import { DOORS } from '../../src/doors/doors.ts'
 import { doorSettings, migrationFolders } from '../../src/doors/outline.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { testDatabase } from '../support/database.ts'
+import { testEngine } from '../support/engine.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { loginOf } from '../support/login.ts'
 
@@ -30,23 +25,8 @@ export async function allDoors(t: TestContext) {
     doorSettings(),
   )
   const { core: config } = settings
-  const lines: string[] = []
-  const log = openLog(
-    config,
-    new Writable({
-      write(chunk, _encoding, done) {
-        lines.push(String(chunk))
-        done()
-      },
-    }),
-  )
-  const metrics = openMetrics()
-  const engine = await openEngine({ config, database, metrics, log })
-  const identity = openIdentity({ database, config })
-  const files = openFolderStore(folder)
-  const deps = depsOf(engine, { config, database, files, identity, metrics, log })
+  const { engine, identity, log, lines, deps } = await testEngine(t, { config, database })
   const closing = new CloseStack(log)
-  closing.push('engine', engine.close)
   atEnd(t, () => closing.close())
   const doors = await openDoors(deps, settings, closing)
   engine.kinds.add(doors.flatMap(({ opened }) => opened.kinds ?? []))
@@ -61,10 +41,18 @@ export async function allDoors(t: TestContext) {
   closing.push('http', http.close)
 
   const accountIds = new Map<Role, number>()
-  for (const role of ROLES) {
-    const account = await insertAccount(database, { username: role, passwordHash: 'none', roles: [role] })
-    if (account !== null) accountIds.set(role, account.accountId)
+  let generation = 0
+  /** In place of those before them: some routes delete accounts, or take their roles. */
+  const newAccounts = async () => {
+    generation += 1
+    const suffix = generation
+    for (const role of ROLES) {
+      const account = { username: `${role}${suffix}`, passwordHash: 'none', roles: [role] }
+      const made = await insertAccount(database, account)
+      if (made !== null) accountIds.set(role, made.accountId)
+    }
   }
+  await newAccounts()
   /** A new one each time: some routes end the login that asks. */
   const tokenOf = (role: Role) => loginOf(database, accountIds.get(role) ?? 0)
   const keys = new Map<Role, string>()
@@ -75,7 +63,7 @@ export async function allDoors(t: TestContext) {
     if (made.ok) keys.set(role, made.secret)
     return keys.get(role) ?? ''
   }
-  return { app: http.app, tokenOf, keyOf, lines, database }
+  return { app: http.app, newAccounts, tokenOf, keyOf, lines, database }
 }
 
 /** Every route, from Fastify's own tree. HEAD belongs to GET. */

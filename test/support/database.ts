@@ -11,6 +11,8 @@ const CORE: MigrationFolder = { owner: 'core', folder: new URL('../../src/core/m
 
 // Copying a template costs PostgreSQL a fifth of a second of a core, emptying the few tables that a test filled a few milliseconds.
 const emptied = new Map<string, Empty[]>()
+/** Those in use, by their names. */
+const used = new Map<string, Empty>()
 
 interface Empty {
   at: PgConnection
@@ -36,7 +38,9 @@ export async function reusedDatabase(t: Scope, folders: readonly MigrationFolder
   const free = emptied.get(owners) ?? []
   emptied.set(owners, free)
   const empty = free.pop() ?? (await newEmpty(folders))
+  used.set(empty.at.database, empty)
   atEnd(t, async () => {
+    used.delete(empty.at.database)
     if (await emptyAgain(empty).catch(() => false)) free.push(empty) // a test may end every connection, this one as well
   })
   return empty.at
@@ -63,24 +67,64 @@ const RESTART_SEQUENCES = `
     from pg_sequences where last_value is not null`
 const LARGE_BYTES = 200_000 // from here on a new file is cheaper than a delete of each row
 const LOOKS_MAX = 20
+const LOCK_TIMEOUT = `set local lock_timeout = '300ms'` // before PostgreSQL looks for a deadlock, and fails the server's transaction
+const LOCK_TRIES_MAX = 10
 
 /** False if somebody is still connected, or if a test took a table away: such a database is not used again. */
-async function emptyAgain({ client, tables }: Empty): Promise<boolean> {
+async function emptyAgain(empty: Empty): Promise<boolean> {
   // A backend ends a moment after its client has closed the connection.
   let looks = 0
-  while ((await client.query(OTHERS)).rowCount !== 0) if ((looks += 1) === LOOKS_MAX) return false
-  const present = await tablesOf(client)
-  if (!tables.every((name) => present.some((table) => table.name === name))) return false
-
-  // References and triggers are left aside: every table is emptied.
-  const clears = present
-    .filter(({ bytes }) => bytes > 0)
-    .map(({ name, bytes }) => (bytes > LARGE_BYTES ? `truncate ${name} cascade;` : `delete from ${name};`))
-  await client.query(`set session_replication_role = replica; ${clears.join(' ')} ${RESTART_SEQUENCES}`)
+  while ((await empty.client.query(OTHERS)).rowCount !== 0) if ((looks += 1) === LOOKS_MAX) return false
+  if (!(await clear(empty))) return false
+  await empty.client.query(RESTART_SEQUENCES)
   return true
 }
 
-async function tablesOf(client: Client): Promise<{ name: string; bytes: number }[]> {
+/**
+ * A database of `reusedDatabase`, under a server that goes on: what it remembers of these tables stays, and no id comes again.
+ * False if a test took a table away, or if the server was in the way.
+ */
+export async function emptyInUse({ database }: PgConnection, kept: readonly string[]): Promise<boolean> {
+  const empty = used.get(database)
+  if (empty === undefined) return false
+  for (let tries = 0; tries < LOCK_TRIES_MAX; tries += 1) {
+    try {
+      return await clear(empty, kept)
+    } catch {
+      await empty.client.query('rollback')
+    }
+  }
+  return false
+}
+
+async function clear(empty: Empty, kept: readonly string[] = []): Promise<boolean> {
+  const { client, tables } = empty
+  const present = await tablesOf(client)
+  if (!tables.every((name) => present.some((table) => table.name === name))) return false
+
+  // References and triggers are left aside: every table is emptied. A truncate would empty kept tables that refer to it.
+  const mayTruncate = kept.length === 0
+  const isFilled = ({ name, bytes }: Table) => bytes > 0 && !kept.includes(name)
+  const filled = present.filter(isFilled)
+  if (filled.length === 0) return true
+  const clears = filled.map(({ name, bytes }) =>
+    mayTruncate && bytes > LARGE_BYTES ? `truncate ${name} cascade` : `delete from ${name}`,
+  )
+  // Locked first: a transaction of the server that has read these tables would write what it found after they are empty.
+  const lock = `lock table ${filled.map(({ name }) => name).join()} in access exclusive mode`
+  const statements = [`set session_replication_role = replica`, `begin`, LOCK_TIMEOUT, lock, ...clears, `commit`]
+  await client.query(statements.join(';'))
+  // Such a transaction may have filled a table that was not locked.
+  const isMore = (await tablesOf(client)).filter(isFilled).length > filled.length
+  return isMore && kept.length > 0 ? clear(empty, kept) : true
+}
+
+interface Table {
+  name: string
+  bytes: number
+}
+
+async function tablesOf(client: Client): Promise<Table[]> {
   const { rows } = await client.query<{ name: string; bytes: string }>(TABLES)
   return rows.map(({ name, bytes }) => ({ name, bytes: Number(bytes) }))
 }

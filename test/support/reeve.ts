@@ -12,7 +12,7 @@ import { doorSettings, migrationFolders } from '../../src/doors/outline.ts'
 import { start, type ProcessRole, type Start } from '../../src/main.ts'
 import { atEnd, type Scope } from './cleanup.ts'
 import { reusedDatabase } from './database.ts'
-import { judgeCache } from './judge-cache.ts'
+import { fewLanguages, judgeCache } from './judge-cache.ts'
 import { loginOf } from './login.ts'
 import { temporaryFolder, type PgConnection } from './servers.ts'
 
@@ -32,6 +32,7 @@ export const TEST_ENV = {
   DRAIN_TIMEOUT_SEC: '3',
   REEVE_ADMIN_USERNAME: ADMIN.username,
   LOGIN_RATE_LIMIT_MAX: '1000',
+  JUDGE_SAMPLE_PROBLEMS: 'false',
 }
 
 export interface ReeveOptions {
@@ -70,10 +71,11 @@ export async function startReeve(t: Scope, options: ReeveOptions = {}): Promise<
     DATABASE_URL: urlOf(at),
     REEVE_DATA_DIR: dataDir,
     JUDGE_CACHE_DIR: await judgeCache(), // compiling the sandbox's helper takes a second of a core
+    JUDGE_LANGUAGES_FILE: await fewLanguages,
     ...options.env,
   }
   const database = openBeside(t, at)
-  await insertAccount(database, { username: ADMIN.username, passwordHash: ADMIN_HASH, roles: ['ADMIN'] })
+  await insertAdmin(database)
 
   const settings = parseConfig(env, doorSettings())
   const { lines } = options
@@ -84,6 +86,10 @@ export async function startReeve(t: Scope, options: ReeveOptions = {}): Promise<
   atEnd(t, stop)
   if (running.url !== null) databases.set(running.url, database)
   return { url: running.url ?? '', at, dataDir, env, database, stop }
+}
+
+export async function insertAdmin(database: Database): Promise<void> {
+  await insertAccount(database, { username: ADMIN.username, passwordHash: ADMIN_HASH, roles: ['ADMIN'] })
 }
 
 /** As `DATABASE_URL`. */

@@ -19,13 +19,13 @@ export interface Server<T> {
 
 /**
  * Nobody's data: what is not synced to disk is not missed. Tests of durability start a server of their own. A run makes
- * hundreds of databases, and each of them would be looked into every few seconds for something to vacuum.
+ * hundreds of databases, and each of them would be looked into for something to vacuum.
  */
 export const FAST_SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
   shared_buffers: '128MB',
-  autovacuum_naptime: '10min',
+  autovacuum: 'off',
   max_connections: '500',
 }
 
@@ -76,14 +76,31 @@ export async function temporaryFolder(t?: Scope): Promise<string> {
   return folder
 }
 
+// Below those that the kernel gives to clients, and to servers that ask for any port: nobody is given one of these between the moment
+// it is found free and the start of a server, or between two starts.
+const PORTS_FROM = 20_000
+const PORTS = 12_000
+const PORTS_PER_PROCESS = 8 // of a test, so that its neighbours rarely try the same ones
+let portsTried = 0
+
 export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
+  for (;;) {
+    const port = PORTS_FROM + ((process.pid * PORTS_PER_PROCESS + portsTried) % PORTS)
+    portsTried += 1
+    if (await isFree(port)) return port
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = net.createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return false
+  }
   server.close()
   await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
+  return true
 }
 
 /** The run's PostgreSQL, or one for this file. */

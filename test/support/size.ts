@@ -6,5 +6,8 @@ export const cases = (usual: number): number => usual * Number(process.env['REEV
 /** Rows of a table that is filled to look at plans. */
 export const rows = (usual: number): number => usual * Number(process.env['REEVE_TEST_ROWS'] ?? 1)
 
-/** Jobs that are under way while processes are killed. */
+/** Jobs or matches that are under way while processes are killed. */
 export const stormJobs = (usual: number): number => usual * Number(process.env['REEVE_TEST_STORM'] ?? 1)
+
+/** Rounds of a race. */
+export const raceRounds = (usual: number): number => usual * Number(process.env['REEVE_TEST_RACES'] ?? 1)

@@ -38,7 +38,7 @@ describe('npm run release', () => {
     assert.deepEqual([git('rev-parse', 'HEAD'), git('status', '--porcelain'), git('tag')], [before, '', ''])
   })
 
-  test('refuses a dirty tree, a version that does not rise, a tag that is there and an empty changelog', async (t) => {
+  test('refuses a dirty tree, a version that does not rise, an existing tag and an empty changelog', async (t) => {
     const dirty = await setup(t, '- A new door.')
     writeFileSync(join(dirty.folder, 'new.txt'), 'x')
     const tagged = await setup(t, '- A new door.')

@@ -5,8 +5,9 @@ import { createHash, createHmac, randomUUID } from 'node:crypto'
 import http from 'node:http'
 import type { TestContext } from 'node:test'
 import { atEnd } from '../../support/cleanup.ts'
-import { newAccount, startReeve, TEST_ENV, tokenOf, type ReeveOptions } from '../../support/reeve.ts'
+import { newAccount, TEST_ENV, tokenOf } from '../../support/reeve.ts'
 import { startRedis } from '../../support/servers.ts'
+import { useReeve, type UseOptions } from '../../support/use-reeve.ts'
 import { listen } from '../../support/listen.ts'
 
 export { urlOf } from '../../support/reeve.ts'
@@ -35,11 +36,11 @@ export async function feedEnv(t: TestContext, feed: FeedName): Promise<Record<st
   return { REDIS_URL: redis.at }
 }
 
-export type ServerOptions = Pick<ReeveOptions, 'env' | 'on' | 'role' | 'lines'> & { feed?: FeedName }
+export type ServerOptions = UseOptions & { feed?: FeedName }
 
-export async function startServer(t: TestContext, { feed = 'PostgreSQL', env = {}, ...options }: ServerOptions = {}) {
+export async function startServer(t: TestContext, { feed = 'PostgreSQL', env, ...options }: ServerOptions = {}) {
   const redis = await feedEnv(t, feed)
-  return startReeve(t, { ...options, env: { ...ENV, ...redis, ...env } })
+  return useReeve(t, { ...options, env: { ...ENV, ...redis, ...env } })
 }
 
 export interface Signing {

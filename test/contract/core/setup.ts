@@ -1,22 +1,19 @@
 // The whole HTTP side on a database of its own, with no door unless the test brings one.
 import assert from 'node:assert/strict'
-import { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import type { InjectOptions } from 'fastify'
 import { parseConfig } from '../../../src/core/config.ts'
 import type { Door, Opened } from '../../../src/core/door.ts'
-import { depsOf, openEngine } from '../../../src/core/engine.ts'
-import { openFolderStore } from '../../../src/core/files/folder-store.ts'
 import type { Kind } from '../../../src/core/executor/kind.ts'
 import { openHttp } from '../../../src/core/http/server.ts'
-import { openIdentity } from '../../../src/core/identity/identity.ts'
+import { insertAccount } from '../../../src/core/identity/accounts.ts'
+import { openPasswords } from '../../../src/core/identity/passwords/password.ts'
 import type { Role } from '../../../src/core/identity/role.ts'
-import { openLog } from '../../../src/core/log/log.ts'
 import { startLoops } from '../../../src/core/loop.ts'
-import { openMetrics } from '../../../src/core/metrics.ts'
 import { atEnd } from '../../support/cleanup.ts'
 import { testDatabase } from '../../support/database.ts'
-import { temporaryFolder } from '../../support/servers.ts'
+import { testEngine } from '../../support/engine.ts'
+import { loginOf } from '../../support/login.ts'
 
 export interface SetupOptions {
   env?: Record<string, string>
@@ -35,24 +32,11 @@ export async function setup(t: TestContext, options: SetupOptions = {}) {
   const { database } = await testDatabase(t)
   const env = { SERVER_PORT: '0', LOG_LEVEL: 'trace', DRAIN_TIMEOUT_SEC: '3', ...options.env }
   const { core: config } = parseConfig(env, {})
-  const lines: string[] = []
-  const destination = new Writable({
-    write(chunk, _encoding, done) {
-      lines.push(String(chunk))
-      done()
-    },
-  })
-  const log = openLog(config, destination)
-  const metrics = openMetrics()
-  const engine = await openEngine({ config, database, metrics, log })
+  const { engine, identity, files, metrics, log, lines, deps } = await testEngine(t, { config, database })
   engine.kinds.add(options.kinds ?? [{ name: 'echo' }])
-  atEnd(t, () => engine.close())
-  const identity = openIdentity({ database, config })
-  const folder = openFolderStore(await temporaryFolder(t))
-  const files = { ...folder, check: options.checks?.files ?? (() => folder.check()) }
-  const deps = depsOf(engine, { config, database, files, identity, metrics, log })
   const http = await openHttp({
     ...deps,
+    files: { ...files, check: options.checks?.files ?? (() => files.check()) },
     feed: { check: options.checks?.feed ?? (() => engine.feed.check()) },
     doors: options.doors ?? [],
     ...(options.built === undefined ? {} : { built: options.built }),
@@ -70,11 +54,19 @@ export async function setup(t: TestContext, options: SetupOptions = {}) {
     return app.inject({ ...rest, headers: { ...authorization, ...rest.headers } })
   }
   const account = async (username: string, roles: readonly Role[] = []) => {
-    const made = await identity.register({ username, password: `${username} password`, roles })
-    assert(made.ok)
-    const answer = await identity.login({ username, password: `${username} password`, address: 'setup' })
-    assert(answer.ok)
-    return { token: answer.token, accountId: made.account.accountId }
+    const made = await insertAccount(database, { username, passwordHash: await hashOf(`${username} password`), roles })
+    assert(made !== null, `there is an account ${username}`)
+    return { token: await loginOf(database, made.accountId), accountId: made.accountId }
   }
   return { app, http, ask, account, engine, database, identity, config, lines, metrics }
+}
+
+// Hashing a password takes longer than most tests.
+const passwords = openPasswords()
+const hashes = new Map<string, Promise<string>>()
+
+function hashOf(password: string): Promise<string> {
+  const hash = hashes.get(password) ?? passwords.hash(password)
+  hashes.set(password, hash)
+  return hash
 }

@@ -7,8 +7,9 @@ import { describe, test, type TestContext } from 'node:test'
 import { WebSocket } from 'ws'
 import type { Role } from '../../../src/core/identity/role.ts'
 import { atEnd } from '../../support/cleanup.ts'
-import { newAccount, startReeve, type ReeveOptions } from '../../support/reeve.ts'
+import { newAccount } from '../../support/reeve.ts'
 import { sharedRedis } from '../../support/servers.ts'
+import { useReeve, type UseOptions } from '../../support/use-reeve.ts'
 import { until } from '../../support/until.ts'
 
 export { urlOf } from '../../support/reeve.ts'
@@ -31,7 +32,7 @@ export function inBothModes(name: string, body: (t: TestContext, mode: Mode) => 
 
 const ENV = { OUTBOUND_ALLOW_CIDRS: '127.0.0.1/32', CAPTCHA_PROXY_IMPERSONATE: 'none' }
 
-export type SetupOptions = Pick<ReeveOptions, 'env' | 'on' | 'role' | 'dataDir'> & { mode?: Mode }
+export type SetupOptions = UseOptions & { mode?: Mode }
 
 export interface Answer {
   status: number
@@ -54,13 +55,14 @@ export interface Asker {
 export type Desk = Awaited<ReturnType<typeof setup>>
 
 export async function setup(t: TestContext, { mode = 'PostgreSQL', env, ...options }: SetupOptions = {}) {
-  const redis = mode === 'Redis' ? { REDIS_URL: await sharedRedis() } : {}
-  const prefix = { CAPTCHA_REDIS_PREFIX: `t${randomBytes(4).toString('hex')}` }
-  const lines: string[] = []
-  const reeve = await startReeve(t, { doors: 'desk', ...options, lines, env: { ...ENV, ...redis, ...prefix, ...env } })
+  const reeve = await useReeve(t, { doors: 'desk', ...options, env: { ...ENV, ...(await redisOf(mode)), ...env } })
   const account = (username: string, ...roles: Role[]) => askerFor(reeve.url, username, roles)
-  return { ...reeve, lines, account, ...tools(t, reeve.url) }
+  return { ...reeve, account, ...tools(t, reeve.url) }
 }
+
+/** Redis is one for all tests: each has keys of its own. */
+const redisOf = async (mode: Mode): Promise<Record<string, string>> =>
+  mode === 'Redis' ? { REDIS_URL: await sharedRedis(), CAPTCHA_REDIS_PREFIX: `t${randomBytes(4).toString('hex')}` } : {}
 
 /** One of each. */
 export async function staffed(t: TestContext, options: SetupOptions = {}) {

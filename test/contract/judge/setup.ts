@@ -1,38 +1,27 @@
 // Real servers with real sandboxes on a database of their own, spoken to over HTTP only. What judging keeps on disk is shared: the
 // sandbox is built once, and a program that two tests submit is compiled once.
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
-import path from 'node:path'
 import type { TestContext } from 'node:test'
 import { Client } from 'pg'
 import { atEnd } from '../../support/cleanup.ts'
-import { judgeCache } from '../../support/judge-cache.ts'
-import { newAccount, startReeve, tokenOf, type ReeveOptions } from '../../support/reeve.ts'
+import { newAccount, tokenOf } from '../../support/reeve.ts'
 import type { PgConnection } from '../../support/servers.ts'
+import { useReeve, type UseOptions } from '../../support/use-reeve.ts'
 import { packageOf } from '../../support/zip.ts'
-
-/** Those that the tests submit. To ask the others for their versions takes seconds at every start (a Java machine, Cargo). */
-const languages = judgeCache().then(async (folder) => {
-  const file = path.join(folder, `languages-${process.pid}.json`)
-  await writeFile(file, JSON.stringify({ java: null, javascript: null, rust: null }))
-  return file
-})
 
 const ENV = {
   DRAIN_TIMEOUT_SEC: '5',
-  JUDGE_SAMPLE_PROBLEMS: 'false',
   JUDGE_SLOTS: '2',
   JOB_RETRY_BASE_MS: '1',
   JOB_RECLAIM_INTERVAL_SEC: '1',
 }
 
-export type ServerOptions = Pick<ReeveOptions, 'env' | 'on' | 'role' | 'lines'> & { folder?: string }
+export type ServerOptions = Omit<UseOptions, 'dataDir'> & { folder?: string }
 
 export async function startServer(t: TestContext, { folder, env, ...options }: ServerOptions = {}) {
-  const files = { JUDGE_CACHE_DIR: await judgeCache(), JUDGE_LANGUAGES_FILE: await languages }
   const level = options.lines === undefined ? {} : { LOG_LEVEL: 'info' }
-  const settings = { ...ENV, ...files, ...level, ...env }
-  const reeve = await startReeve(t, { doors: 'judge', ...options, dataDir: folder, env: settings })
+  const settings = { ...ENV, ...level, ...env }
+  const reeve = await useReeve(t, { doors: 'judge', ...options, dataDir: folder, env: settings })
   return { ...reeve, folder: reeve.dataDir }
 }
 

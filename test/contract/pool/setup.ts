@@ -5,8 +5,9 @@ import { createHash, createPrivateKey, generateKeyPairSync, sign, type KeyObject
 import type { TestContext } from 'node:test'
 import { Client } from 'pg'
 import { atEnd } from '../../support/cleanup.ts'
-import { ADMIN, knowServer, newAccount, startReeve, tokenOf, type ReeveOptions } from '../../support/reeve.ts'
+import { ADMIN, knowServer, newAccount, tokenOf } from '../../support/reeve.ts'
 import type { PgConnection } from '../../support/servers.ts'
+import { useReeve, type UseOptions } from '../../support/use-reeve.ts'
 
 export { ADMIN, urlOf } from '../../support/reeve.ts'
 
@@ -14,9 +15,7 @@ const ENV = { ALLOW_INSECURE_CALLBACKS: 'true', OUTBOUND_ALLOW_CIDRS: '127.0.0.1
 
 export const SIX_DIGITS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 
-export type ServerOptions = Pick<ReeveOptions, 'env' | 'on' | 'role'>
-
-export type SetupOptions = ServerOptions & {
+export type SetupOptions = UseOptions & {
   /** In place of one in this process. */
   server?: { url: string; at: PgConnection; stop(): Promise<void> }
 }
@@ -39,8 +38,8 @@ export interface Worker {
   publicKey: string
 }
 
-export const startServer = (t: TestContext, { env, ...options }: ServerOptions = {}) =>
-  startReeve(t, { doors: 'pool', ...options, env: { ...ENV, ...env } })
+export const startServer = (t: TestContext, { env, ...options }: UseOptions = {}) =>
+  useReeve(t, { doors: 'pool', ...options, env: { ...ENV, ...env } })
 
 const register = async (url: string, username: string, role: string): Promise<Credentials> =>
   credentials(await newAccount(url, username, [role]))
