@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { numbersParam, textsParam } from '../../src/core/db/params.ts'
 import { testDatabase } from '../support/database.ts'
 
-test('an array comes to the database as it was, whatever its values look like', async (t) => {
+test('an array reaches the database unchanged, whatever its values look like', async (t) => {
   const { database } = await testDatabase(t)
   const arrays = [
     [],

@@ -43,7 +43,7 @@ test('one bad field gives one error, also where its schema is a union', () => {
   assert.deepEqual(fieldsOf({ name: 'zebra', note: null, side: 'left' }), [])
 })
 
-test('of a query only the declared parameters reach the handler', () => {
+test('only the declared parameters of a query reach the handler', () => {
   const schema = Type.Object({ limit: Type.Optional(Type.Integer()) })
   const validate = compileSchema({ schema, method: 'GET', url: '/', httpPart: 'querystring' })
 

@@ -1,6 +1,10 @@
 // Parses bodies: UTF-8, bounded in depth and in the number of keys, and without characters that PostgreSQL cannot store.
-import { excessOf, type ShapeMax } from './json-shape.ts'
+// A large body is parsed in several turns of the event loop.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { LARGE_BYTES } from '../../values/json-pieces.ts'
 import { HttpError } from '../errors/http-error.ts'
+import { excessOf, type ShapeMax } from './json-shape.ts'
+import { parseInTurns } from './json-turns.ts'
 
 export const BODY_BYTES_MAX = 5 * 1024 * 1024
 /** For requests without authentication. */
@@ -8,30 +12,55 @@ export const STRANGER_BYTES_MAX = 64 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** An empty body is undefined; the schema decides whether one is required. */
-export function parseJson(bytes: Uint8Array, most?: ShapeMax): unknown {
-  if (bytes.length === 0) return undefined
-  const text = decode(bytes)
-  const excess = excessOf(text, most)
-  if (excess !== null) throw invalid(excess)
-  const value = parse(text)
+/** How a body is refused, and what is checked in it. */
+interface JsonRules {
+  onExcess(message: string): HttpError
+  needsCheck(text: string): boolean
+  check(value: unknown): void
+}
+
+const OWN: JsonRules = {
+  onExcess: (message) => invalid(message),
   // Only an escape can produce a NUL or a lone surrogate from valid UTF-8.
-  if (text.includes('\\u') || text.includes('__proto__')) checkTexts(value, refuseProto)
-  return value
+  needsCheck: (text) => text.includes('\\u') || text.includes('__proto__'),
+  check: (value) => checkTexts(value, refuseProto),
 }
 
 /** For routes that take JSON for others: `__proto__` is a key like any other, and an exceeded limit is named in a 422. */
-export function parsePassedOnJson(bytes: Uint8Array): unknown {
+const PASSED_ON: JsonRules = {
+  onExcess: (message) =>
+    new HttpError(422, 'validation_failed', message, { fields: [{ path: ['body'], message, rule: 'limit' }] }),
+  needsCheck: (text) => text.includes('\\u'),
+  check: (value) => checkTexts(value),
+}
+
+interface BodyOptions {
+  passesOn: boolean
+  /** If its shape is bounded more narrowly than that of any body. */
+  most?: ShapeMax
+}
+
+/** Of a request. An empty body is undefined; the schema decides whether one is required. */
+export async function parseBody(bytes: Uint8Array, { passesOn, most }: BodyOptions): Promise<unknown> {
+  const rules = passesOn ? PASSED_ON : OWN
+  if (bytes.length <= LARGE_BYTES) return parseAtOnce(rules, bytes, most)
+  const text = await decodeInTurns(bytes)
+  return parseInTurns(text, { most, ...rules }).catch((error: unknown) => {
+    throw error instanceof SyntaxError ? notJson() : error
+  })
+}
+
+function parseAtOnce(
+  { onExcess, needsCheck, check }: JsonRules,
+  bytes: Uint8Array,
+  most: ShapeMax | undefined,
+): unknown {
   if (bytes.length === 0) return undefined
   const text = decode(bytes)
-  const excess = excessOf(text)
-  if (excess !== null) {
-    throw new HttpError(422, 'validation_failed', excess, {
-      fields: [{ path: ['body'], message: excess, rule: 'limit' }],
-    })
-  }
+  const excess = excessOf(text, most)
+  if (excess !== null) throw onExcess(excess)
   const value = parse(text)
-  if (text.includes('\\u')) checkTexts(value)
+  if (needsCheck(text)) check(value)
   return value
 }
 
@@ -53,20 +82,33 @@ export function parseForm(text: string): Record<string, string> {
 
 const invalid = (message: string) => new HttpError(400, 'invalid_json', message)
 
-function decode(bytes: Uint8Array): string {
+/** The parser's own message quotes the body, which may contain a password. */
+const notJson = () => invalid('The body is not valid JSON.')
+
+function decode(bytes: Uint8Array, decoder = utf8, options?: { stream: boolean }): string {
   try {
-    return utf8.decode(bytes)
+    return decoder.decode(bytes, options)
   } catch {
     throw invalid('The body is not valid UTF-8.')
   }
 }
 
-/** The parser's own message quotes the body, which may contain a password. */
+async function decodeInTurns(bytes: Uint8Array): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let text = ''
+  for (let start = 0; start < bytes.length; start += LARGE_BYTES) {
+    const isLast = start + LARGE_BYTES >= bytes.length
+    text += decode(bytes.subarray(start, start + LARGE_BYTES), decoder, { stream: !isLast })
+    await nextTurn()
+  }
+  return text
+}
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw invalid('The body is not valid JSON.')
+    throw notJson()
   }
 }
 

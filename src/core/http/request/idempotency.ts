@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { canonicalText, NotCanonical } from '@reeve/sdk'
 import type { FastifyRequest } from 'fastify'
 import type { Idempotency } from '../../ledger/submit/submit.ts'
+import { jsonChunks, LARGE_BYTES } from '../../values/json-pieces.ts'
 import { accountOf } from '../auth/guard.ts'
 import { HttpError } from '../errors/http-error.ts'
 
@@ -45,6 +46,14 @@ const sha256 = (content: string | Buffer): string => createHash('sha256').update
 
 /** The same for a value, in whatever order its keys came. */
 export const hashBody = (body: unknown): string => sha256(canonical(body))
+
+/** The same for a body that may be large: hashed in several turns of the event loop. */
+export async function hashBodyInTurns(body: unknown, bytes: number): Promise<string> {
+  if (bytes <= LARGE_BYTES) return hashBody(body)
+  const hash = createHash('sha256')
+  for await (const text of jsonChunks(body, true)) hash.update(text)
+  return hash.digest('hex')
+}
 
 /** The depth is bounded by the parser. */
 function canonical(value: unknown): string {

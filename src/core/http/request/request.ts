@@ -7,6 +7,7 @@ import { newJobId } from '../../random.ts'
 import type { Origins } from '../auth/origins.ts'
 import type { Hub } from '../sockets/hub.ts'
 import type { LiveCounts } from '../routes/metrics.ts'
+import type { RequestTrace } from '../../traces/context.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -14,7 +15,8 @@ declare module 'fastify' {
     account: Account | null
     /** The credential of the account; set by a guard. */
     credential: Credential | null
-    readonly traceId: string
+    /** Where its jobs come from. */
+    readonly trace: RequestTrace
     /** Of a WebSocket: it ends when the account has none of these. Empty: any account. */
     socketRoles: readonly Role[] | null
     /** The raw body, for hashes and signatures. Null: no body, or a streamed one. */
@@ -44,7 +46,7 @@ declare module 'fastify' {
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:$|-)/
 
 /** The caller's id, if it is safe to log, so that both sides can search for the same id. */
 export function requestIdOf(raw: Pick<IncomingMessage, 'headers'>): string {
@@ -52,15 +54,16 @@ export function requestIdOf(raw: Pick<IncomingMessage, 'headers'>): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : newJobId()
 }
 
-const traceIds = new WeakMap<IncomingMessage, string>()
+const traces = new WeakMap<IncomingMessage, RequestTrace>()
 
-/** The caller's trace id (W3C traceparent), or a new one. */
-export function traceIdOf(raw: IncomingMessage): string {
-  const known = traceIds.get(raw)
+/** The caller's trace (W3C traceparent), or a new one. */
+export function traceOf(raw: IncomingMessage): RequestTrace {
+  const known = traces.get(raw)
   if (known !== undefined) return known
   const given = raw.headers.traceparent
-  const traceId =
-    (typeof given === 'string' ? TRACEPARENT.exec(given)?.[1] : undefined) ?? newJobId().replaceAll('-', '')
-  traceIds.set(raw, traceId)
-  return traceId
+  const [, traceId = newJobId().replaceAll('-', ''), callerSpanId = null] =
+    (typeof given === 'string' ? TRACEPARENT.exec(given) : null) ?? []
+  const trace = { traceId, callerSpanId, caused: [] }
+  traces.set(raw, trace)
+  return trace
 }

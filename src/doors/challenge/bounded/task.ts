@@ -1,7 +1,6 @@
 // The tasks of a bounded thread. Any computation that untrusted input could make slow is one of these.
 import { RE2JS } from 're2js'
 import { compareAnswer, type AnswerComparison } from '../challenger/validation-rule.ts'
-import { readBody, type ParsedBody } from '../signing/read-body.ts'
 import { solveMath, type MathFormat } from '../problems/math.ts'
 import { solveText, type TextProblem } from '../problems/text.ts'
 
@@ -12,10 +11,8 @@ export type Task =
   | ({ task: 'compare' } & AnswerComparison)
   /** Whether the pattern is valid. */
   | { task: 'compile'; pattern: string }
-  /** Parses a large request body. */
-  | { task: 'read'; bytes: Uint8Array<ArrayBuffer> }
 
-export type TaskValue = string | boolean | ParsedBody
+export type TaskValue = string | boolean
 
 export function perform(task: Task): TaskValue {
   switch (task.task) {
@@ -27,8 +24,6 @@ export function perform(task: Task): TaskValue {
       return compareAnswer(task)
     case 'compile':
       return isPattern(task.pattern)
-    case 'read':
-      return readBody(task.bytes)
   }
 }
 

@@ -124,7 +124,7 @@ function performed(
     const onDeath = () => settle(null)
     const clock = limit(() => settle('timeout'))
     worker.on('message', settle).on('error', onDeath).on('exit', onDeath)
-    worker.postMessage(task, task.task === 'read' ? [task.bytes.buffer] : [])
+    worker.postMessage(task, [])
   })
 }
 
