@@ -103,7 +103,7 @@ describe('a signed delivery', () => {
     assert((waitOf(await attempt(http(503, { 'retry-after': 'soon' }))) ?? 0) < 1000)
   })
 
-  test('obeys Retry-After as a date, by the other side\u2019s clock if the answer tells it', async (t) => {
+  test('obeys Retry-After as a date, by the other side\u2019s clock if the answer has a Date', async (t) => {
     const { attempt, now } = await setup(t)
     const date = (ms: number) => new Date(ms).toUTCString()
     const peer = Date.parse('2031-05-01T00:00:00Z')
@@ -150,7 +150,7 @@ describe('a signed delivery', () => {
     )
   })
 
-  test('that is refused or given up is one log line with what is known of it, without the query of its URL', async (t) => {
+  test('that is refused or given up is logged in one line with its details, without the query of its URL', async (t) => {
     const { attempt, lines } = await setup(t)
 
     await attempt(http(503), 5)
@@ -196,7 +196,7 @@ describe('a signed delivery', () => {
     )
   })
 
-  test('has one body and X-Request-ID, ten seconds, and a new nonce and ts for each attempt', async (t) => {
+  test('keeps its body and X-Request-ID, and has ten seconds, a new nonce and a new ts for each attempt', async (t) => {
     const { attempt, sent, deliveries } = await setup(t)
 
     await attempt(http(500), 1)

@@ -152,7 +152,7 @@ describe('outgoing requests', () => {
     assert.equal(other.connections(), 0)
   })
 
-  test('a body that is too long is cut and the connection closed, for whoever needs only the status', async (t) => {
+  test('a body that is too long is cut and the connection closed, for a caller that needs only the status', async (t) => {
     const closed = new EventEmitter()
     const { port } = await setup(t, (request, response) => {
       request.socket.once('close', () => closed.emit('closed'))
@@ -168,7 +168,7 @@ describe('outgoing requests', () => {
     await hungUp
   })
 
-  test('says who it is, unless the caller does', async (t) => {
+  test('sends a User-Agent, unless the caller sets one', async (t) => {
     const agents: (string | undefined)[] = []
     const { port } = await setup(t, (request, response) => {
       agents.push(request.headers['user-agent'])
@@ -234,7 +234,7 @@ describe('outgoing requests', () => {
     )
   })
 
-  test('the size is capped where the caller says', async (t) => {
+  test('the caller may set the maximum size', async (t) => {
     const { port } = await setup(t, (_request, response) => response.end(Buffer.alloc(200_000)))
     const outbound = openOutbound({ allowCidrs: ['127.0.0.1/32'] })
 
@@ -258,7 +258,7 @@ describe('outgoing requests', () => {
     assert.deepEqual(refused, { ok: false, code: 'forbidden_address' })
   })
 
-  test('another way to connect gets the checked address and never one that is refused', async (t) => {
+  test('a caller’s own dial function gets the checked address, and never one that is refused', async (t) => {
     const { port } = await setup(t)
     const dialled: string[] = []
     const dial = async (to: Address & { port: number }) => {
@@ -275,7 +275,7 @@ describe('outgoing requests', () => {
     assert.deepEqual(dialled, ['93.184.216.34:8081'])
   })
 
-  test('a range that is none stops the start', () => {
+  test('an invalid range stops the start', () => {
     assert.throws(() => openOutbound({ allowCidrs: ['10.0.0.0'] }), /OUTBOUND_ALLOW_CIDRS/)
   })
 })

@@ -94,7 +94,7 @@ describe('alert rules and dashboard', { skip }, () => {
     promtool(['check', 'config', 'deploy/prometheus/prometheus.yml'])
   })
 
-  test('no alert fires, and the dashboard has values, on the series of a server that is well', async (t) => {
+  test('no alert fires, and the dashboard has values, on the series of a healthy server', async (t) => {
     const { text, series, folder } = await world(t)
     const known = new Set(series.map((one) => /^\w+/.exec(one.series)?.[0]))
     const recorded = shown
@@ -152,7 +152,7 @@ describe('alert rules and dashboard', { skip }, () => {
 
 /** A server of every door but the judge, which needs a sandbox and exports the same names, and what it exports. */
 async function world(t: TestContext) {
-  const { url } = await startReeve(t, { env: { JUDGE_SAMPLE_PROBLEMS: 'false' }, role: 'serve' })
+  const { url } = await startReeve(t, { role: 'serve' })
   await fetch(`${url}/healthz`)
   const text = await scrape(url, '/metrics/prometheus')
   const series = text

@@ -1,6 +1,8 @@
 // `reeve work` is watched on a port of its own; a scrape survives the loss of the database.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { connect } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 import { atEnd } from '../support/cleanup.ts'
 import { startReeve } from '../support/reeve.ts'
@@ -17,7 +19,7 @@ const submitWaiting = `
   insert into jobs (job_id, kind, priority, rank, payload, submitted_at)
   values (gen_random_uuid(), 'nobody', 5, 0, '{}', clock_timestamp() - interval '90 seconds')`
 
-describe('a process that only works', () => {
+describe('a process with the role work', () => {
   test('answers health, readiness and metrics, and nothing else', async (t) => {
     const { url } = await startReeve(t, { role: 'work', doors: 'pool' })
 
@@ -42,6 +44,16 @@ describe('a process that only works', () => {
     ])
 
     assert.deepEqual([none.status, given.status], [401, 200])
+  })
+
+  test('stops although a client is connected and says nothing', { timeout: 60_000 }, async (t) => {
+    const { url, stop } = await startReeve(t, { role: 'work', doors: 'pool' })
+    const { hostname: host, port } = new URL(url)
+    const silent = connect({ host, port: Number(port) }).on('error', () => {})
+    t.after(() => silent.destroy())
+    await once(silent, 'connect')
+
+    await stop()
   })
 
   test('takes the next port where METRICS_PORT is taken', async (t) => {

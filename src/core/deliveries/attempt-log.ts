@@ -68,7 +68,8 @@ export interface AttemptLog {
 
 export const openAttemptLog = (database: Database): AttemptLog => ({
   async write(attempts) {
-    await database.query(INSERT, [JSON.stringify(attempts)])
+    // It is on disk with the outcome of the delivery, which is committed after it and waits for the disk.
+    await database.asyncCommit.query(INSERT, [JSON.stringify(attempts)])
   },
   of: (topic, subject, limit) => database.query<StoredAttempt>(SELECT_OF_SUBJECT, [topic, subject, limit]),
   ofRow: (outboxId, limit) => database.query<StoredAttempt>(SELECT_OF_ROW, [outboxId, limit]),

@@ -8,10 +8,12 @@ import type { Effect } from '../ledger/effects.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 import type { Delivery } from '../outbox/delivery.ts'
-import type { ListedRow, ListFilter, Outbox, ReplayChoice, RowState } from '../outbox/outbox.ts'
+import type { ListedRow, ListFilter, Outbox, ReplayChoice, RowOfJob, RowState } from '../outbox/outbox.ts'
 import { openAttemptLog, type StoredAttempt } from './attempt-log.ts'
 import { signedDeliveries } from './signed-delivery.ts'
 import { requestFrom, storedFrom, type Sender, type SignedRequest } from './signed-request.ts'
+import type { RequestTrace } from '../traces/context.ts'
+import type { DeliveryTraces } from '../traces/traces.ts'
 
 export interface ListedDelivery extends Omit<ListedRow, 'payload'> {
   request: SignedRequest
@@ -25,7 +27,7 @@ export interface Deliveries {
   /** Queues a request with a transition. `jobId`: at most one of this topic for the job. */
   add(topic: string, request: SignedRequest, jobId?: string): Effect
   /** In a transaction of the caller's own, which wakes the outbox after its commit. */
-  addIn(tx: Queryable, topic: string, request: SignedRequest): Promise<void>
+  addIn(tx: Queryable, topic: string, request: SignedRequest, trace?: RequestTrace): Promise<void>
   /** How requests of this topic leave: for `Opened.topics`. */
   senders(sender: Sender): Delivery[]
   list(filter: ListFilter): Promise<ListedDelivery[]>
@@ -42,6 +44,8 @@ export interface Deliveries {
   /** What changes of a delivery, of all topics of this process. */
   states(outboxIds: readonly number[]): Promise<RowState[]>
   newestDead(): Promise<number | null>
+  /** What these jobs sent, of all topics of this process. */
+  ofJobs(jobIds: readonly string[]): Promise<RowOfJob[]>
 }
 
 export interface DeliveriesDeps {
@@ -54,21 +58,27 @@ export interface DeliveriesDeps {
   slowRetries: number
   /** Of the jobs that deliveries are about: for log lines. */
   ledger: () => Pick<Ledger, 'summaries'>
+  /** Default: off. */
+  traces?: DeliveryTraces | null
 }
 
 const ATTEMPTS_SHOWN_MAX = 100
 
 export function openDeliveries(deps: DeliveriesDeps): Deliveries {
-  const { database, outbox, outbound, clock, log, slowRetries, ledger } = deps
+  const { database, outbox, outbound, clock, log, slowRetries, ledger, traces = null } = deps
   const attempts = openAttemptLog(database)
   const topics = new Set<string>()
   return {
     add: (topic, request, jobId) =>
       outbox.add(topic, { ...(jobId === undefined ? {} : { jobId }), payload: storedFrom(request) }),
-    addIn: (tx, topic, request) => outbox.addIn(tx, topic, { payload: storedFrom(request) }),
+    addIn(tx, topic, request, trace) {
+      if (traces === null || trace === undefined) return outbox.addIn(tx, topic, { payload: storedFrom(request) })
+      trace.caused.push(request.requestId)
+      return outbox.addIn(tx, topic, { payload: storedFrom({ ...request, traceId: trace.traceId }) })
+    },
     senders(sender) {
       topics.add(sender.topic)
-      const sending = { outbound, clock, attempts, log, slowRetries, ledger, wakeOutbox: outbox.wake }
+      const sending = { outbound, clock, attempts, log, slowRetries, ledger, traces, wakeOutbox: outbox.wake }
       return signedDeliveries(sending, sender)
     },
     topics: () => [...topics],
@@ -82,6 +92,7 @@ export function openDeliveries(deps: DeliveriesDeps): Deliveries {
     replay: (ofTopics, choice) => outbox.replay(ofTopics, choice),
     states: (outboxIds) => outbox.states([...topics], outboxIds),
     newestDead: () => outbox.newestDead([...topics]),
+    ofJobs: (jobIds) => outbox.ofJobs([...topics], jobIds),
   }
 }
 

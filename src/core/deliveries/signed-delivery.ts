@@ -11,6 +11,8 @@ import type { AttemptLog, NewAttempt } from './attempt-log.ts'
 import { FAST_ATTEMPTS, FAST_RETRY, judgeAttempt, type AttemptAnswer, type JudgedAttempt } from './judge-attempt.ts'
 import { logRefused } from './log-refused.ts'
 import { requestFrom, type Sender, type SignedRequest } from './signed-request.ts'
+import type { DeliveryTrace } from '../traces/spans.ts'
+import type { DeliveryTraces } from '../traces/traces.ts'
 
 const TIMEOUT_MS = 10_000
 const CLAIM_MS = 15_000 // longer than the time-out: a dispatcher that dies holds a row back no longer than this
@@ -26,6 +28,7 @@ export interface SendingDeps {
   log: Logger
   slowRetries: number
   ledger: () => Pick<Ledger, 'summaries'>
+  traces: DeliveryTraces | null
   wakeOutbox(): void
 }
 
@@ -47,7 +50,10 @@ export function signedDeliveries(deps: SendingDeps, sender: Sender): Delivery[] 
     retry: FAST_RETRY,
     attemptsMax,
     async deliver(rows, signal) {
-      const attempts = await Promise.all(rows.map((row) => attemptOnce(deps, sender, row, signal)))
+      const traces = await deps.traces?.of(rows)
+      const attempts = await Promise.all(
+        rows.map((row) => attemptOnce(deps, sender, { row, trace: traces?.get(row.outboxId) ?? null }, signal)),
+      )
       await deps.attempts.write(attempts.map(loggedFrom))
       for (const attempt of attempts) {
         await tellEnd(sender, attempt, attemptsMax)
@@ -64,20 +70,23 @@ export function signedDeliveries(deps: SendingDeps, sender: Sender): Delivery[] 
 async function attemptOnce(
   deps: SendingDeps,
   sender: Sender,
-  row: OutboxRow,
+  { row, trace }: { row: OutboxRow; trace: DeliveryTrace | null },
   signal: AbortSignal,
 ): Promise<DeliveryAttempt> {
   const started = performance.now()
   const request = requestFrom(row.payload)
-  const answer = await send(deps, sender, request, signal)
+  const traceparent = trace === null ? null : (deps.traces?.traceparentOf(trace) ?? null)
+  const answer = await send(deps, sender, { ...request, traceparent }, signal)
   const judged = judgeAttempt(answer, row.attempts, sender, deps.clock.now())
-  return { row, request, answer, durationMs: Math.round(performance.now() - started), ...judged }
+  const attempt = { row, request, answer, durationMs: Math.round(performance.now() - started), ...judged }
+  if (trace !== null) deps.traces?.sent(trace, attempt)
+  return attempt
 }
 
 async function send(
   { outbound, clock }: SendingDeps,
   sender: Sender,
-  request: SignedRequest,
+  request: SignedRequest & { traceparent: string | null },
   signal: AbortSignal,
 ): Promise<AttemptAnswer> {
   const key = sender.keyOf(request)
@@ -94,6 +103,7 @@ async function send(
     authorization: authorization(key, parts),
     'x-request-id': id,
     ...webhookHeaders(secrets, { id, ts, body }),
+    ...(request.traceparent === null ? {} : { traceparent: request.traceparent }),
   }
   // A success is one whatever its body: what is too long of it is not read.
   const limits = { timeoutMs: TIMEOUT_MS, cutsBody: true }

@@ -11,6 +11,7 @@ const StoredRequest = Compile(
     request_id: Type.String(),
     body: Type.String(),
     is_trusted: Type.Boolean(),
+    trace_id: Type.Optional(Type.String()),
   }),
 )
 
@@ -25,6 +26,8 @@ export interface SignedRequest {
   body: string
   /** The owner of this deployment chose the address. */
   isTrusted: boolean
+  /** Of the request that queued it, where no job did. */
+  traceId?: string
 }
 
 export interface SigningKey {
@@ -44,14 +47,16 @@ export interface Sender {
   onEnd?: ((request: SignedRequest, answer: OutboundAnswer | null) => Promise<void>) | undefined
 }
 
-export const storedFrom = ({ accountId, requestId, isTrusted, ...same }: SignedRequest) => ({
+export const storedFrom = ({ accountId, requestId, isTrusted, traceId, ...same }: SignedRequest) => ({
   ...same,
   account_id: accountId,
   request_id: requestId,
   is_trusted: isTrusted,
+  ...(traceId === undefined ? {} : { trace_id: traceId }),
 })
 
 export function requestFrom(payload: unknown): SignedRequest {
-  const { account_id, request_id, is_trusted, ...same } = StoredRequest.Parse(payload)
-  return { ...same, accountId: account_id, requestId: request_id, isTrusted: is_trusted }
+  const { account_id, request_id, is_trusted, trace_id, ...same } = StoredRequest.Parse(payload)
+  const trace = trace_id === undefined ? {} : { traceId: trace_id }
+  return { ...same, accountId: account_id, requestId: request_id, isTrusted: is_trusted, ...trace }
 }
