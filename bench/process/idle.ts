@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { processorMicros } from '../processor.ts'
 import { usageOf } from '../pool/usage.ts'
-import type { StartedServer } from './server.ts'
+import type { StartedReeve } from '../servers/reeve.ts'
 
-const SETTLE_MS = 10_000 // the first passes of all loops, and what the compiler does with them
+const SETTLE_MS = 60_000 // first passes of all loops, what the compiler does with them, and V8's collections after the start
 
 export interface IdleCost {
   /** Percent of a core. */
@@ -17,8 +17,8 @@ export interface IdleCost {
   rssMb: number
 }
 
-export async function measureIdle(server: StartedServer, dataDir: string, seconds: number): Promise<IdleCost> {
-  await server.prepared
+export async function measureIdle(server: StartedReeve, dataDir: string, seconds: number): Promise<IdleCost> {
+  await server.said('ready to judge') // the judge prepares its sandbox after the start
   await sleep(SETTLE_MS)
   const client = new Client({ host: `${dataDir}/run`, user: 'reeve', database: 'reeve' })
   await client.connect()

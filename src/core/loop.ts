@@ -10,9 +10,14 @@ export interface Loop {
   runOnce(signal: AbortSignal): Promise<boolean>
   /** Starts the next pass early when there is work. */
   wake?: Wake
+  /** SQL: whether a pass would find something to do. Asked together with those of other loops (due-check.ts), from an index. */
+  isDue?: string
 }
 
 const FAILED_PASS_PAUSE_MS = 1000
+const LONG_PAUSE_MS = 1000
+/** Long pauses end on multiples of this time, so that an idle process wakes once for many loops. */
+export const PAUSE_GRID_MS = 250
 
 /** Resolves once `signal` has aborted and the pass in flight has ended. A failed pass is logged and tried again. */
 export async function runLoop(loop: Loop, signal: AbortSignal, log: (error: unknown) => void): Promise<void> {
@@ -26,11 +31,16 @@ export async function runLoop(loop: Loop, signal: AbortSignal, log: (error: unkn
       pauseMs = Math.max(pauseMs, FAILED_PASS_PAUSE_MS)
     }
     if (more) continue
+    const restMs = onGrid(pauseMs, performance.now())
     await (loop.wake === undefined
-      ? sleep(pauseMs, undefined, { signal }).catch(() => {})
-      : loop.wake.wait(pauseMs, signal))
+      ? sleep(restMs, undefined, { signal }).catch(() => {})
+      : loop.wake.wait(restMs, signal))
   }
 }
+
+/** The pause, or a little less if it is long. */
+export const onGrid = (pauseMs: number, now: number): number =>
+  pauseMs < LONG_PAUSE_MS ? pauseMs : Math.floor((now + pauseMs) / PAUSE_GRID_MS) * PAUSE_GRID_MS - now
 
 export interface RunningLoops {
   /** Resolves when the passes in flight have ended. */

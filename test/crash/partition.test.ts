@@ -125,8 +125,28 @@ describe('a silent partition', () => {
   }
 })
 
+describe('connections that nobody uses during a partition', () => {
+  test('are closed with the first one that is found dead, and not tried one after the other', async (t) => {
+    const { at } = await testDatabase(t)
+    const proxy = await startProxy(t, socketOf(at))
+    const found: string[] = []
+    const address = `postgres://${at.user}@127.0.0.1:${proxy.port}/${at.database}`
+    const database = openDatabase(address, ({ message }) => found.push(message))
+    atEnd(t, () => database.close())
+    const three = () => Promise.all([1, 2, 3].map(() => database.query('select pg_sleep(0.1)')))
+    await three()
+    proxy.partition()
+    await assert.rejects(database.query('select 1'))
+    proxy.heal()
+
+    await three()
+
+    assert.equal(found.filter((message) => message.includes('gave no answer for')).length, 1)
+  })
+})
+
 describe('a transaction whose client is behind the partition', () => {
-  test('gives its locks back after 5 s, not when the network or a minute is over', async (t) => {
+  test('releases its locks after 5 s, not after a minute or when the network is back', async (t) => {
     const { database, at } = await testDatabase(t)
     const watcher = await open(t, { database: at, redis: null, group: 'none' }, null)
     const submitted = await watcher.ledger.submit({ kind: 'echo', payload: 1 })
@@ -156,7 +176,7 @@ describe('a transaction whose client is behind the partition', () => {
 })
 
 describe('an answer that is lost', () => {
-  test('a finalize that is repeated after its commit was answered to nobody has its effects once', async (t) => {
+  test('a finalize that is repeated because the answer to its commit was lost has its effects once', async (t) => {
     const { database, at } = await testDatabase(t)
     await database.query('create table if not exists effects (job_id uuid not null)')
     const proxy = await startProxy(t, socketOf(at))

@@ -146,7 +146,7 @@ describe('batched calls', () => {
     )
   })
 
-  test('an error that is no data error rejects the whole batch, and the next call works again', async () => {
+  test('an error that is not a data error rejects the whole batch, and the next call works again', async () => {
     let broken = true
     const call = batched({
       run: async (requests: string[]) => {
@@ -207,7 +207,7 @@ describe('one bad row in a statement', () => {
     )
   })
 
-  test('a broken effect, a number out of range and an id that is none leave their neighbours alone', async (t) => {
+  test('a broken effect, a number out of range and an invalid id leave their neighbours alone', async (t) => {
     const { ledger, submit, acquire } = await setupLedger(t)
     const held = await Promise.all(Array.from({ length: 4 }, async () => acquire(await submit())))
 

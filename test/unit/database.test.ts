@@ -95,7 +95,7 @@ describe('a transaction whose statements nobody waits for', () => {
     assert.equal(await countOf(database), 0)
   })
 
-  test('a constraint that is looked at when it commits rejects it, and nothing is kept', async (t) => {
+  test('a deferred constraint rejects the commit, and nothing is kept', async (t) => {
     const { database } = await setup(t)
 
     const done = database.transaction(async (tx) => {
@@ -162,7 +162,7 @@ async function fleetingServer(t: TestContext) {
   return { host: '127.0.0.1', port: address.port, user: 'any', database: 'any' }
 }
 
-describe('a connection that ends as soon as it is there', () => {
+describe('a connection that closes as soon as it is open', () => {
   const uses: Record<string, (database: Database) => Promise<unknown>> = {
     'a query': (database) => database.query('select 1'),
     'statements in turn': (database) => database.inTurn((on) => on.query('select 1')),

@@ -26,7 +26,7 @@ async function setup(t: TestContext) {
 }
 
 describe('migrate', () => {
-  test('what is missing is applied, in the order of its names, and the second time nothing', async (t) => {
+  test('missing migrations are applied in the order of their names, and a second run applies none', async (t) => {
     const { database, folders, write } = await setup(t)
     await write('002_fill.sql', `insert into things values (1); insert into things values (2);`)
     await write('001_make.sql', `create table things (n integer);`)
@@ -43,7 +43,7 @@ describe('migrate', () => {
     assert.deepEqual(await database.query('select n from things order by n'), [{ n: 1 }, { n: 2 }, { n: 3 }])
   })
 
-  test('each owner counts for itself', async (t) => {
+  test('applied migrations are tracked per owner', async (t) => {
     const { database, folders, write } = await setup(t)
     await write('001_make.sql', `select 1`)
     await migrate(database, folders)

@@ -13,17 +13,18 @@ const FIND_GROWN = `
   select format('%I.%I', n.nspname, c.relname) as name
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
    where c.relkind = 'r' and n.nspname = current_schema() and c.reltuples >= 0
-     and pg_relation_size(c.oid) > current_setting('block_size')::bigint * greatest($1, $2 * c.relpages)`
+     and pg_relation_size(c.oid) > current_setting('block_size')::bigint * greatest(${PAGES_MIN}, ${GROWTH} * c.relpages)`
 
 /** Any number of processes may run it: whoever comes second skips a table that is being analyzed. */
 export const analyzeGrownLoop = (database: Database): Loop => ({
   name: 'analyze-grown-tables',
   everyMs: EVERY_MS,
+  isDue: `exists (${FIND_GROWN})`,
   runOnce: () => analyzeGrown(database),
 })
 
 export async function analyzeGrown(database: Database): Promise<boolean> {
-  const grown = await database.query<{ name: string }>(FIND_GROWN, [PAGES_MIN, GROWTH])
+  const grown = await database.query<{ name: string }>(FIND_GROWN)
   for (const { name } of grown) {
     await database.transaction((tx) => tx.script(`analyze (skip_locked) ${name}`))
   }

@@ -4,6 +4,7 @@
 // do not wait for the disk: for changes that may be forgotten when the database crashes.
 import { Socket } from 'node:net'
 import { Client, DatabaseError, Pool as PgPool, type PoolClient } from 'pg'
+import './decode-long-text.ts'
 import { Unstorable } from './params.ts'
 import { openWatchdog, type Watchdog } from './watchdog.ts'
 
@@ -15,7 +16,7 @@ const HOT_PLANS = [
 ]
 const COLD_CONNECTIONS_MAX = 10
 const HOT_CONNECTIONS_MAX = 10
-const ASYNC_COMMIT_CONNECTIONS_MAX = 2
+const ASYNC_COMMIT_CONNECTIONS_MAX = 4
 const CONNECT_TIMEOUT_MS = 30_000 // also for a turn in the pool: a machine that stands still for seconds fails nobody
 const DIAL_TIMEOUT_MS = 5000 // for one connection: the kernel repeats a lost packet after ever longer pauses
 // Nothing is waited for inside a transaction but its statements: one that is idle for so long has lost its client, and holds locks
@@ -83,7 +84,7 @@ export function openDatabase(connection: DatabaseAddress, onError: (error: Error
     stream: () => dialing(new Socket()),
   }
   const pooled = { ...common, pipeline: true } // a statement is sent without waiting for the answer to the one before
-  const cold = new PgPool({ ...pooled, application_name: 'reeve', max: COLD_CONNECTIONS_MAX })
+  const cold = new PgPool({ ...pooled, application_name: 'reeve', min: 1, max: COLD_CONNECTIONS_MAX })
   const hot = new PgPool({
     ...pooled,
     application_name: 'reeve hot',
@@ -104,11 +105,23 @@ export function openDatabase(connection: DatabaseAddress, onError: (error: Error
     Reflect.deleteProperty(error, 'client') // attached by the pool: kilobytes of internals in a log line
     if (!closing) onError(error)
   }
+  const idle = new Set<PoolClient>()
   for (const pool of pools) {
     pool.on('error', onBroken) // an idle connection that breaks: the next query opens another
     pool.on('connect', (client) => client.on('error', ignore))
+    pool.on('release', (_error, client) => idle.add(client))
+    pool.on('acquire', (client) => idle.delete(client))
+    pool.on('remove', (client) => idle.delete(client))
   }
-  const watchdog = openWatchdog(common, (message) => onBroken(new Error(message)))
+  const watchdog = openWatchdog(common, (message) => {
+    onBroken(new Error(message))
+    // What silenced one connection did the same to the idle ones. Without this, query after query would find out by waiting.
+    for (const client of idle) {
+      idle.delete(client)
+      client.emit('error', new Error('A database connection was closed because another one gave no answer.')) // leaves its pool
+      client.connection.stream.destroy()
+    }
+  })
 
   return {
     ...poolOf(cold, watchdog),

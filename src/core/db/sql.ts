@@ -3,3 +3,6 @@
  * the table or a partial index for each requested row; the kept plan is a hundred times too slow once the table has grown.
  */
 export const hideFromPlanner = (condition: string): string => `case when ${condition} then true else false end`
+
+/** A constant of the program as part of a statement. Values of users are parameters. */
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
