@@ -55,7 +55,6 @@ create table attempts (
   outcome text not null,
   error text,
   constraint attempts_pkey PRIMARY KEY (job_id, attempt_id),
-  constraint attempts_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(job_id) ON DELETE CASCADE,
   constraint attempts_outcome_known CHECK ((outcome = ANY (ARRAY['failed'::text, 'released'::text, 'lease_expired'::text])))
 );
 
@@ -312,7 +311,6 @@ create table jobs (
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
   constraint jobs_pkey PRIMARY KEY (job_id),
-  constraint jobs_replay_of_fkey FOREIGN KEY (replay_of) REFERENCES jobs(job_id),
   constraint jobs_due_while_pending CHECK (((state = 'pending'::job_state) OR (due_at IS NULL))),
   constraint jobs_finished_at_when_ended CHECK (((state = ANY (ARRAY['done'::job_state, 'dead'::job_state])) = (finished_at IS NOT NULL))),
   constraint jobs_lease_while_processing CHECK (((state = 'processing'::job_state) = (lease_until IS NOT NULL))),
@@ -320,7 +318,7 @@ create table jobs (
   constraint jobs_owner_while_processing CHECK (((state <> 'processing'::job_state) OR (lease_owner IS NOT NULL))),
   constraint jobs_reason_when_dead CHECK (((state = 'dead'::job_state) = (reason IS NOT NULL))),
   constraint jobs_result_when_done CHECK (((state = 'done'::job_state) OR (result IS NULL)))
-) with (fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.1, autovacuum_analyze_scale_factor=0.1);
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.1, autovacuum_analyze_scale_factor=0.1, fillfactor=40);
 
 create table join_keys (
   user_id bigint not null,
@@ -908,6 +906,42 @@ AS $function$
    group by 1 having sum(change) <> 0 order by 1
       on conflict (place) do update set players = known.players + excluded.players
 $function$;
+CREATE OR REPLACE FUNCTION public.jobs_deleted()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (select from gone join jobs replay on replay.replay_of = gone.job_id) then
+    raise foreign_key_violation using message = 'A job that was replayed cannot be deleted before its replay.', table = 'jobs',
+      constraint = 'jobs_replay_of_fkey';
+  end if;
+  delete from attempts using gone where attempts.job_id = gone.job_id;
+  return null;
+end $function$;
+CREATE OR REPLACE FUNCTION public.jobs_replay_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (select from jobs replay where replay_of is not null
+                and not exists (select from jobs replayed where replayed.job_id = replay.replay_of)) then
+    raise foreign_key_violation using message = 'A job cannot replay a job that does not exist.', table = 'jobs',
+      constraint = 'jobs_replay_of_fkey';
+  end if;
+  return null;
+end $function$;
+CREATE OR REPLACE FUNCTION public.jobs_replay_inserted()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform from jobs where job_id = new.replay_of for key share;
+  if not found then
+    raise foreign_key_violation using message = 'A job cannot replay a job that does not exist.', table = 'jobs',
+      constraint = 'jobs_replay_of_fkey';
+  end if;
+  return null;
+end $function$;
 CREATE OR REPLACE FUNCTION public.players_came()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -936,6 +970,9 @@ begin
    having count(*) > 0;
   return null;
 end $function$;
+CREATE TRIGGER jobs_deleted AFTER DELETE ON public.jobs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION jobs_deleted();
+CREATE TRIGGER jobs_replay_changed AFTER UPDATE OF replay_of ON public.jobs FOR EACH STATEMENT EXECUTE FUNCTION jobs_replay_changed();
+CREATE TRIGGER jobs_replay_inserted AFTER INSERT ON public.jobs FOR EACH ROW WHEN ((new.replay_of IS NOT NULL)) EXECUTE FUNCTION jobs_replay_inserted();
 CREATE TRIGGER players_came AFTER INSERT ON public.players REFERENCING NEW TABLE AS arrived FOR EACH STATEMENT EXECUTE FUNCTION players_came();
 CREATE TRIGGER players_left AFTER DELETE ON public.players REFERENCING OLD TABLE AS departed FOR EACH STATEMENT EXECUTE FUNCTION players_left();
 CREATE TRIGGER players_moved AFTER UPDATE ON public.players REFERENCING OLD TABLE AS departed NEW TABLE AS arrived FOR EACH STATEMENT EXECUTE FUNCTION players_moved();

@@ -17,6 +17,7 @@ import { openHttp, type Http } from './core/http/server.ts'
 import { openGauges } from './core/watch/gauges.ts'
 import { openWorkerHttp, type WorkerHttp } from './core/watch/worker-http.ts'
 import { partChecks } from './core/http/routes/health.ts'
+import type { DueCheck } from './core/due-check.ts'
 import { startLoops, type Loop } from './core/loop.ts'
 import { openIdentity } from './core/identity/identity.ts'
 import { openMetrics } from './core/metrics.ts'
@@ -91,7 +92,13 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
   engine.onOutbox(dispatcher.wake)
 
   const works = role !== 'serve'
-  const everywhere = [...storage.loops, ...engine.ledger.loops, ...engine.quotas.loops, ...dispatcher.loops]
+  const everywhere = [
+    ...storage.loops,
+    ...engine.ledger.loops,
+    ...engine.quotas.loops,
+    ...dispatcher.loops,
+    ...(engine.traces?.loops ?? []),
+  ]
   const prunables = doors.flatMap(({ opened }) => opened.retention ?? [])
   const working = works
     ? [...workingLoops(engine, database, config, prunables), ...identity.loops, ...workingLoopsOf(doors)]
@@ -108,13 +115,14 @@ async function startOn(storage: Storage, { settings, role, log, onStep }: Start,
       : await openHttp({
           ...deps,
           feed: engine.feed,
+          traces: engine.traces,
           kinds: engine.kinds,
           doors,
           doorSettings: shownSettings(doorSettings(), settings.doors),
           built: DOORS,
           about,
         })
-  const serving = http === null ? null : openServing(http, doors, log)
+  const serving = http === null ? null : openServing(http, doors, engine.dueCheck, log)
   if (serving !== null) opened.push('serving', serving.stop)
   const url = http === null ? ((await watched?.listen()) ?? null) : await listen(http, config)
   background.start()
@@ -139,8 +147,8 @@ const workingLoopsOf = (doors: readonly OpenDoor[]): Loop[] =>
   doors.flatMap(({ opened }) => opened.loops?.working ?? [])
 
 /** The loops of a process that serves. They stop when it begins to drain, so that another process takes over at once. */
-function openServing(http: Http, doors: readonly OpenDoor[], log: Logger) {
-  const loops = [...http.loops, ...doors.flatMap(({ opened }) => opened.loops?.serving ?? [])]
+function openServing(http: Http, doors: readonly OpenDoor[], dueCheck: DueCheck, log: Logger) {
+  const loops = dueCheck.over([...http.loops, ...doors.flatMap(({ opened }) => opened.loops?.serving ?? [])])
   const stopping = new CloseStack(log)
   for (const { door, opened } of doors) {
     if (opened.stopServing !== undefined) stopping.push(door.name, opened.stopServing)

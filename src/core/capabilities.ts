@@ -3,13 +3,16 @@
 // request by a key, remembers the job, and reads its outcome once it has ended.
 import assert from 'node:assert/strict'
 import type { Job } from './ledger/job.ts'
+import type { TraceContext } from './traces/context.ts'
 
 export interface WorkRequest {
   /** The same key names the same job on every call: the caller may crash before it has stored the answer. */
   key: string
+  /** The job that asks, and waits for the end of the one that is begun. */
+  askedBy: string
   /** The request, as an untrusted client wrote it. */
   body: Readonly<Record<string, unknown>>
-  traceId: string | null
+  trace: TraceContext | null
   /** By the database's clock. The outcome is of no use afterwards. */
   wantedUntil: Date
 }

@@ -15,10 +15,10 @@ import { openDeaths, type Deaths } from './executor/deaths.ts'
 import { buryJob, Kinds } from './executor/endings.ts'
 import type { Kind } from './executor/kind.ts'
 import { openExecutorMetrics, type ExecutorMetrics } from './executor/metrics.ts'
-import { openLedger, type Ledger } from './ledger/ledger.ts'
+import { openLedger, type Ledger, type LedgerOptions } from './ledger/ledger.ts'
 import { ownerName } from './log/log.ts'
 import type { Metrics } from './metrics.ts'
-import type { Delivery } from './outbox/delivery.ts'
+import type { Delivery, Transfer } from './outbox/delivery.ts'
 import { settleDelivered, type Dispatcher } from './outbox/dispatcher.ts'
 import { openOutbox, type Outbox } from './outbox/outbox.ts'
 import { openOutbound, type Outbound } from './outbound/outbound.ts'
@@ -28,6 +28,10 @@ import { systemClock } from './clock.ts'
 import type { Deps } from './door.ts'
 import { openQuotas, type Quotas } from './quotas/quotas.ts'
 import { StartError } from './start-error.ts'
+import { openTraces, type Traces } from './traces/traces.ts'
+import { openDueCheck, type DueCheck } from './due-check.ts'
+import { Wake } from './loop.ts'
+import { DUE_SOON_MS } from './upkeep.ts'
 
 export interface Engine {
   ledger: Ledger
@@ -42,12 +46,18 @@ export interface Engine {
   /** Adds kinds of jobs of this process. */
   addKinds(kinds: readonly Kind[]): void
   /** The core's own topics of the outbox. Doors add theirs. */
-  topics: readonly Delivery[]
+  topics: readonly (Delivery | Transfer)[]
+  /** Rings when a job was delayed by a short time. */
+  delayed: Wake
+  /** Asks for all loops whether there is something to do. */
+  dueCheck: DueCheck
   quotas: Quotas
   outbox: Outbox
   outbound: Outbound
   /** Signed requests. */
   deliveries: Deliveries
+  /** Null: off. */
+  traces: Traces | null
   /** Sets what `outbox.wake` wakes. */
   onOutbox(wake: Dispatcher['wake']): void
   close(): Promise<void>
@@ -82,8 +92,10 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
   const executorMetrics = openExecutorMetrics(metrics)
   const owner = ownerName(config)
   const kinds = new Kinds()
+  const delayed = new Wake()
   let wakeDispatcher: Dispatcher['wake'] = () => {}
-  const outgoing = openOutgoing({ config, database, log, ledger: () => ledger }, () => wakeDispatcher(null))
+  const traces = openTraces({ config, metrics, log, instance: owner, ledger: () => ledger })
+  const outgoing = openOutgoing({ config, database, log, traces, ledger: () => ledger }, () => wakeDispatcher(null))
   const deaths = openDeaths({ ledger: () => ledger, metrics, log })
   // Of other kinds nobody takes jobs from the feed. A kind that is unknown here may be run by another process.
   const announces = (kind: string) => kinds.get(kind)?.run !== undefined || kinds.get(kind) === undefined
@@ -99,7 +111,8 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
     onReady: (kinds, fresh) => feed.hint(kinds, fresh),
     hintWithin: (kinds) => feed.hintWithin?.(kinds) ?? null,
     onOutbox: (topics) => wakeDispatcher(topics),
-    onEnded: deaths.onEnded,
+    ...watchJobs(deaths, traces),
+    onDelayed: (delayMs) => delayMs <= DUE_SOON_MS && delayed.ring(),
   })
   const common = { ledger: () => ledger, owner, leaseMs: config.JOB_LEASE_SEC * 1000, announces }
   const redisFeed: RedisFeed | null =
@@ -119,12 +132,7 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
   const feed: Feed = redisFeed ?? openPostgresFeed({ ...common, bus, metrics: executorMetrics })
   const events = openEvents(database, bus, logError)
   const quotas = openQuotas({ database, config })
-  const closing = new CloseStack(log)
-  closing.push('log of dead jobs', () => deaths.close())
-  closing.push('quotas', () => quotas.close())
-  closing.push('bus', () => bus.close())
-  closing.push('feed', () => feed.close())
-  closing.push('ledger', () => ledger.close())
+  const closing = closeInTurn(log, { deaths, traces, quotas, bus, feed, ledger })
 
   return {
     ledger,
@@ -136,14 +144,33 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
     about: redis === null ? 'PostgreSQL (LISTEN/NOTIFY)' : `Redis Streams at ${new URL(redis).host}`,
     executorMetrics,
     addKinds: (added) => addKinds(added, { kinds, deaths, executorMetrics }),
-    topics: [events.delivery, ...(redisFeed?.deliveries ?? [])],
+    topics: [events.transfer, ...(redisFeed?.deliveries ?? [])],
+    delayed,
+    dueCheck: openDueCheck(database.hot),
     quotas,
+    traces,
     ...outgoing,
-    onOutbox: (wake) => {
-      wakeDispatcher = wake
-    },
+    onOutbox: (wake) => void (wakeDispatcher = wake),
     close: () => closing.close(),
   }
+}
+
+const watchJobs = (deaths: Deaths, traces: Traces | null): Pick<LedgerOptions, 'onSubmit' | 'onEnded'> => ({
+  onSubmit: traces?.onSubmit,
+  onEnded(jobIds, ending) {
+    deaths.onEnded(jobIds, ending)
+    traces?.onEnded(jobIds)
+  },
+})
+
+/** The last of them first. */
+function closeInTurn(
+  log: Logger,
+  parts: Readonly<Record<string, { close(): void | Promise<void> } | null>>,
+): CloseStack {
+  const closing = new CloseStack(log)
+  for (const [name, part] of Object.entries(parts)) if (part !== null) closing.push(name, () => part.close())
+  return closing
 }
 
 /** Their metrics have a value from now on, so that an alert can tell 0 from nothing. */
@@ -158,13 +185,28 @@ function addKinds(
 
 /** What leaves this deployment: rows of the outbox, and requests through the guard. */
 function openOutgoing(
-  { config, database, log, ledger }: Pick<EngineDeps, 'config' | 'database' | 'log'> & { ledger: () => Ledger },
+  {
+    config,
+    database,
+    log,
+    traces,
+    ledger,
+  }: Pick<EngineDeps, 'config' | 'database' | 'log'> & Pick<Engine, 'traces'> & { ledger: () => Ledger },
   wake: () => void,
 ) {
   const outbox = openOutbox(database, wake)
   const outbound = openOutbound({ allowCidrs: config.OUTBOUND_ALLOW_CIDRS, caFile: config.OUTBOUND_CA_FILE })
   const slowRetries = config.CALLBACK_SLOW_RETRIES
-  const deliveries = openDeliveries({ database, outbox, outbound, clock: systemClock, log, slowRetries, ledger })
+  const deliveries = openDeliveries({
+    database,
+    outbox,
+    outbound,
+    clock: systemClock,
+    log,
+    slowRetries,
+    ledger,
+    traces: traces?.deliveries ?? null,
+  })
   return { outbox, outbound, deliveries }
 }
 

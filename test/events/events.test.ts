@@ -2,6 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { BUSES, collector, event, setupEvents, upTo } from './setup.ts'
 
+/** A row of the outbox that whoever copied it has not deleted. */
+const PUT_BACK = `
+  insert into outbox_events (outbox_id, topic, payload) overriding system value values ($1, 'event', $2)`
+
 describe('the log of events', () => {
   test('an event is in the log once it was dispatched, with everything it was given, and only once', async (t) => {
     const { events, write, dispatch, database } = await setupEvents(t, 'PostgreSQL')
@@ -19,7 +23,7 @@ describe('the log of events', () => {
     assert.deepEqual(await database.query('select from outbox_events'), [])
   })
 
-  test('it is read by channel, since an id, in pages', async (t) => {
+  test('events are read by channel, after an id, in pages', async (t) => {
     const { events, write, dispatch } = await setupEvents(t, 'PostgreSQL')
     await write(event(1), event(2, 'other'), event(3), event(4))
     await dispatch()
@@ -47,15 +51,16 @@ describe('the log of events', () => {
     assert.deepEqual(await events.since('c', 0, 10), [])
   })
 
-  test('a row that is delivered twice is one event', async (t) => {
-    const { events } = await setupEvents(t, 'PostgreSQL')
-    const row = { outboxId: 7, jobId: null, topic: 'event', payload: event(1), attempts: 1 }
-    const { signal } = new AbortController()
+  test('a row that is copied twice is one event', async (t) => {
+    const { database, events, dispatch } = await setupEvents(t, 'PostgreSQL')
+    await database.query(PUT_BACK, [7, event(1)])
+    await dispatch()
 
-    await events.delivery.deliver([row], signal)
-    await events.delivery.deliver([row], signal)
+    await database.query(PUT_BACK, [7, event(1)])
+    await dispatch()
 
     assert.equal((await events.since('c', 0, 10)).length, 1)
+    assert.deepEqual(await database.query('select from outbox_events'), [])
   })
 
   test('an event that the log could not hold is refused when it is written', async (t) => {
@@ -162,14 +167,14 @@ for (const kind of BUSES) {
     })
 
     test('after a dispatcher died between the log and the hint, the next delivery sends the hint', async (t) => {
-      const { peer, database, events } = await setupEvents(t, kind)
+      const { peer, database, dispatch } = await setupEvents(t, kind)
       const other = await peer()
       const heard = collector()
       await other.events.subscribe('c', { since: 0 }, heard.listener)
-      const row = { outboxId: 7, jobId: null, topic: 'event', payload: event(1), attempts: 1 }
+      await database.query(PUT_BACK, [7, event(1)])
       await database.query(`insert into events (outbox_id, channel, type, payload) values (7, 'c', 'counted', '1')`)
 
-      await events.delivery.deliver([row], new AbortController().signal)
+      await dispatch()
       await heard.until(1)
 
       assert.deepEqual(heard.payloads(), [1])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LocalSubscriptions, type Bus } from '../../src/core/events/bus.ts'
 import { openHintedWaits } from '../../src/core/events/hinted-waits.ts'
+import { countTurns } from '../support/turns.ts'
 
 function setup() {
   const local = new LocalSubscriptions()
@@ -50,7 +51,7 @@ test('a fresh subject that a hint named before anybody waited is read at once', 
   assert.equal(await waits.wait('a', { timeoutMs: 60_000, isFresh: true }), true)
 })
 
-test('any other subject is read first', async () => {
+test('a subject that is not fresh is read at once', async () => {
   const { waits, reads, end } = setup()
 
   const waiting = waits.wait('a', { timeoutMs: 60_000 })
@@ -58,4 +59,23 @@ test('any other subject is read first', async () => {
   end('a')
 
   assert.equal(await waiting, true)
+})
+
+test('thousands who wait for one subject are told in several turns of the event loop, after one read', async () => {
+  const { waits, reads, end } = setup()
+  const toldIn = new Map<number, number>()
+  const turns = countTurns()
+  const all = Promise.all(
+    Array.from({ length: 2000 }, async () => {
+      assert.equal(await waits.wait('a', { timeoutMs: 60_000, isFresh: true }), true)
+      toldIn.set(turns.count(), (toldIn.get(turns.count()) ?? 0) + 1)
+    }),
+  )
+
+  end('a')
+  await all
+  turns.stop()
+
+  assert.deepEqual(reads, ['a'])
+  assert(Math.max(...toldIn.values()) <= 100, JSON.stringify([...toldIn]))
 })

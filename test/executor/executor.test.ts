@@ -23,7 +23,7 @@ describe('an executor', () => {
     assert.deepEqual(order, ['finalized', 'acknowledged'])
   })
 
-  test('no more jobs are in work than there are slots, and a free slot is filled at once', async (t) => {
+  test('no more jobs run than there are slots, and a free slot is filled at once', async (t) => {
     const { said, start, submit } = await setupExecutor(t)
     for (let n = 0; n < 12; n += 1) await submit()
     const done = first(said, 'acknowledged', 12)
@@ -89,7 +89,7 @@ describe('work that fails because a server is away', () => {
 })
 
 describe('a lease that is lost', () => {
-  test('aborts the work, whose result is not recorded nor its entry acknowledged', async (t) => {
+  test('aborts the work; its result is not recorded, and its entry is not acknowledged', async (t) => {
     const { ledger, said, start, submit, expireLease } = await setupExecutor(t)
     said.on('finalized', () => assert.fail('handed in')).on('failed', () => assert.fail('handed in'))
     said.on('acknowledged', () => assert.fail('acknowledged'))
@@ -154,13 +154,14 @@ describe('a lease that is lost', () => {
     const executor = start(run, { heartbeatMs: 60_000 })
     const jobId = await submit()
     await began
-    await expireLease(jobId)
     const finalized = once(said, 'finalized')
 
+    const drained = executor.drain(60_000) // it takes no job any more: it would take this one again
+    await expireLease(jobId)
     open()
 
     assert.deepEqual(await finalized, [{ ok: false, code: 'lease_lost_or_owner_mismatch' }])
-    await executor.drain(5000)
+    await drained
     assert.equal((await ledger.get(jobId))?.state, 'processing')
     const { values } = await metrics.finalizeRejections.get()
     assert.deepEqual(
@@ -307,7 +308,7 @@ describe('a drain', () => {
     assert.deepEqual([other.owner, (await ledger.get(jobId))?.result], ['other', null])
   })
 
-  test('what a take brings while it drains is work in flight like any other', async (t) => {
+  test('a job that a take brings during the drain is work in flight like any other', async (t) => {
     const { ledger, feed, start, submit } = await setupExecutor(t)
     const jobId = await submit()
     const { run, began, open } = gatedWork()

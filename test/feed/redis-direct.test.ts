@@ -28,7 +28,7 @@ async function setup(t: TestContext) {
   return { rig, served, fresh, idsOf, breakHigh }
 }
 
-test('a row that stands for several jobs goes when all of them are in a stream, under the first one’s id', async (t) => {
+test('a row of several jobs is delivered when all of them are in a stream, under the id of the first', async (t) => {
   const { rig, served, fresh, idsOf } = await setup(t)
   const three = fresh(true, [5, PRIORITY_HIGH, 1])
   const alone = fresh(false, [5])
@@ -51,7 +51,7 @@ test('a row that stands for several jobs goes when all of them are in a stream, 
   assert.equal(await rig.redis.xlen(rig.keys[1]), 2)
 })
 
-test('as long as one of its jobs is in no stream it stays, and a row of a job’s own does so for itself', async (t) => {
+test('a row of several jobs stays while one of them is in no stream; rows of single jobs are independent', async (t) => {
   const { rig, served, fresh, idsOf, breakHigh } = await setup(t)
   await breakHigh()
   const apart = fresh(false, [5, PRIORITY_HIGH])

@@ -87,7 +87,7 @@ describe('a payload in Redis', () => {
   ] as const) {
     test(`that ${what} is written again from the ledger, counted and logged with its reason`, async (t) => {
       const rig = await redisRig(t, { logLevel: 'warn' })
-      const jobId = await rig.submit({ payload: { n: 7 }, traceId: 'trace-7' })
+      const jobId = await rig.submit({ payload: { n: 7 }, trace: { traceId: 'trace-7' } })
       const key = `task:payload:${jobId}`
       await until(async () => (await rig.redis.exists(key)) === 1)
       const before = await rig.redis.get(key)
@@ -104,7 +104,7 @@ describe('a payload in Redis', () => {
     })
   }
 
-  test('that another program wrote in its own words is left alone', async (t) => {
+  test('that another program wrote in its own format is left alone', async (t) => {
     const rig = await redisRig(t)
     const jobId = await rig.submit()
     const key = `task:payload:${jobId}`
@@ -127,9 +127,9 @@ describe('a Redis that refuses', () => {
     return rig
   }
 
-  test('is logged with job, trace and reason, a few lines of thousands, and fails the check', async (t) => {
+  test('is logged with job, trace and reason, in a limited number of lines, and fails the check', async (t) => {
     const rig = await fullRedis(t)
-    const first = await rig.submit({ traceId: 'trace-1' })
+    const first = await rig.submit({ trace: { traceId: 'trace-1' } })
 
     await until(async () => linesOf(rig).some((line) => line['job_id'] === first))
     await Promise.all(Array.from({ length: 200 }, () => rig.submit()))
@@ -144,7 +144,7 @@ describe('a Redis that refuses', () => {
 })
 
 describe('settings of the streams', () => {
-  test('key, group, consumer and length are those that are set', async (t) => {
+  test('key, group, consumer and length are as configured', async (t) => {
     const key = `mine:${shortId()}`
     const streams = { keys: { judge: key }, group: `hands:${shortId()}`, consumer: 'me', maxLength: 1000 }
     const rig = await redisRig(t, { kind: 'judge', feed: { streams } })

@@ -22,7 +22,7 @@ async function takeAll(rig: RedisRig, count: number): Promise<string[]> {
 }
 
 describe('judge C4: taking over', () => {
-  test('judge C4: an entry whose job has a living lease is left in the pending list', async (t) => {
+  test('judge C4: an entry whose job has a live lease is left in the pending list', async (t) => {
     const rig = await judgeRig(t)
     await submitAndAnnounce(rig, 1)
     await takeOne(rig.feed, 'judge')
@@ -177,7 +177,7 @@ describe('repair', () => {
     assert.equal((await takeOne(rig.feed, 'judge')).job.jobId, jobId)
   })
 
-  test('the places of entries that are no more are forgotten', async (t) => {
+  test('the places of entries that no longer exist are forgotten', async (t) => {
     const rig = await judgeRig(t)
     const [jobId = ''] = await submitAndAnnounce(rig, 1)
     await rig.ledger.cancel({ jobId, reason: 'not wanted' })
@@ -234,7 +234,7 @@ describe('repair', () => {
     await first.stop()
     const meanwhile = await Promise.all(Array.from({ length: 5 }, () => rig.submit()))
     const away = await takeNow(rig.feed, 'judge')
-    await held.acknowledge()
+    await held.acknowledge?.()
     const second = await startRedis({ port })
     atEnd(t, second.stop)
     const taken = [held, ...others, ...away]

@@ -56,7 +56,7 @@ export async function takeNothingUntil(feed: Feed, kind: string, condition: () =
 export async function finish(ledger: Ledger, { job, acknowledge }: TakenJob): Promise<void> {
   const { jobId, attemptId, owner } = job
   assert.deepEqual(await ledger.finalize({ jobId, attemptId, owner, result: null }), { ok: true })
-  await acknowledge()
+  await acknowledge?.()
 }
 
 export const jobIdsOf = (taken: readonly TakenJob[]): string[] => taken.map(({ job }) => job.jobId)

@@ -12,7 +12,13 @@ const next = async ({ ledger }: World, limit = 1, kind = 'echo') =>
 describe('acquire by id', () => {
   test('a pending job becomes the owner’s first attempt, with everything that its executor needs', async (t) => {
     const { ledger, submit } = await setupLedger(t)
-    const jobId = await submit({ payload: { n: 2 }, priority: 3, accountId: 4, traceId: 'tr', maxAttempts: 2 })
+    const jobId = await submit({
+      payload: { n: 2 },
+      priority: 3,
+      accountId: 4,
+      trace: { traceId: 'tr' },
+      maxAttempts: 2,
+    })
 
     const answer = await ledger.acquire({ jobId, owner: 'w1', leaseMs: 30_000 })
 
@@ -41,7 +47,7 @@ describe('acquire by id', () => {
 
   test('an abandoned job becomes the next attempt, and the one before it is kept as expired', async (t) => {
     const { ledger, database, submit, acquire, expireLease } = await setupLedger(t)
-    const jobId = await submit({ payload: 'p', traceId: 'tr' })
+    const jobId = await submit({ payload: 'p', trace: { traceId: 'tr' } })
     const first = await acquire(jobId, 'w1')
     await expireLease(jobId)
 
@@ -286,7 +292,7 @@ describe('acquire next', () => {
     assert.deepEqual(await world.ledger.finalize({ ...job, result: 1 }), { ok: true })
   })
 
-  test('from a rank on only fresh jobs are taken, and the answer has the last rank', async (t) => {
+  test('with a rank to start from, only fresh jobs are taken, and the answer has the last rank', async (t) => {
     const world = await setupLedger(t)
     const { jobId: abandoned } = await world.acquire(await world.submit(), 'w0')
     const early = await world.submit()
@@ -310,7 +316,7 @@ describe('acquire next', () => {
 })
 
 describe('acquireMany', () => {
-  test('each has its own answer, in their order', async (t) => {
+  test('each request gets its own answer, in order', async (t) => {
     const world = await setupLedger(t)
     const held = await world.acquire(await world.submit())
     const free = await world.submit()

@@ -82,7 +82,32 @@ describe('awaiting the end of a job', () => {
     assert.equal((await late)?.state, 'pending')
   })
 
-  test('another process hears of it', async (t) => {
+  test('a door that answers with a row of its own gets it when the job has ended, and the job is not read', async (t) => {
+    const { ledger, submit, acquire } = await setupLedger(t)
+    const held = await acquire(await submit())
+    const rows = new Map([['row', 'open']])
+    let reads = 0
+    const waits = ledger.openEndWaits<{ jobId: string; row: string }, string>({
+      jobIdOf: ({ jobId }) => jobId,
+      async read({ row }) {
+        reads += 1
+        return rows.get(row) ?? 'gone'
+      },
+      isFinal: (value) => value !== 'open',
+    })
+    atEnd(t, async () => waits.close())
+    const waiting = [1, 2].map(() => waits.wait({ jobId: held.jobId, row: 'row' }, LONG))
+    await ledger.get(held.jobId) // their first looks are over
+    const before = reads
+
+    rows.set('row', 'closed')
+    await ledger.finalize({ ...held, result: 42 })
+
+    assert.deepEqual(await Promise.all(waiting), ['closed', 'closed'])
+    assert.equal(reads - before, 1, 'one read answers both')
+  })
+
+  test('a wait in another process ends, too', async (t) => {
     const { submit, acquire, ledger, at } = await setupLedger(t)
     const elsewhere = await secondLedger(t, at)
     const held = await acquire(await submit())

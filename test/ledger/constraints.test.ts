@@ -45,6 +45,12 @@ const VIOLATIONS: readonly { name: string; sql: string; code: string }[] = [
     code: FOREIGN_KEY,
   },
   {
+    name: 'a new job that replays nothing',
+    sql: `insert into jobs (job_id, kind, priority, rank, payload, replay_of)
+          values (gen_random_uuid(), 'echo', 1, 1, '1', '0190a000-0000-7000-8000-000000000000')`,
+    code: FOREIGN_KEY,
+  },
+  {
     name: 'two replays of one job',
     sql: `insert into jobs (job_id, kind, priority, rank, payload, replay_of)
           select gen_random_uuid(), 'echo', 1, 1, '1', job_id from jobs, generate_series(1, 2)`,
@@ -89,4 +95,23 @@ test('the tables refuse what no transition would write', async (t) => {
       await assert.rejects(database.query(sql), (error) => sqlState(error) === code)
     })
   }
+})
+
+test('deleting a job deletes its attempts, and is refused while a replay names it', async (t) => {
+  const { database, submit } = await setupLedger(t)
+  await submit()
+  await database.query(`insert into attempts (job_id, attempt_id, owner, started_at, outcome)
+    select job_id, 1, 'w', now(), 'failed' from jobs`)
+  await database.query(`insert into jobs (job_id, kind, priority, rank, payload, replay_of)
+    select gen_random_uuid(), 'echo', 1, 1, '1', job_id from jobs`)
+  const attempts = async () => (await database.query('select from attempts')).length
+
+  await assert.rejects(
+    database.query('delete from jobs where replay_of is null'),
+    (error) => sqlState(error) === FOREIGN_KEY,
+  )
+  assert.equal(await attempts(), 1)
+
+  await database.query('delete from jobs')
+  assert.equal(await attempts(), 0)
 })

@@ -154,7 +154,7 @@ describe('release', () => {
     assert.deepEqual(await notes(database), [held.jobId])
   })
 
-  test('with a delay nobody gets it before, unless it is promoted; the history says why', async (t) => {
+  test('with a delay nobody gets the job before it is due or promoted; the history says why', async (t) => {
     const { ledger, submit, acquire } = await setupLedger(t)
     const held = await acquire(await submit({ priority: 7 }))
     const { jobId } = held

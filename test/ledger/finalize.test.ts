@@ -4,7 +4,7 @@ import { setupLedger } from '../support/ledger.ts'
 import { note, notes } from './dump.ts'
 
 describe('finalize', () => {
-  test('the result is recorded, the lease ends, and who did it stays known', async (t) => {
+  test('the result is recorded, the lease ends, and the last owner stays known', async (t) => {
     const { ledger, submit, acquire } = await setupLedger(t)
     const held = await acquire(await submit())
 
@@ -105,7 +105,7 @@ describe('renew', () => {
     assert(row !== undefined && row.left > 50 && row.left <= 60)
   })
 
-  test('no index holds what a renewal changes, so that it stays within its page', async (t) => {
+  test('no index covers a column of the lease, so that a renewal can be a HOT update', async (t) => {
     const { database } = await setupLedger(t)
 
     const indexed = await database.query(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { JobSearch } from '../../src/core/ledger/search.ts'
 import { setupLedger } from '../support/ledger.ts'
 
 type World = Awaited<ReturnType<typeof setupLedger>>
@@ -94,25 +95,26 @@ describe('history', () => {
   })
 })
 
-describe('list and count', () => {
-  test('jobs are listed newest first, by any of the filters, page by page', async (t) => {
+describe('search and count', () => {
+  test('jobs are found newest first, by any of the filters, page by page', async (t) => {
     const { ledger, submit } = await setupLedger(t)
     const [a = '', b = '', c = ''] = ['a', 'b', 'c'].map((n) => `0190a000-0000-7000-8000-00000000000${n}`)
     await submit({ jobId: a, accountId: 1 })
     await submit({ jobId: b, kind: 'other', accountId: 1 })
     await submit({ jobId: c, accountId: 2 })
     await ledger.cancel({ jobId: a, reason: 'x' })
-    const ids = async (filter: object) => (await ledger.list({ limit: 10, ...filter })).map((job) => job.jobId)
+    const ids = async (search: JobSearch, limit = 10) =>
+      (await ledger.search(search, limit)).jobs.map((job) => job.jobId)
 
     assert.deepEqual(await ids({}), [c, b, a])
-    assert.deepEqual(await ids({ limit: 2 }), [c, b])
+    assert.deepEqual(await ids({}, 2), [c, b])
     assert.deepEqual(await ids({ before: b }), [a])
     assert.deepEqual(await ids({ kind: 'echo' }), [c, a])
     assert.deepEqual(await ids({ state: 'dead' }), [a])
     assert.deepEqual(await ids({ accountId: 1, state: 'pending' }), [b])
   })
 
-  test('jobs are counted by kind and state, finished ones not', async (t) => {
+  test('jobs are counted by kind and state, except finished ones', async (t) => {
     const { ledger, submit, acquire } = await setupLedger(t)
     await submit()
     await submit({ delayMs: 60_000 })

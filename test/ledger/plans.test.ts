@@ -5,7 +5,9 @@ import { test, type TestContext } from 'node:test'
 import { Registry } from 'prom-client'
 import { analyzeGrown } from '../../src/core/db/analyze-grown.ts'
 import type { Database } from '../../src/core/db/database.ts'
+import { openEvents } from '../../src/core/events/events.ts'
 import type { Ledger } from '../../src/core/ledger/ledger.ts'
+import { countJobs } from '../../src/core/ledger/read.ts'
 import { dispatchOnce, settleDelivered } from '../../src/core/outbox/dispatcher.ts'
 import { openOutboxMetrics } from '../../src/core/outbox/metrics.ts'
 import { atEnd } from '../support/cleanup.ts'
@@ -52,7 +54,17 @@ for (const [analyzed, when] of [
     }
   })
 
-test('a table of more pages than an integer of bytes holds does not stop the loop', async (t) => {
+test('counting jobs reads no done job: it has no sequential scan', async (t) => {
+  const { database } = await setupLedger(t)
+  const seen = new Map<string, Statement>()
+  await countJobs(recording(database, seen).hot)
+
+  const found = await scansOf(database, [...seen.values()], { fill: FILL, tables: TABLES, analyzed: true })
+
+  for (const { when, sql, node } of found) assert(!node.startsWith('Seq Scan'), `${when}: ${node} in ${sql}`)
+})
+
+test('a table whose size in bytes exceeds an integer does not stop the loop', async (t) => {
   const { database } = await setupLedger(t)
   await database.query('create table if not exists huge (n integer)')
   atEnd(t, () => database.query('drop table huge'))
@@ -85,7 +97,7 @@ test('a table that was analyzed when it was empty is analyzed again once it has 
   })
 })
 
-/** What the ledger and the dispatcher send to the hot pool when everything is done once. */
+/** What the ledger, the dispatcher and the log of events send to the hot pool when everything is done once. */
 async function hotStatements(t: TestContext, database: Database): Promise<Statement[]> {
   const seen = new Map<string, Statement>()
   const ledger = openTestLedger({ database: recording(database, seen), bus: deafBus })
@@ -105,6 +117,10 @@ async function hotStatements(t: TestContext, database: Database): Promise<Statem
     metrics,
     new AbortController().signal,
   )
+  const events = openEvents(recording(database, seen), deafBus, () => {})
+  const event = events.effect({ channel: 'c', type: 'noted', payload: 1 })
+  await database.query(event.sql, [JSON.stringify([event.row])])
+  await events.transfer.transfer()
   const row = { topic: 'feed', jobId: UNKNOWN_JOB, entryId: '1-0' }
   for (const keeps of [true, false]) await settleDelivered(recording(database, seen).hot, [row], keeps)
   return [...seen.values()]

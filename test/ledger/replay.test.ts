@@ -6,7 +6,7 @@ import { dump, note, notes, UNKNOWN_JOB } from './dump.ts'
 type World = Awaited<ReturnType<typeof setupLedger>>
 
 async function deadJob({ ledger, submit }: World) {
-  const jobId = await submit({ payload: { n: 7 }, priority: 8, maxAttempts: 2, accountId: 3, traceId: 'tr' })
+  const jobId = await submit({ payload: { n: 7 }, priority: 8, maxAttempts: 2, accountId: 3, trace: { traceId: 'tr' } })
   await ledger.cancel({ jobId, reason: 'unwanted' })
   return jobId
 }

@@ -2,18 +2,15 @@ import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { describe, test, type TestContext } from 'node:test'
 import { openDatabase } from '../../src/core/db/database.ts'
-import type { Delivered, OutboxRow } from '../../src/core/outbox/delivery.ts'
+import type { Delivered } from '../../src/core/outbox/delivery.ts'
 import { openDispatcher } from '../../src/core/outbox/dispatcher.ts'
 import { openOutbox } from '../../src/core/outbox/outbox.ts'
 import { runLoop } from '../../src/core/loop.ts'
 import { atEnd } from '../support/cleanup.ts'
-import { until } from '../support/until.ts'
 import { allFail, allOk, deliveryOf, setupOutbox } from './setup.ts'
 
-const FOR_EVER_MS = 1_000_000
-
 describe('a delivery that succeeds', () => {
-  test('its rows come in order with their number of the attempt, and are deleted', async (t) => {
+  test('its rows come in order with their attempt number, and are deleted', async (t) => {
     const { write, rows, dispatch } = await setupOutbox(t)
     await write(3)
     const seen: unknown[] = []
@@ -33,7 +30,7 @@ describe('a delivery that succeeds', () => {
     assert.deepEqual(await rows(), [])
   })
 
-  test('kept rows are marked delivered with what the other side called them, and are not delivered again', async (t) => {
+  test('kept rows are marked delivered with the entry id of the other side, and are not delivered again', async (t) => {
     const { write, rows, dispatch, comeDue } = await setupOutbox(t)
     await write(1)
     const delivery = deliveryOf((batch) => batch.map((row) => ({ ok: true, entryId: `e${row.outboxId}` })), {
@@ -107,7 +104,7 @@ describe('a delivery that fails', () => {
     assert.equal((await rows())[0]?.last_error, 'refused')
   })
 
-  test('a final refusal is death at once, and a wait that the other side asked for is kept', async (t) => {
+  test('a row that is finally refused is dead at once, and a wait that the other side asks for is respected', async (t) => {
     const { write, rows, dispatch } = await setupOutbox(t)
     await write(2)
 
@@ -222,7 +219,8 @@ describe('two dispatchers', () => {
   test('a dispatcher that died while delivering leaves its rows to the next, once its claim has run out', async (t) => {
     const { write, rows, comeDue, dispatch, metrics, database } = await setupOutbox(t)
     await write(1)
-    const dying = { ...database, hot: { ...database.hot, query: diesAfterTheClaim(database.hot.query) } }
+    const { asyncCommit } = database
+    const dying = { ...database, asyncCommit: { ...asyncCommit, query: diesAfterTheClaim(asyncCommit.query) } }
     await assert.rejects(dispatch(deliveryOf(allOk), dying), /killed/)
     const [claimed] = await rows()
     const early = await dispatch(deliveryOf(() => assert.fail('still claimed')))
@@ -359,38 +357,4 @@ test('what waits and what was tried is counted', async (t) => {
       ['delivered', 2],
     ],
   )
-})
-
-describe('a delivery for which nobody waits', () => {
-  const setup = async (t: TestContext) => {
-    const { database, metrics, write, rows } = await setupOutbox(t)
-    const batches: Record<string, number[]> = { test: [], other: [] }
-    const deliver = (batch: readonly OutboxRow[]) => {
-      batches[batch[0]?.topic ?? '']?.push(batch.length)
-      return allOk(batch)
-    }
-    const gathering = deliveryOf(deliver, { rowsMax: 2, gatherMs: FOR_EVER_MS })
-    const { wake, loops } = openDispatcher(database, [gathering, deliveryOf(deliver, { topic: 'other' })], metrics)
-    return { write, rows, batches, wake, loops }
-  }
-
-  test('after a batch that was not full, what comes is left to gather; a full one is followed at once', async (t) => {
-    const { write, rows, batches, wake, loops } = await setup(t)
-    const stopping = new AbortController()
-    t.after(() => stopping.abort())
-    await write(3)
-    const running = loops.map((loop) => runLoop(loop, stopping.signal, assert.ifError))
-    await until('three are delivered', async () => (await rows()).length === 0)
-
-    await write(2)
-    await write(1, 'other')
-    wake(null)
-    await until('another topic is delivered', () => batches['other']?.length === 1)
-    const before = [...(batches['test'] ?? [])]
-    stopping.abort()
-    await Promise.all(running) // a stop does not wait for the gathering
-
-    assert.deepEqual(before, [2, 1])
-    assert.equal((await rows()).length, 2)
-  })
 })

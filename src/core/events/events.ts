@@ -1,9 +1,9 @@
 // Events are what subscribers see: `{ id, channel, type, payload, at }`, in one order per deployment, replayable since an
 // id. An event is written to the outbox by the transaction that caused it, copied to the log by the dispatcher, and then
 // published to subscribers. A subscriber that knows the last id it saw misses nothing: it reads the log, then the hints.
-import type { Database, Queryable } from '../db/database.ts'
+import type { Database } from '../db/database.ts'
 import type { Effect } from '../ledger/effects.ts'
-import type { Delivery } from '../outbox/delivery.ts'
+import type { Transfer } from '../outbox/delivery.ts'
 import type { Bus } from './bus.ts'
 import { Subscription, type EventListener } from './subscription.ts'
 
@@ -19,13 +19,30 @@ const INSERT_OUTBOX = `
 
 // Any number that nothing else uses. One dispatcher copies at a time, so that ids rise in the order of visibility.
 const COPY_LOCK = 7_305_802
-const LOCK_LOG = `select pg_advisory_xact_lock(${COPY_LOCK})`
+
+// One statement and one commit, and no claim: a row that two dispatchers see is copied by the first of them. Every row that was
+// seen is answered, copied or not: whoever copied it may have died before it told anyone. No id is drawn before the lock is held,
+// because the rows to insert are joined with it.
 const COPY_TO_LOG = `
-  insert into events (outbox_id, channel, type, payload)
-  select outbox_id, channel, type, coalesce(payload, 'null'::json)
-    from json_to_recordset($1) as r (outbox_id bigint, channel text, type text, payload json)
-   order by outbox_id
-      on conflict (outbox_id) do nothing`
+  with locked as materialized (
+    select pg_advisory_xact_lock(${COPY_LOCK})
+  ), due as materialized (
+    select outbox_id, payload from outbox_events
+     where status = 'pending' and topic = '${TOPIC}' and next_attempt_at <= statement_timestamp()
+     order by next_attempt_at limit $1
+  ), copied as (
+    insert into events (outbox_id, channel, type, payload)
+    select outbox_id, payload->>'channel', payload->>'type', coalesce(payload->'payload', 'null'::json)
+      from locked cross join due
+     order by outbox_id
+        on conflict (outbox_id) do nothing
+  )
+  select outbox_id, payload->>'channel' as channel from due`
+
+// What is in the log may go: a commit of this that the database forgets is made up for by the next copy.
+const DELETE_COPIED = `delete from outbox_events where outbox_id = any($1::bigint[])`
+const COPIED_AT_ONCE_MAX = 500
+
 const SELECT_SINCE = `
   select event_id, channel, type, payload, created_at from events
    where channel = $1 and event_id > $2 order by event_id limit $3`
@@ -57,7 +74,8 @@ export interface Events {
   lastIdAt(channel: string, at: Date): Promise<number>
   /** Everything after `since` (default: from now on), in order, none missing. */
   subscribe(channel: string, options: { since?: number }, listener: EventListener): Promise<Subscription>
-  delivery: Delivery
+  /** How events get from the outbox to the log. */
+  transfer: Transfer
   /** Whether there may be more. */
   deleteOld(hours: number, limit: number): Promise<boolean>
 }
@@ -87,30 +105,20 @@ export function openEvents(database: Database, bus: Bus, log: (error: unknown) =
       subscription.begin(options.since ?? (await lastId(channel)))
       return subscription
     },
-    delivery: {
-      topic: TOPIC,
-      keeps: false,
-      rowsMax: 500,
-      claimMs: 5000,
-      retry: { baseMs: 100, maxMs: 10_000 },
-      attemptsMax: null,
-      deliver: async (rows) => {
-        const news = rows.map((row) => ({ ...parseEvent(row.payload), outbox_id: row.outboxId }))
-        await database.transaction((tx) => copyToLog(tx, news))
-        // Also for events that were in the log before: the process that copied them may have died before it told anyone.
-        for (const message of hints(new Set(news.map((event) => event.channel)))) bus.publish(HINTS, message)
-        return rows.map(() => ({ ok: true }))
-      },
-    },
+    transfer: { topic: TOPIC, transfer: () => transfer(database, bus) },
     async deleteOld(hours, limit) {
       return (await database.query(DELETE_OLD, [hours, limit])).length === limit
     },
   }
 }
 
-async function copyToLog(tx: Queryable, rows: readonly object[]): Promise<void> {
-  await tx.query(LOCK_LOG)
-  await tx.query(COPY_TO_LOG, [JSON.stringify(rows)])
+/** Copies to the log, tells subscribers, and only then deletes: whoever dies in between has left the rows for another. */
+async function transfer(database: Database, bus: Bus): Promise<{ rows: number; more: boolean }> {
+  const copied = await database.hot.query<{ outbox_id: string; channel: string }>(COPY_TO_LOG, [COPIED_AT_ONCE_MAX])
+  if (copied.length === 0) return { rows: 0, more: false }
+  for (const message of hints(new Set(copied.map(({ channel }) => channel)))) bus.publish(HINTS, message)
+  await database.asyncCommit.query(DELETE_COPIED, [copied.map((row) => row.outbox_id)])
+  return { rows: copied.length, more: copied.length === COPIED_AT_ONCE_MAX }
 }
 
 /** Channels, one per line, in as few messages as the bus can carry. */
@@ -127,17 +135,6 @@ function hints(channels: Iterable<string>): string[] {
     }
   }
   return messages
-}
-
-function parseEvent(payload: unknown): NewEvent {
-  if (typeof payload === 'object' && payload !== null && 'channel' in payload && 'type' in payload) {
-    return {
-      channel: String(payload.channel),
-      type: String(payload.type),
-      payload: 'payload' in payload ? payload.payload : null,
-    }
-  }
-  throw new Error('An outbox row of topic event is not an event.')
 }
 
 interface EventRow {

@@ -1,5 +1,6 @@
 // Waiting for a change that the database will show. A hint on the bus says that a subject may have changed; the database
 // decides. Hints may be lost, so a loop checks every subject again every few seconds.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Loop } from '../loop.ts'
 import { Waiter, type WaitLimits } from '../concurrency/waiter.ts'
 import type { Bus } from './bus.ts'
@@ -7,10 +8,11 @@ import type { Bus } from './bus.ts'
 const CHECK_EVERY_MS = 2000
 const CHECKED_AT_ONCE_MAX = 5000
 const WAITING_MAX = 100_000
-const RECENT_MAX = 10_000
+const TOLD_AT_ONCE_MAX = 50 // each of them then writes an HTTP answer, in the same turn of the event loop
+const RECENT_CHARS_MAX = 400_000 // some 10,000 ids of jobs
 
 export interface FreshWaitLimits extends WaitLimits {
-  /** The subject was made a moment ago: it is read first only where a hint has named it since. */
+  /** The subject was made or read a moment ago: it is read first only where a hint has named it since. */
   isFresh?: boolean
 }
 
@@ -43,13 +45,13 @@ export function openHintedWaits<Subject, Value>(
 ): HintedWaits<Subject, Value> {
   const { bus, channel, namesIn, nameOf, read, isFinal, changedOf } = options
   const watched = new Map<string, Watched<Subject, Value>>()
-  const recent = new RecentNames(RECENT_MAX)
+  const recent = new RecentNames(RECENT_CHARS_MAX, namesIn)
 
   /** One read answers all who wait for the same subject. */
   const check = (subject: Subject, waiters: readonly Waiter<Value>[]) => {
     read(subject).then(
-      (value) => isFinal(value) && waiters.forEach((waiter) => waiter.resolve(value)),
-      (error: unknown) => waiters.forEach((waiter) => waiter.reject(error)),
+      (value) => (isFinal(value) ? tellAll(waiters, (waiter) => waiter.resolve(value)) : undefined),
+      (error: unknown) => tellAll(waiters, (waiter) => waiter.reject(error)),
     )
   }
   const checkNamed = (names: Iterable<string>) => {
@@ -68,9 +70,8 @@ export function openHintedWaits<Subject, Value>(
   const unsubscribe = bus.subscribe(
     channel,
     (message) => {
-      const names = namesIn(message)
-      recent.add(names)
-      checkNamed(names)
+      recent.add(message)
+      if (watched.size > 0) checkNamed(namesIn(message))
     },
     () => void checkAll().catch(() => {}), // the loop repeats it, and logs what is wrong
   )
@@ -106,24 +107,50 @@ export function openHintedWaits<Subject, Value>(
   }
 }
 
-/** The last names that hints had, so many of them. */
+/** In several turns of the event loop where they are many: others have their turn in between. */
+async function tellAll<Value>(waiters: readonly Waiter<Value>[], tell: (waiter: Waiter<Value>) => void): Promise<void> {
+  for (let start = 0; start < waiters.length; start += TOLD_AT_ONCE_MAX) {
+    if (start > 0) await nextTurn()
+    waiters.slice(start, start + TOLD_AT_ONCE_MAX).forEach(tell)
+  }
+}
+
+/**
+ * The names in the last hints, up to twice so many characters of them. A message is taken apart when somebody asks: most processes hear
+ * of every job and wait for none.
+ */
 class RecentNames {
-  readonly #most: number
+  readonly #charsMax: number
+  readonly #namesIn: (message: string) => readonly string[]
+  #messages: string[] = []
+  #chars = 0
   #newer = new Set<string>()
   #older = new Set<string>()
+  #olderMessages: string[] = []
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(charsMax: number, namesIn: (message: string) => readonly string[]) {
+    this.#charsMax = charsMax
+    this.#namesIn = namesIn
   }
 
-  add(names: readonly string[]): void {
-    for (const name of names) this.#newer.add(name)
-    if (this.#newer.size < this.#most) return
+  add(message: string): void {
+    this.#messages.push(message)
+    this.#chars += message.length
+    if (this.#chars < this.#charsMax) return
     this.#older = this.#newer
+    this.#olderMessages = this.#messages
     this.#newer = new Set()
+    this.#messages = []
+    this.#chars = 0
   }
 
   has(name: string): boolean {
+    takeApart(this.#messages, this.#newer, this.#namesIn)
+    takeApart(this.#olderMessages, this.#older, this.#namesIn)
     return this.#newer.has(name) || this.#older.has(name)
   }
+}
+
+function takeApart(messages: string[], into: Set<string>, namesIn: (message: string) => readonly string[]): void {
+  for (const message of messages.splice(0)) for (const name of namesIn(message)) into.add(name)
 }

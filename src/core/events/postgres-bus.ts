@@ -16,8 +16,7 @@ export async function openPostgresBus(database: Database, log: (error: unknown) 
   const origin = newJobId()
   const listener = await openPostgresListener(database, {
     onNotification(channel, payload) {
-      const cut = payload.indexOf('\n')
-      if (payload.slice(0, cut) !== origin) local.deliver(channel, payload.slice(cut + 1))
+      if (!payload.startsWith(origin)) local.deliver(channel, payload.slice(payload.indexOf('\n') + 1))
     },
     onReconnected: () => local.gap(),
     log,

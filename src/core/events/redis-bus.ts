@@ -1,6 +1,7 @@
 // Redis pub/sub: one connection listens, another publishes. Both reconnect by themselves, also when a command gets no answer;
 // the listening one is sent a ping every few seconds for that.
 import { Redis } from 'ioredis'
+import { Waiter } from '../concurrency/waiter.ts'
 import { runLoop, type Loop } from '../loop.ts'
 import { newJobId } from '../random.ts'
 import { LocalSubscriptions, type Bus } from './bus.ts'
@@ -41,8 +42,7 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
     wasReady = true
   })
   listener.on('message', (channel, payload) => {
-    const cut = payload.indexOf('\n')
-    if (payload.slice(0, cut) !== origin) local.deliver(channel, payload.slice(cut + 1))
+    if (!payload.startsWith(origin)) local.deliver(channel, payload.slice(payload.indexOf('\n') + 1))
   })
   try {
     await Promise.all([speaker.connect(), listener.connect()])
@@ -77,12 +77,19 @@ export async function openRedisBus(url: string, log: (error: unknown) => void): 
   }
 }
 
-/** A ping without an answer makes the client connect again. */
+/**
+ * A ping without an answer makes the client connect again. The end of the loop does not wait for it: a client that is closed
+ * between two connections never settles the commands that it would have sent again.
+ */
 const heartbeatOf = (listener: Redis): Loop => ({
   name: 'listener-heartbeat',
   everyMs: HEARTBEAT_EVERY_MS,
-  runOnce: async () => {
-    if (listener.status === 'ready') await listener.ping().catch(() => {}) // the broken connection is logged by itself
+  async runOnce(signal) {
+    if (listener.status !== 'ready') return false
+    const waiter = new Waiter<void>({ timeoutMs: Infinity, signal, onTimeout: () => {} })
+    const settle = () => waiter.resolve()
+    listener.ping().then(settle, settle) // the broken connection is logged by itself
+    await waiter.answer
     return false
   },
 })

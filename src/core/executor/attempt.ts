@@ -14,6 +14,8 @@ import { retryWaitMs, type RetryPolicy } from '../concurrency/retry.ts'
 import type { SampledLog } from '../log/sampled-log.ts'
 
 const SYSTEM_ERROR_PAUSE_MS = 250
+const RECORDED = { status: 'ok' }
+const REFUSED = { status: 'rejected' }
 
 type AttemptOutcome =
   | { ok: true; done: Done | WaitsForJob }
@@ -55,12 +57,18 @@ export async function handIn(
   interruption: Interruption,
 ): Promise<boolean> {
   const started = performance.now()
+  let recorded = outcome
   while (!interruption.aborted) {
     try {
-      const acknowledge = await handInOnce(deps, job, outcome)
+      const acknowledge = await handInOnce(deps, job, recorded)
       deps.metrics.finalizeLatency.observe(performance.now() - started)
       return acknowledge
     } catch (error) {
+      if (recorded.ok && isDataError(error)) {
+        deps.log.error({ err: error, ...attemptFields(job) }, 'result cannot be stored')
+        recorded = UNSTORABLE
+        continue
+      }
       deps.metrics.finalizeErrors.inc()
       deps.log.error({ err: error, ...attemptFields(job), reason: 'db_error' }, 'outcome could not be recorded')
       await sleep(SYSTEM_ERROR_PAUSE_MS, undefined, { signal: interruption.signal }).catch(() => {})
@@ -69,25 +77,19 @@ export async function handIn(
   return false // the lease is lost: the next attempt does the work again
 }
 
-/** A result that the database cannot store fails the attempt: repeating would not help. */
-async function handInOnce(deps: AttemptDeps, job: Acquired, outcome: AttemptOutcome): Promise<boolean> {
+/** In place of a result that the database cannot store: repeating would not help. */
+const UNSTORABLE: AttemptOutcome = { ok: false, message: 'The result cannot be stored.', final: false }
+
+function handInOnce(deps: AttemptDeps, job: Acquired, outcome: AttemptOutcome): Promise<boolean> {
   if (!outcome.ok) return fail(deps, job, outcome)
-  try {
-    return 'waitsFor' in outcome.done
-      ? await giveBackUntil(deps, job, outcome.done)
-      : await finalize(deps, job, outcome.done)
-  } catch (error) {
-    if (!isDataError(error)) throw error
-    deps.log.error({ err: error, ...attemptFields(job) }, 'result cannot be stored')
-    return fail(deps, job, { ok: false, message: 'The result cannot be stored.', final: false })
-  }
+  return 'waitsFor' in outcome.done ? giveBackUntil(deps, job, outcome.done) : finalize(deps, job, outcome.done)
 }
 
 async function finalize(deps: AttemptDeps, job: Acquired, done: Done): Promise<boolean> {
   const { kind, ledger, metrics } = deps
   const { jobId, attemptId, owner } = job
   const answer = await ledger.finalize({ jobId, attemptId, owner, result: done.result, effects: done.effects ?? [] })
-  metrics.finalizes.inc({ status: answer.ok ? 'ok' : 'rejected' })
+  metrics.finalizes.inc(answer.ok ? RECORDED : REFUSED)
   if (answer.ok) kind.onRecorded?.(done.result)
   return answer.ok || explainRefusal(deps, job, answer.code)
 }

@@ -52,11 +52,11 @@ export function openBackground({ config, engine, kinds, loops, log, onStep }: Ba
       log.error({ err: error, kind: name }, 'this process does not run jobs of this kind')
     }
   }
-  const feedLoops = engine.feed.loops(runnable.map((kind) => kind.name))
+  const watched = engine.dueCheck.over([...loops, ...engine.feed.loops(runnable.map((kind) => kind.name))])
 
   return {
     start() {
-      running = startLoops([...loops, ...feedLoops], log)
+      running = startLoops([engine.dueCheck.loop, ...watched], log)
       for (const { kind, executor } of executors) preparing.push(startExecutor(kind, executor))
     },
     prepared: () => Promise.all(preparing),

@@ -7,6 +7,7 @@ const SLEEP_MS_MAX = 3_600_000
 
 export const echo: Kind = {
   name: 'echo',
+  forgetResults: async (_tx, jobIds) => jobIds,
   async run({ payload, attemptId }, { signal }) {
     const wish = wishOf(payload)
     if (wish.sleepMs > 0) await sleep(wish.sleepMs, undefined, { signal })

@@ -13,7 +13,6 @@ import type { Acquired } from '../ledger/job.ts'
 import { handIn, runAttempt, type AttemptDeps } from './attempt.ts'
 import { sampledLog, type SampledLog } from '../log/sampled-log.ts'
 import { Interruption } from './interruption.ts'
-import type { ExecutorMetrics } from './metrics.ts'
 import { openDependents } from './dependents.ts'
 
 /** Points at which tests kill the process. */
@@ -39,7 +38,7 @@ interface InFlight {
   interruption: Interruption
   /** When the lease expires unless it is renewed, by this process's own clock. */
   leasedUntil: number
-  acknowledge(): Promise<void>
+  acknowledge: TakenJob['acknowledge']
 }
 
 const TAKE_ERROR_PAUSE_MS = 1000
@@ -69,6 +68,8 @@ export function openExecutor(options: ExecutorOptions): Executor {
       }
       try {
         const taken = await feed.take({ kind: kind.name, limit, signal: stopping.signal })
+        metrics.attempts.inc(label, taken.length)
+        metrics.slotsBusy.inc(label, taken.length)
         for (const one of taken) void hold(one)
       } catch (error) {
         log.error({ err: error, kind: kind.name }, 'could not take jobs')
@@ -80,10 +81,9 @@ export function openExecutor(options: ExecutorOptions): Executor {
   const hold = async ({ job, acknowledge }: TakenJob) => {
     const mine = { job, interruption: new Interruption(log), leasedUntil: performance.now() + leaseMs, acknowledge }
     inFlight.set(job.jobId, mine)
-    countBegun(metrics, job)
     await work(mine, deps, options.onStep)
     if (inFlight.get(job.jobId) === mine) inFlight.delete(job.jobId)
-    countOver(metrics, job)
+    metrics.slotsBusy.dec(label)
     slotFree.ring()
   }
 
@@ -117,34 +117,26 @@ export function openExecutor(options: ExecutorOptions): Executor {
   }
 }
 
-function countBegun(metrics: ExecutorMetrics, { kind, wasAbandoned }: Acquired): void {
-  metrics.attempts.inc({ kind })
-  metrics.slotsBusy.inc({ kind })
-  if (wasAbandoned) metrics.reclaimsInFlight.inc()
-}
-
-function countOver(metrics: ExecutorMetrics, { kind, wasAbandoned }: Acquired): void {
-  metrics.slotsBusy.dec({ kind })
-  if (wasAbandoned) metrics.reclaimsInFlight.dec()
-}
-
 /** One attempt, from its acquire to its acknowledge. It never rejects. */
 async function work(
   { job, interruption, acknowledge }: InFlight,
   deps: AttemptDeps,
   onStep: ExecutorOptions['onStep'],
 ): Promise<void> {
-  const { log } = deps
+  const { log, metrics } = deps
+  if (job.wasAbandoned) metrics.reclaimsInFlight.inc()
   try {
     if (onStep !== undefined) await onStep('acquired', job)
     const outcome = await runAttempt(deps, job, interruption)
     if (onStep !== undefined) await onStep('worked', job)
     if (!(await handIn(deps, job, outcome, interruption))) return
     if (onStep !== undefined) await onStep('finalized', job)
-    await acknowledge()
+    if (acknowledge !== null) await acknowledge()
     if (onStep !== undefined) await onStep('acknowledged', job)
   } catch (error) {
     log.error({ err: error, ...attemptFields(job) }, 'attempt left open')
+  } finally {
+    if (job.wasAbandoned) metrics.reclaimsInFlight.dec()
   }
 }
 
@@ -189,7 +181,7 @@ async function giveBack(
     const answer = await ledger.release({ jobId: job.jobId, attemptId: job.attemptId, owner: job.owner })
     if (!answer.ok) return
     await feed.announce([{ jobId: job.jobId, kind: job.kind, priority: job.priority }])
-    await acknowledge()
+    await acknowledge?.()
   } catch (error) {
     log.error({ err: error, ...attemptFields(job) }, 'could not release a job')
   }

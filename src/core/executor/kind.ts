@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Effect } from '../ledger/effects.ts'
 import type { Acquired, Job } from '../ledger/job.ts'
+import type { JobContext } from './job-context.ts'
 import type { ReleaseOld } from '../ledger/prune.ts'
 
 /** A kind of job: who does it, and what must happen once when it ends. A door declares its kinds. */
@@ -21,11 +22,20 @@ export interface Kind {
    * the door has no rows that need the job.
    */
   releaseOld?: ReleaseOld
+  /**
+   * In a transaction that locks old done jobs: deletes what the door stores of their results, and answers with the jobs whose own result
+   * goes, too. Absent: results stay as long as their jobs, because the door reads them.
+   */
+  forgetResults?: ReleaseOld
   /** Why this dead job cannot be replayed, in a sentence; null: it can. */
   refusesReplay?: (old: Pick<Job, 'payload'>) => string | null
+  /** For people who look at these jobs: what the door knows of each. Those of which it knows nothing are left out. */
+  contextOf?: (jobs: readonly WatchedJob[]) => Promise<ReadonlyMap<string, Partial<JobContext>>>
   /** Committed with the new job of a replay: the door's own row for it. */
   effectsOfReplay?: (old: Job, newJobId: string) => readonly Effect[]
 }
+
+export type WatchedJob = Pick<Job, 'jobId' | 'kind' | 'state' | 'payload'>
 
 export interface RunContext {
   /** Aborts when the lease is lost, the job is cancelled or the process gives up draining: stop, the result is void. */

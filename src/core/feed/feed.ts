@@ -33,6 +33,6 @@ export interface TakeRequest {
 
 export interface TakenJob {
   job: Acquired
-  /** After the commit that ended this attempt, and only if the job is done or a newer attempt owns it. */
-  acknowledge(): Promise<void>
+  /** After the commit that ended this attempt, and only if the job is done or a newer attempt owns it. Null: nothing to do. */
+  acknowledge: (() => Promise<void>) | null
 }

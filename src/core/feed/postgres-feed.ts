@@ -1,22 +1,24 @@
 // PostgreSQL as the feed: the live rows are the queue (`for update skip locked`), and a hint on the bus ends the wait. There
 // is nothing to acknowledge and nothing to lose: a lost hint costs one second, and so does the end of a lease, which nobody
-// announces.
+// announces: the check of all loops (due-check.ts) finds a job that can be taken.
 import type { Bus } from '../events/bus.ts'
 import type { ExecutorMetrics } from '../executor/metrics.ts'
 import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { canBeTaken } from '../ledger/acquire.ts'
 import { Wake } from '../loop.ts'
 import type { Feed, TakenJob, TakeRequest } from './feed.ts'
 
 const CHANNEL = 'reeve:ready'
-const POLL_MS = 1000
+const CHECK_MS = 1000
+const UNASKED_MS = 15_000
 const TAKEN = { status: 'ok', reason: '' }
 
 // Until the next vacuum the index of live jobs begins with entries of jobs that have ended, and a search from its start walks
 // past all of them. So a busy executor searches from a little before the last job it got, and from the start only once in a
 // while: for jobs that are urgent, were released, or were abandoned.
 const SEARCH_FROM_START_MS = 250
-const STEP_BACK_US = 250_000 // of rank: jobs become visible in the order of their commits, not of their ranks
+const STEP_BACK_US = 25_000 // of rank: jobs become visible in the order of their commits, not of their ranks
 
 interface PostgresFeedOptions {
   ledger: () => Ledger
@@ -63,16 +65,23 @@ export function openPostgresFeed(options: PostgresFeedOptions): Feed {
       if (reclaims > 0) metrics.reclaimLatency.observe(performance.now() - started)
       metrics.reclaims.inc(TAKEN, reclaims)
       metrics.claims.inc(TAKEN, jobs.length - reclaims)
-      if (jobs.length === 0) await wake.wait(POLL_MS, request.signal)
-      return jobs.map((job): TakenJob => ({ job, acknowledge: nothingToDo }))
+      if (jobs.length === 0) await wake.wait(UNASKED_MS, request.signal)
+      return jobs.map((job): TakenJob => ({ job, acknowledge: null }))
     },
-    loops: () => [],
+    loops: (kinds) =>
+      kinds.map((kind) => ({
+        name: `find ${kind}`,
+        everyMs: CHECK_MS,
+        isDue: canBeTaken(kind),
+        async runOnce() {
+          ring([kind])
+          return false
+        },
+      })),
     check: async () => {},
     close: async () => unsubscribe(),
   }
 }
-
-const nothingToDo = async () => {}
 
 interface TakePosition {
   lastRank: number

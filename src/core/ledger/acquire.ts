@@ -5,11 +5,19 @@ import { refused, type Refused } from '../values/outcome.ts'
 import type { Pool, Queryable } from '../db/database.ts'
 import { inOrder, sendEffects, topicsOf, type Effect } from './effects.ts'
 import type { Acquired, JobState } from './job.ts'
-import { hideFromPlanner } from '../db/sql.ts'
+import { hideFromPlanner, literal } from '../db/sql.ts'
 import { sorted } from './refusal.ts'
 
 const RETURNED = `jobs.job_id, jobs.payload, jobs.priority, jobs.attempt_id, jobs.account_id, jobs.trace_id,
   jobs.max_attempts`
+
+const IS_READY = `finished_at is null and due_at is null
+       and case when state = 'pending' then true
+                else lease_until <= clock_timestamp() and coalesce(attempt_id - releases < max_attempts, true) end`
+
+/** SQL: whether a job of this kind is fresh or abandoned. */
+export const canBeTaken = (kind: string): string =>
+  `exists (select from jobs where kind = ${literal(kind)} and ${IS_READY})`
 
 // Abandoned jobs keep their rank, so they come before younger ones. The update finds the rows by their address, because the
 // same statement has just locked them.
@@ -17,9 +25,7 @@ const ACQUIRE_NEXT = `
   with picked as materialized (
     select ctid as address, rank, job_id, state, attempt_id, lease_owner, started_at, clock_timestamp() as at
       from jobs
-     where kind = $1 and finished_at is null and due_at is null
-       and case when state = 'pending' then true
-                else lease_until <= clock_timestamp() and coalesce(attempt_id - releases < max_attempts, true) end
+     where kind = $1 and ${IS_READY}
      order by rank, job_id limit $2
        for update skip locked
   ), taken as (
@@ -59,7 +65,7 @@ const ACQUIRE_FRESH = `
     from ${ASKED}
    where jobs.job_id = asked.job_id
      and ${hideFromPlanner(`jobs.state = 'pending' and coalesce(jobs.due_at <= clock_timestamp(), true)`)}
-  returning ${RETURNED}, jobs.kind, jobs.lease_owner, false as abandoned`
+  returning ${RETURNED}, jobs.kind, false as abandoned`
 
 // The row is locked before it is judged: a waiting call gets the current reason, not that of an older snapshot.
 const ACQUIRE_JUDGED = `
@@ -84,7 +90,7 @@ const ACQUIRE_JUDGED = `
       from judged
      where jobs.job_id = judged.job_id and (judged.ready or judged.abandoned and not judged.exhausted)
   )
-  select job_id, kind, payload, priority, attempt_id + 1 as attempt_id, owner as lease_owner, account_id, trace_id,
+  select job_id, kind, payload, priority, attempt_id + 1 as attempt_id, account_id, trace_id,
          max_attempts, state, ready, abandoned, exhausted
     from judged`
 
@@ -148,7 +154,8 @@ export async function acquire(
   return answers
 }
 
-async function acquireOn(on: Queryable, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
+/** The same as a statement of the caller's own transaction. */
+export async function acquireOn(on: Queryable, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
   const fresh = await on.query<AcquiredRow>(ACQUIRE_FRESH, askedColumns(requests))
   const freshOf = new Map(fresh.map((row) => [row.job_id, row]))
   const rest = requests.filter((request) => !freshOf.has(request.jobId))
@@ -156,7 +163,9 @@ async function acquireOn(on: Queryable, requests: readonly AcquireRequest[]): Pr
 
   return inOrder(requests, judged, (request, row) => {
     const taken = freshOf.get(request.jobId)
-    return taken === undefined ? explain(row) : { ok: true, job: acquiredFrom(taken, taken.kind, taken.lease_owner) }
+    return taken === undefined
+      ? explain(row, request)
+      : { ok: true, job: acquiredFrom(taken, taken.kind, request.owner) }
   })
 }
 
@@ -185,7 +194,6 @@ type RankedRow = NextRow & { rank: string }
 
 interface AcquiredRow extends NextRow {
   kind: string
-  lease_owner: string
 }
 
 interface JudgedRow extends AcquiredRow {
@@ -194,10 +202,9 @@ interface JudgedRow extends AcquiredRow {
   exhausted: boolean
 }
 
-function explain(row: JudgedRow | undefined): AcquireAnswer {
+function explain(row: JudgedRow | undefined, { owner }: AcquireRequest): AcquireAnswer {
   if (row === undefined) return refused('unknown_job')
-  if (row.ready || (row.abandoned && !row.exhausted))
-    return { ok: true, job: acquiredFrom(row, row.kind, row.lease_owner) }
+  if (row.ready || (row.abandoned && !row.exhausted)) return { ok: true, job: acquiredFrom(row, row.kind, owner) }
   if (row.state === 'done' || row.state === 'dead') return refused('already_finished')
   if (row.state === 'pending') return refused('not_due')
   return refused(row.abandoned ? 'exhausted' : 'lease_still_valid')

@@ -4,7 +4,7 @@ import { storableText, type Pool, type Queryable } from '../db/database.ts'
 import type { Refused } from '../values/outcome.ts'
 import { transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
-import { rankSql } from './rank.ts'
+import { rankSql } from './submit/rank.ts'
 import { explainHeld, FENCE, HELD_ARRAYS, HELD_COLUMNS, heldColumns, sorted, type HeldRefusal } from './refusal.ts'
 
 const DIES = `asked.retry_ms is null or coalesce(jobs.attempt_id - jobs.releases >= jobs.max_attempts, false)`

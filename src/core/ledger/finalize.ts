@@ -2,17 +2,22 @@
 // the job finished are effects of this call and commit with it.
 import type { Pool, Queryable } from '../db/database.ts'
 import { storableJson } from '../db/params.ts'
-import type { Ok, Refused } from '../values/outcome.ts'
+import { ok, type Ok, type Refused } from '../values/outcome.ts'
 import { effectsIfOk, transit, type WithEffects } from './effects.ts'
 import type { Held } from './job.ts'
 import { FENCE, HELD_ARRAYS, HELD_COLUMNS, heldColumns, okOrRefused, sorted, type HeldRefusal } from './refusal.ts'
 
+// One row answers for all jobs: sending and reading an id for each would cost as much as the update.
 const FINALIZE = `
-  update jobs
-     set state = 'done', result = asked.result, finished_at = clock_timestamp(), lease_until = null
-    from rows from (unnest(${HELD_ARRAYS}), json_array_elements($4)) as asked (${HELD_COLUMNS}, result)
-   where ${FENCE}
-  returning jobs.job_id`
+  with done as (
+    update jobs
+       set state = 'done', result = asked.result, finished_at = clock_timestamp(), lease_until = null
+      from rows from (unnest(${HELD_ARRAYS}), json_array_elements($4)) as asked (${HELD_COLUMNS}, result)
+     where ${FENCE}
+    returning jobs.job_id
+  )
+  select case when count(*) < cardinality($1::uuid[]) then coalesce(array_agg(job_id)::text[], '{}') end as only_these
+    from done`
 
 export interface FinalizeRequest extends Held, WithEffects {
   result: unknown
@@ -21,10 +26,19 @@ export interface FinalizeRequest extends Held, WithEffects {
 export type FinalizeAnswer = Ok | Refused<HeldRefusal>
 
 export const finalize = (pool: Pool, requests: readonly FinalizeRequest[]): Promise<FinalizeAnswer[]> =>
-  transit(pool, requests, (on) => statement(on, requests), effectsIfOk)
+  transit(pool, requests, (on) => finalizeOn(on, requests), effectsIfOk)
 
-async function statement(on: Queryable, requests: readonly FinalizeRequest[]): Promise<FinalizeAnswer[]> {
+/** The same as a statement of the caller's own transaction. Its effects are the caller's to send. */
+export async function finalizeOn(on: Queryable, requests: readonly FinalizeRequest[]): Promise<FinalizeAnswer[]> {
   const asked = sorted(requests)
   const results = storableJson(asked.map(({ result }) => result ?? null))
-  return okOrRefused(on, requests, await on.query<{ job_id: string }>(FINALIZE, [...heldColumns(asked), results]))
+  const [answer] = await on.query<{ only_these: string[] | null }>(FINALIZE, [...heldColumns(asked), results])
+  if (answer === undefined) throw new Error('The statement that finalizes jobs returned no row.')
+  const { only_these: applied } = answer
+  if (applied === null) return requests.map(() => ok)
+  return okOrRefused(
+    on,
+    requests,
+    applied.map((jobId) => ({ job_id: jobId })),
+  )
 }

@@ -13,7 +13,7 @@ import { batched } from '../db/batch.ts'
 import type { Database, Pool, Tx } from '../db/database.ts'
 import type { Bus, WithCommit } from '../events/bus.ts'
 import type { Loop } from '../loop.ts'
-import type { FreshWaitLimits } from '../events/hinted-waits.ts'
+import type { FreshWaitLimits, HintedWaits } from '../events/hinted-waits.ts'
 import {
   acquire,
   acquireNextFrom,
@@ -23,22 +23,15 @@ import {
   type AcquireRequest,
 } from './acquire.ts'
 import { topicsOf, type WithEffects } from './effects.ts'
+import { conclude, type ConcludeAnswer, type ConcludeRequest } from './conclude.ts'
+import { shortestDelay } from './delays.ts'
 import { bury, cancel, type EndAnswer, type EndRequest } from './end.ts'
-import { openEndWaits, type EndWaits, type JobEnding } from './ended.ts'
+import { announceEnds, isEnded, openEndWaits, type EndReads, type JobEnding } from './ended.ts'
 import { fail, type FailAnswer, type FailRequest } from './fail.ts'
 import { finalize, type FinalizeAnswer, type FinalizeRequest } from './finalize.ts'
-import { historyOf, type HistoryEntry } from './history.ts'
+import { endedJobs, historyOf, type EndedJob, type HistoryEntry } from './history.ts'
 import type { Job } from './job.ts'
-import {
-  countJobs,
-  endedOf,
-  getBriefs,
-  getJobs,
-  listJobs,
-  type JobBrief,
-  type JobCount,
-  type JobFilter,
-} from './read.ts'
+import { countJobs, endedOf, getBriefs, getJobs, replaysOf, resultsOf, type JobBrief, type JobCount } from './read.ts'
 import { release, type ReleaseAnswer, type ReleaseRequest } from './release.ts'
 import { renew, type RenewAnswer, type RenewRequest } from './renew.ts'
 import * as repair from './repair.ts'
@@ -85,6 +78,8 @@ export interface Ledger {
   acquireNextFrom(rank: number | null, request: AcquireNextRequest): Promise<AcquiredNext>
   renew(request: RenewRequest): Promise<RenewAnswer>
   finalize(request: FinalizeRequest): Promise<FinalizeAnswer>
+  /** Acquires and finalizes at once: the job was decided by others. */
+  conclude(request: ConcludeRequest): Promise<ConcludeAnswer>
   fail(request: FailRequest): Promise<FailAnswer>
   release(request: ReleaseRequest): Promise<ReleaseAnswer>
 
@@ -93,7 +88,6 @@ export interface Ledger {
 
   get(jobId: string): Promise<Job | null>
   briefs(jobIds: readonly string[]): Promise<JobBrief[]>
-  list(filter: JobFilter): Promise<Job[]>
   count(): Promise<JobCount[]>
   /** Newest first, in bounded time. The page may be short: see `next`. */
   search(search: JobSearch, limit: number): Promise<FoundJobs>
@@ -103,8 +97,16 @@ export interface Ledger {
   /** Of those that exist, in any order. */
   summaries(jobIds: readonly string[]): Promise<JobSummary[]>
   history(job: Job): Promise<HistoryEntry[]>
+  /** The new job of each of them that was replayed. */
+  replaysOf(jobIds: readonly string[]): Promise<Map<string, string>>
+  /** By id, of those that are done. */
+  results(jobIds: readonly string[]): Promise<Map<string, unknown>>
+  /** Those of them that have ended, with their attempts, in any order. */
+  endedJobs(jobIds: readonly string[]): Promise<EndedJob[]>
   /** The job once it has ended, or as it is when the time is up. */
   awaitEnd(jobId: string, limits: FreshWaitLimits): Promise<Job | null>
+  /** The same for a door whose answer is a row of its own, written by the transaction that ends the job: the job is not read. */
+  openEndWaits<Subject, Value>(reads: EndReads<Subject, Value>): HintedWaits<Subject, Value>
 
   promoteDue(limit: number): Promise<repair.ReadyJob[]>
   promote(jobIds: readonly string[]): Promise<repair.ReadyJob[]>
@@ -140,8 +142,12 @@ export interface LedgerOptions {
   hintWithin?(kinds: readonly string[]): WithCommit | null
   /** Called after a commit that wrote to these topics of the outbox. Null: any of them. */
   onOutbox(topics: readonly string[] | null): void
+  /** Called with every job that is about to be submitted. Never waits, never throws. */
+  onSubmit?: ((job: PreparedJob) => void) | undefined
   /** Called after a commit that ended these jobs. Never waits, never throws. */
   onEnded?(jobIds: readonly string[], ending: JobEnding): void
+  /** Called after a commit that delayed a job by so long. */
+  onDelayed?(delayMs: number): void
 }
 
 export function openLedger(options: LedgerOptions): Ledger {
@@ -151,16 +157,19 @@ export function openLedger(options: LedgerOptions): Ledger {
     run: async (jobIds) => (await getJobs(hot, jobIds)).map((job) => ({ job })),
   })
   const get = async (jobId: string) => (await read(jobId)).job
-  const ends = openEndWaits(options.bus, { read: get, endedOf: (jobIds) => endedOf(hot, jobIds) })
+  const waitsFor = <Subject, Value>(reads: EndReads<Subject, Value>) =>
+    openEndWaits(options.bus, (jobIds) => endedOf(hot, jobIds), reads)
+  const ends = waitsFor({ jobIdOf: (jobId: string) => jobId, read: get, isFinal: isEnded })
 
   return {
     ...openSubmits(options),
     ...openAcquires(options),
-    ...openTransitions(options, ends),
+    ...openTransitions(options),
     ...openReads(options.database),
     ...openRepairs(hot),
     get,
     awaitEnd: ends.wait,
+    openEndWaits: waitsFor,
     loops: [ends.loop],
     close: ends.close,
   }
@@ -182,12 +191,15 @@ function openAcquires({ database: { hot, asyncCommit }, onOutbox }: LedgerOption
 }
 
 /** The transitions of a held job, and those that end a job from outside an attempt. */
-function openTransitions({ database: { hot }, ageingSec, onOutbox, onEnded }: LedgerOptions, ends: EndWaits) {
+function openTransitions(options: LedgerOptions) {
+  const { bus, ageingSec, onOutbox, onEnded, onDelayed } = options
+  const { hot } = options.database
   /** After the commit: tells the waiters of the jobs that ended, and the outbox if something was written to it. */
   const transition = <Request extends { jobId: string } & WithEffects, Answer extends { ok: boolean }>(
     run: (requests: Request[]) => Promise<Answer[]>,
     ending: JobEnding | null,
     hasEnded: (answer: Answer) => boolean,
+    delayOf: (request: Request) => number = () => 0,
   ) =>
     batched<Request, Answer>({
       keyOf: jobIdOf,
@@ -199,24 +211,33 @@ function openTransitions({ database: { hot }, ageingSec, onOutbox, onEnded }: Le
         })
         if (ended.length > 0 && ending !== null) {
           const jobIds = ended.map(jobIdOf)
-          ends.announce(jobIds)
+          announceEnds(bus, jobIds)
           onEnded?.(jobIds, ending)
         }
         const topics = topicsOf(requests.flatMap(({ effects }) => effects ?? []))
         if (topics.length > 0) onOutbox(topics)
+        const delayMs = shortestDelay(requests.map(delayOf))
+        if (delayMs !== null) onDelayed?.(delayMs)
         return answers
       },
     })
 
   return {
     renew: transition((requests: RenewRequest[]) => renew(hot, requests), null, never),
-    release: transition((requests: ReleaseRequest[]) => release(hot, requests), null, never),
+    release: transition(
+      (requests: ReleaseRequest[]) => release(hot, requests),
+      null,
+      never,
+      ({ delayMs = 0 }) => delayMs,
+    ),
     fail: transition(
       (requests: FailRequest[]) => fail(hot, requests, ageingSec),
       'failed',
       (answer) => answer.ok && answer.dead,
+      ({ retryMs }) => retryMs ?? 0,
     ),
     finalize: transition((requests: FinalizeRequest[]) => finalize(hot, requests), 'done', isOk),
+    conclude: transition((requests: ConcludeRequest[]) => conclude(hot, requests), 'done', isOk),
     cancel: transition((requests: EndRequest[]) => cancel(hot, requests), 'cancelled', isOk),
     bury: transition((requests: EndRequest[]) => bury(hot, requests), 'buried', isOk),
   }
@@ -225,13 +246,15 @@ function openTransitions({ database: { hot }, ageingSec, onOutbox, onEnded }: Le
 function openReads(database: Database) {
   return {
     briefs: (jobIds: readonly string[]) => getBriefs(database.hot, jobIds),
-    list: (filter: JobFilter) => listJobs(database, filter),
     count: () => countJobs(database),
     search: (search: JobSearch, limit: number) => forSearch(database, (on) => searchJobs(on, search, limit)),
     countMatching: (search: JobSearch) => forSearch(database, (on) => countMatching(on, search)),
     sample: (since: string) => sampleLedger(database, since),
     summaries: (jobIds: readonly string[]) => summariesOf(database, jobIds),
     history: (job: Job) => historyOf(database, job),
+    replaysOf: (jobIds: readonly string[]) => replaysOf(database, jobIds),
+    results: (jobIds: readonly string[]) => resultsOf(database, jobIds),
+    endedJobs: (jobIds: readonly string[]) => endedJobs(database, jobIds),
     deleteOldKeys: (limit: number) => repair.deleteOldKeys(database, limit),
   }
 }

@@ -1,7 +1,9 @@
-// prune: done → deleted, with its attempts, some time after its end. A page of the oldest ids is read at a time, so that no index of
-// the end of jobs is needed: ids begin with their time. A page is one short transaction that locks only what it deletes.
+// prune: done → deleted, with its attempts, some time after its end. Of a job that stays, attempts and result may go earlier. A page of
+// the oldest ids is read at a time, so that no index of the end of jobs is needed: ids begin with their time. A page is one short
+// transaction that locks only what it deletes.
 // Never deleted: a job that is dead or has not ended; a replay, which its dead job names; and what the job's door still refers to.
 import type { Pool, Tx } from '../db/database.ts'
+import { groupBy } from '../values/group-by.ts'
 import { firstIdAt } from './job.ts'
 
 const PAGE = `
@@ -18,6 +20,9 @@ const LOCK = `
 
 const DELETE_JOBS = `delete from jobs where job_id = any($1::uuid[]) and state = 'done'`
 
+const FORGET_RESULTS = `
+  update jobs set result = null where job_id = any($1::uuid[]) and state = 'done' and result is not null`
+
 const DELETE_ATTEMPTS = `delete from attempts where job_id = any($1::uuid[])`
 
 const FIRST = '00000000-0000-0000-0000-000000000000'
@@ -27,6 +32,8 @@ export interface KeptJobs {
   jobsDays: number
   /** Attempts of done jobs that are kept longer. 0: as long as the job. */
   attemptsDays: number
+  /** Results of done jobs that are kept longer. 0: as long as the job. */
+  resultsDays: number
 }
 
 /** Of these done jobs, those that may be deleted. Deletes what its door has stored of them. */
@@ -37,6 +44,8 @@ export interface PruneOptions {
   kept: KeptJobs
   /** Kinds of this process. Jobs of others are left to processes that know them. */
   releaseOf(kind: string): ReleaseOld | null
+  /** Null: results of this kind stay. */
+  forgetOf(kind: string): ReleaseOld | null
   now: () => number
   page?: number
 }
@@ -51,8 +60,9 @@ const PAGE_ROWS = 500
 const START_OVER_MS = 86_400_000
 
 /** Each call looks at the next page. Once a day it starts over: a job may end long after others of its age. */
-export function openPrune({ pool, kept, releaseOf, now, page = PAGE_ROWS }: PruneOptions): () => Promise<Pruned> {
-  const ages = [kept.jobsDays, kept.attemptsDays].filter((days) => days > 0)
+export function openPrune(options: PruneOptions): () => Promise<Pruned> {
+  const { pool, kept, now, page = PAGE_ROWS } = options
+  const ages = [kept.jobsDays, kept.attemptsDays, kept.resultsDays].filter((days) => days > 0)
   const youngestDays = Math.min(...ages)
   let place = FIRST
   let startedAt = now()
@@ -64,37 +74,45 @@ export function openPrune({ pool, kept, releaseOf, now, page = PAGE_ROWS }: Prun
     const bound = firstIdAt(now() - youngestDays * 86_400_000)
     const seen = await pool.query<Seen>(PAGE, [place, bound, youngestDays, page])
     const old = seen.filter(({ is_old: isOld }) => isOld)
-    const deleted = old.length === 0 ? 0 : await pool.transaction((tx) => prunePage(tx, old, kept, releaseOf))
+    const deleted = old.length === 0 ? 0 : await pool.transaction((tx) => prunePage(tx, old, options))
     place = seen.at(-1)?.job_id ?? place
     return { deleted, more: seen.length === page }
   }
 }
 
-async function prunePage(
-  tx: Tx,
-  old: readonly { job_id: string; kind: string }[],
-  { jobsDays, attemptsDays }: KeptJobs,
-  releaseOf: PruneOptions['releaseOf'],
-): Promise<number> {
-  const gone: string[] = []
-  for (const kind of jobsDays === 0 ? [] : new Set(old.map((job) => job.kind))) {
-    const release = releaseOf(kind)
-    if (release === null) continue
-    const ids = old.filter((job) => job.kind === kind).map((job) => job.job_id)
-    const locked = await tx.query<{ job_id: string }>(LOCK, [ids, jobsDays])
-    if (locked.length > 0)
-      gone.push(
-        ...(await release(
-          tx,
-          locked.map((job) => job.job_id),
-        )),
-      )
+type OldJob = { job_id: string; kind: string }
+
+async function prunePage(tx: Tx, old: readonly OldJob[], { kept, releaseOf, forgetOf }: PruneOptions): Promise<number> {
+  const gone = new Set(kept.jobsDays === 0 ? [] : await ofEachKind(tx, old, kept.jobsDays, releaseOf))
+  if (gone.size > 0) await tx.query(DELETE_JOBS, [[...gone]])
+  const stays = old.filter((job) => !gone.has(job.job_id))
+  if (kept.attemptsDays > 0 && stays.length > 0) {
+    const aged = await lock(tx, stays, kept.attemptsDays)
+    if (aged.length > 0) await tx.query(DELETE_ATTEMPTS, [aged])
   }
-  if (gone.length > 0) await tx.query(DELETE_JOBS, [gone])
-  if (attemptsDays > 0) {
-    const stays = old.filter((job) => !gone.includes(job.job_id)).map((job) => job.job_id)
-    const aged = await tx.query<{ job_id: string }>(LOCK, [stays, attemptsDays])
-    if (aged.length > 0) await tx.query(DELETE_ATTEMPTS, [aged.map((job) => job.job_id)])
+  if (kept.resultsDays > 0 && stays.length > 0) {
+    const forgotten = await ofEachKind(tx, stays, kept.resultsDays, forgetOf)
+    if (forgotten.length > 0) await tx.query(FORGET_RESULTS, [forgotten])
   }
-  return gone.length
+  return gone.size
 }
+
+/** Asks each kind about its jobs that are so old, once they are locked. */
+async function ofEachKind(
+  tx: Tx,
+  jobs: readonly OldJob[],
+  days: number,
+  askOf: (kind: string) => ReleaseOld | null,
+): Promise<string[]> {
+  const answered: string[] = []
+  for (const [kind, ofKind] of groupBy(jobs, (job) => job.kind)) {
+    const ask = askOf(kind)
+    if (ask === null) continue
+    const locked = await lock(tx, ofKind, days)
+    if (locked.length > 0) answered.push(...(await ask(tx, locked)))
+  }
+  return answered
+}
+
+const lock = async (tx: Tx, jobs: readonly OldJob[], days: number): Promise<string[]> =>
+  (await tx.query<{ job_id: string }>(LOCK, [jobs.map((job) => job.job_id), days])).map((job) => job.job_id)

@@ -2,10 +2,10 @@
 import type { Queryable } from '../db/database.ts'
 import type { Job, JobState } from './job.ts'
 
-const COLUMNS = `job_id, kind, state, priority, due_at, payload, result, reason, attempt_id, max_attempts, lease_owner,
-  lease_until, account_id, trace_id, replay_of, submitted_at, started_at, finished_at`
-
-const SELECT_JOBS = `select ${COLUMNS} from jobs where job_id = any($1::uuid[])`
+const SELECT_JOBS = `
+  select job_id, kind, state, priority, due_at, payload, result, reason, attempt_id, max_attempts, lease_owner, lease_until,
+         account_id, trace_id, replay_of, submitted_at, started_at, finished_at
+    from jobs where job_id = any($1::uuid[])`
 
 const SELECT_BRIEFS = `
   select job_id, kind, state, priority, payload, account_id, trace_id from jobs where job_id = any($1::uuid[])`
@@ -15,28 +15,21 @@ const SELECT_ENDED = `
     left join jobs on jobs.job_id = asked.job_id
    where jobs.job_id is null or jobs.finished_at is not null`
 
-// Newest first: a job's id begins with its time.
-const LIST_JOBS = `
-  select ${COLUMNS} from jobs
-   where ($1::text is null or kind = $1) and ($2::job_state is null or state = $2)
-     and ($3::uuid is null or job_id < $3) and ($4::bigint is null or account_id = $4)
-   order by job_id desc limit $5`
+const SELECT_RESULTS = `select job_id, result from jobs where job_id = any($1::uuid[]) and state = 'done'`
 
+const SELECT_REPLAYS = `select replay_of, job_id from jobs where replay_of = any($1::uuid[])`
+
+// Each part has the condition of an index: without that the statement would walk past all jobs that are done.
 const COUNT_JOBS = `
-  select kind, state, count(*)::integer as count from jobs where finished_at is null group by kind, state
+  select kind, state, count(*)::integer as count from (
+    select kind, state from jobs where finished_at is null and due_at is null
+     union all
+    select kind, state from jobs where due_at is not null
+  ) as live group by kind, state
    union all
   select kind, 'dead', count(*)::integer from jobs where reason is not null group by kind`
 
 export const JOB_STATES = ['pending', 'processing', 'done', 'dead'] as const satisfies readonly JobState[]
-
-export interface JobFilter {
-  kind?: string | undefined
-  state?: JobState | undefined
-  accountId?: number | undefined
-  /** Only jobs older than this one. */
-  before?: string | undefined
-  limit: number
-}
 
 export async function getJobs(on: Queryable, jobIds: readonly string[]): Promise<(Job | null)[]> {
   const rows = await on.query<JobRow>(SELECT_JOBS, [jobIds])
@@ -67,10 +60,16 @@ export async function getBriefs(on: Queryable, jobIds: readonly string[]): Promi
   }))
 }
 
-export async function listJobs(on: Queryable, filter: JobFilter): Promise<Job[]> {
-  const { kind = null, state = null, before = null, accountId = null, limit } = filter
-  const rows = await on.query<JobRow>(LIST_JOBS, [kind, state, before, accountId, limit])
-  return rows.map(jobFrom)
+/** Of those that are done. */
+export async function resultsOf(on: Queryable, jobIds: readonly string[]): Promise<Map<string, unknown>> {
+  const rows = await on.query<Pick<JobRow, 'job_id' | 'result'>>(SELECT_RESULTS, [jobIds])
+  return new Map(rows.map((row) => [row.job_id, row.result]))
+}
+
+/** The job that each of them was submitted again as. */
+export async function replaysOf(on: Queryable, jobIds: readonly string[]): Promise<Map<string, string>> {
+  const rows = await on.query<{ replay_of: string; job_id: string }>(SELECT_REPLAYS, [jobIds])
+  return new Map(rows.map((row) => [row.replay_of, row.job_id]))
 }
 
 export interface JobCount {

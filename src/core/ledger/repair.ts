@@ -23,6 +23,13 @@ const NEXT_DUE = `
   select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8 as in_ms
     from jobs where due_at is not null`
 
+/** SQL: whether a delayed job is due now or within this time. */
+export const hasDueWithin = (ms: number): string =>
+  `exists (select from jobs where due_at <= statement_timestamp() + ${ms} * interval '1 ms')`
+
+/** SQL: whether a job waits or runs. */
+export const HAS_LIVE = `exists (select from jobs where finished_at is null and due_at is null)`
+
 // One page of the live jobs in their order: a pass over a long queue is bounded, and the next pass continues from there.
 const FIND_ABANDONED = `
   with page as materialized (

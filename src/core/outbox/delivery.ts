@@ -10,11 +10,21 @@ export interface Delivery {
   rowsMax: number
   /** How long a claimed row is nobody else's, doubling with each attempt: longer than a delivery takes. Default: a minute. */
   claimMs?: number
-  /** How long the next batch gathers after one that was not full, where nobody waits for the delivery. Default: not at all. */
-  gatherMs?: number
   retry: RetryPolicy
   /** Then the row is dead, and can be replayed. Null: never gives up. */
   attemptsMax: number | null
+}
+
+/**
+ * How rows of one topic move to another table of this database. Nothing outside sees a row twice, so none is claimed: a transfer
+ * that is repeated, or runs beside another, must change nothing.
+ */
+export interface Transfer {
+  topic: string
+  /** How long the next batch gathers after one that was not full, where nobody waits for the rows. Default: not at all. */
+  gatherMs?: number
+  /** One batch, of those that are due. */
+  transfer(): Promise<{ rows: number; more: boolean }>
 }
 
 export interface OutboxRow {

@@ -5,14 +5,16 @@
 //      └── a dispatcher that dies in between: the backoff runs out, and another one claims the row
 //          (one that was only slow finds a newer attempt, and settles nothing)
 //
-// Claiming skips what others hold (`for update skip locked`), so that any number of dispatchers may run.
+// Claiming skips what others hold (`for update skip locked`), so that any number of dispatchers may run. A claim, and the deletion of
+// a delivered row, wait for no flush: a database that crashes may forget them, and the row is delivered once more. Rows that only
+// move to another table of this database need no claim (Transfer).
 import { setTimeout as sleep } from 'node:timers/promises'
 import { storableText, type Database, type Queryable } from '../db/database.ts'
 import { groupBy } from '../values/group-by.ts'
 import { retryWaitMs } from '../concurrency/retry.ts'
-import { hideFromPlanner } from '../db/sql.ts'
+import { hideFromPlanner, literal } from '../db/sql.ts'
 import { Wake, type Loop } from '../loop.ts'
-import type { Delivered, DeliveredRow, Delivery, OutboxRow } from './delivery.ts'
+import type { Delivered, DeliveredRow, Delivery, OutboxRow, Transfer } from './delivery.ts'
 import type { OutboxMetrics } from './metrics.ts'
 
 // Up to statement_timestamp(): an index cannot be read up to a clock that changes within the statement.
@@ -65,43 +67,61 @@ export interface Dispatcher {
 
 export function openDispatcher(
   database: Database,
-  deliveries: readonly Delivery[],
+  deliveries: readonly (Delivery | Transfer)[],
   metrics: OutboxMetrics,
 ): Dispatcher {
-  const wakes = deliveries.map(() => new Wake())
-  const loops = deliveries.map((delivery, index): Loop => ({
+  const dispatchers = deliveries.map((delivery) => ({ delivery, wake: new Wake() }))
+  const wakesOf = groupBy(dispatchers, ({ delivery }) => delivery.topic)
+  /** One dispatcher of a topic is woken by new rows; the next one when it finds more than its batch. */
+  const wakeNext = (topic: string, after: Wake | null) => {
+    const same = wakesOf.get(topic) ?? []
+    same[same.findIndex(({ wake }) => wake === after) + 1]?.wake.ring()
+  }
+  const loops = dispatchers.map(({ delivery, wake }): Loop => ({
     name: `deliver ${delivery.topic}`,
     everyMs: EVERY_MS,
-    wake: wakes[index] ?? new Wake(),
+    wake,
+    isDue: `exists (select from outbox_events
+                     where status = 'pending' and topic = ${literal(delivery.topic)} and next_attempt_at <= statement_timestamp())`,
     async runOnce(signal) {
-      const more = await dispatchOnce(database, delivery, metrics, signal)
+      if (!('transfer' in delivery)) {
+        const onFull = () => wakeNext(delivery.topic, wake)
+        return dispatchOnce(database, { ...delivery, onFull }, metrics, signal)
+      }
+      const more = await transferOnce(delivery, metrics)
       if (!more && delivery.gatherMs !== undefined)
         await sleep(delivery.gatherMs, undefined, { signal }).catch(() => {})
       return more
     },
   }))
-  const wakeOf = new Map(deliveries.map(({ topic }, index) => [topic, wakes[index]]))
   return {
     wake(topics) {
-      for (const topic of topics ?? wakeOf.keys()) wakeOf.get(topic)?.ring()
+      for (const topic of topics ?? wakesOf.keys()) wakeNext(topic, null)
     },
     loops,
   }
 }
 
+interface DispatchedDelivery extends Delivery {
+  /** The batch is full, and is about to be delivered: there may be work for another dispatcher. */
+  onFull?: () => void
+}
+
 /** One batch of one topic; true if there may be more. */
 export async function dispatchOnce(
   database: Database,
-  delivery: Delivery,
+  delivery: DispatchedDelivery,
   metrics: OutboxMetrics,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const claimed = await database.hot.query<StoredRow>(CLAIM, [
+  const claimed = await database.asyncCommit.query<StoredRow>(CLAIM, [
     delivery.topic,
     delivery.rowsMax,
     delivery.claimMs ?? CLAIM_MS,
   ])
   if (claimed.length === 0) return false
+  const isFull = claimed.length === delivery.rowsMax
+  if (isFull) delivery.onFull?.()
 
   const started = performance.now()
   const claims = claimed.map(claimFrom).sort((a, b) => a.row.outboxId - b.row.outboxId)
@@ -111,7 +131,17 @@ export async function dispatchOnce(
 
   metrics.latency.observe((performance.now() - started) / 1000)
   for (const answer of answers) metrics.dispatched.inc(answer.ok ? DELIVERED : FAILED)
-  return claimed.length === delivery.rowsMax
+  return isFull
+}
+
+/** The same of rows that stay in the database. */
+export async function transferOnce({ transfer }: Transfer, metrics: OutboxMetrics): Promise<boolean> {
+  const started = performance.now()
+  const { rows, more } = await transfer()
+  if (rows === 0) return false
+  metrics.latency.observe((performance.now() - started) / 1000)
+  metrics.dispatched.inc(DELIVERED, rows)
+  return more
 }
 
 /** Whoever wrote these rows has delivered them by itself: they are marked, or deleted where they are not kept. */
@@ -141,7 +171,7 @@ async function settle(database: Database, delivery: Delivery, claims: readonly C
   const others = claims.flatMap((claim, index) => (isGone(index) ? [] : [settledRow(delivery, claim, answers[index])]))
 
   const fenced = gone.map(({ row, fence }) => ({ outbox_id: row.outboxId, fence }))
-  if (gone.length > 0) await database.hot.query(DELETE_DELIVERED, [JSON.stringify(fenced)])
+  if (gone.length > 0) await database.asyncCommit.query(DELETE_DELIVERED, [JSON.stringify(fenced)])
   if (others.length > 0) await database.hot.query(SETTLE, [JSON.stringify(others)])
 }
 

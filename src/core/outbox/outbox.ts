@@ -37,6 +37,10 @@ const STATES = `
   select outbox_id, status, attempts - attempts_forgiven as attempts, last_error from outbox_events
    where outbox_id = any($2) and topic = any($1)`
 
+const OF_JOBS = `
+  select job_id, outbox_id, topic, status, attempts - attempts_forgiven as attempts from outbox_events
+   where job_id = any($2::uuid[]) and topic = any($1)`
+
 const NEWEST_DEAD = `
   select outbox_id from outbox_events where topic = any($1) and status = 'dead' order by outbox_id desc limit 1`
 
@@ -79,6 +83,8 @@ export interface ListedRow {
 
 export type RowState = Pick<ListedRow, 'outboxId' | 'status' | 'attempts' | 'lastError'>
 
+export type RowOfJob = Pick<ListedRow, 'outboxId' | 'topic' | 'status' | 'attempts'> & { jobId: string }
+
 /** Which dead rows are replayed: one, or all that were added since a time. Empty: all. */
 export interface ReplayChoice {
   outboxId?: number
@@ -117,6 +123,8 @@ export interface Outbox {
   /** Newest first. */
   list(filter: ListFilter): Promise<ListedRow[]>
   states(topics: readonly string[], outboxIds: readonly number[]): Promise<RowState[]>
+  /** What these jobs caused, in any order. */
+  ofJobs(topics: readonly string[], jobIds: readonly string[]): Promise<RowOfJob[]>
   /** Null: none is dead. */
   newestDead(topics: readonly string[]): Promise<number | null>
   /** Dead rows become pending again, the oldest first, up to 10,000. Resolves to those that did. */
@@ -164,6 +172,11 @@ export function openOutbox(database: Database, wake: () => void): Outbox {
         attempts,
         lastError,
       }))
+    },
+    async ofJobs(topics, jobIds) {
+      type Found = Pick<StoredDelivery, 'outbox_id' | 'topic' | 'status' | 'attempts'> & { job_id: string }
+      const rows = await database.query<Found>(OF_JOBS, [topics, jobIds])
+      return rows.map(({ job_id: jobId, outbox_id: id, ...row }) => ({ jobId, outboxId: Number(id), ...row }))
     },
     async newestDead(topics) {
       const [row] = await database.query<{ outbox_id: string }>(NEWEST_DEAD, [topics])

@@ -41,28 +41,44 @@ export async function acquireEntries(
     error = problem
     return null
   })
-  const taken = await Promise.all(
-    entries.map(async (entry) => {
+  const taken = takenOf(deps, answerOf)
+  const others = entries.filter((entry) => !taken.has(entry))
+  await Promise.all(
+    others.map(async (entry) => {
       try {
         const answer = answerOf?.get(entry)
         if (!isReadable(entry)) return await buryUnreadable(deps, entry)
         if (answer === undefined) throw error
         return await settle(deps, entry, answer)
       } catch (problem) {
-        count(deps, entry, 'error', 'db_error')
+        count(deps, entry, { status: 'error', reason: 'db_error' })
         failed.push(entry)
         error = problem
-        return null
       }
     }),
   )
-  if (answerOf !== null) void deps.restorePayloads(acquiredOf(answerOf))
-  return { taken: taken.filter((one) => one !== null), failed, error }
+  if (answerOf !== null) void deps.restorePayloads(withoutPayload(answerOf))
+  return { taken: [...taken.values()], failed, error }
 }
 
-const acquiredOf = (answerOf: ReadonlyMap<Entry, AcquireAnswer>): AcquiredEntry[] =>
-  [...answerOf].flatMap(([{ id, payloadRef }, answer]) =>
-    answer.ok ? [{ job: answer.job, entryId: id, payloadRef }] : [],
+/** What nearly all entries lead to. They are counted together. */
+function takenOf(deps: AcquireDeps, answerOf: ReadonlyMap<Entry, AcquireAnswer> | null): Map<Entry, TakenJob> {
+  const taken = new Map<Entry, TakenJob>()
+  let reclaimed = 0
+  for (const [entry, answer] of answerOf ?? []) {
+    if (!answer.ok || answer.job.kind !== deps.kind) continue
+    taken.set(entry, { job: answer.job, acknowledge: () => deps.acknowledge(entry) })
+    if (entry.isReclaimed) reclaimed += 1
+  }
+  const { claims, reclaims } = deps.options.metrics
+  if (taken.size > reclaimed) claims.inc(TAKEN, taken.size - reclaimed)
+  if (reclaimed > 0) reclaims.inc(TAKEN, reclaimed)
+  return taken
+}
+
+const withoutPayload = (answerOf: ReadonlyMap<Entry, AcquireAnswer>): AcquiredEntry[] =>
+  [...answerOf].flatMap(([{ id, payloadRef, hasPayload }, answer]) =>
+    answer.ok && !hasPayload ? [{ job: answer.job, entryId: id, payloadRef }] : [],
   )
 
 type ReadableEntry = Entry & { jobId: string }
@@ -80,53 +96,50 @@ async function acquireReadable(
   return new Map(answers.flatMap((answer, index) => (readable[index] === undefined ? [] : [[readable[index], answer]])))
 }
 
-/** Null: there is no work for this entry. */
-async function settle(deps: AcquireDeps, entry: Entry, answer: AcquireAnswer): Promise<TakenJob | null> {
-  const { kind, acknowledge } = deps
-  count(deps, entry, answer.ok ? 'ok' : 'rejected', answer.ok ? '' : answer.code)
-  if (answer.ok) {
-    if (answer.job.kind === kind) return { job: answer.job, acknowledge: () => acknowledge(entry) }
-    await requeueToOwnKind(deps, entry, answer.job)
-    return null
-  }
+/** There is no work for this entry. */
+async function settle(deps: AcquireDeps, entry: Entry, answer: AcquireAnswer): Promise<void> {
+  count(deps, entry, answer.ok ? TAKEN : { status: 'rejected', reason: answer.code })
+  if (answer.ok) return requeueToOwnKind(deps, entry, answer.job)
   switch (answer.code) {
     case 'already_finished':
     case 'unknown_job':
-      await acknowledge(entry)
-      return null
+      return deps.acknowledge(entry)
     case 'lease_still_valid':
-      await deps.acknowledgeDuplicate(entry)
-      return null
+      return deps.acknowledgeDuplicate(entry)
     case 'not_due':
     case 'exhausted':
-      return null
+      return
     default:
       return assertNever(answer.code)
   }
 }
 
-type ClaimStatus = 'ok' | 'rejected' | 'error'
+interface ClaimLabels {
+  status: 'ok' | 'rejected' | 'error'
+  reason: string
+}
 
-function count({ options: { metrics } }: AcquireDeps, entry: Entry, status: ClaimStatus, reason: string): void {
+const TAKEN = { status: 'ok', reason: '' } as const
+
+function count({ options: { metrics } }: AcquireDeps, entry: Entry, { status, reason }: ClaimLabels): void {
   const counter = entry.isReclaimed ? metrics.reclaims : metrics.claims
   counter.inc({ status, reason })
 }
 
-async function buryUnreadable(deps: AcquireDeps, entry: Entry): Promise<null> {
+async function buryUnreadable(deps: AcquireDeps, entry: Entry): Promise<void> {
   const { ledger, bury } = deps.options
   const { jobId, id } = entry
   const reason = 'missing_field'
   if (jobId !== null) {
     const answer = await (bury === undefined ? ledger().bury({ jobId, reason }) : bury(jobId, reason))
     if (!answer.ok && answer.code === 'lease_still_valid') {
-      count(deps, entry, 'rejected', answer.code)
-      return null
+      count(deps, entry, { status: 'rejected', reason: answer.code })
+      return
     }
   }
-  count(deps, entry, 'rejected', reason)
+  count(deps, entry, { status: 'rejected', reason })
   deps.log.warn({ job_id: jobId, entry_id: id, reason }, 'unreadable entry')
   await deps.acknowledge(entry)
-  return null
 }
 
 /** A job of another kind, in this stream by mistake: this executor cannot run it. */

@@ -40,7 +40,7 @@ export async function announceJobs(
   const head = [group, maxLength, payloadTtlSec, clock.now(), areNew ? 1 : 0]
   const sent = chunksOf(announcements).map(async (chunk) => {
     try {
-      return answersFrom(await evaluate(redis, ANNOUNCE, scriptKeys(streams), [...head, ...chunk.args]))
+      return answersFrom(await evaluate(redis, ANNOUNCE, scriptKeys(streams), [...head, chunk.lines.join('')]))
     } catch (error) {
       redis.unlink(chunk.jobIds.map(payloadKey)).catch(() => {}) // a cache, and it expires
       throw error
@@ -51,7 +51,8 @@ export async function announceJobs(
 
 interface Chunk {
   jobIds: string[]
-  args: string[]
+  /** One per job. */
+  lines: string[]
   bytes: number
 }
 
@@ -60,13 +61,13 @@ function chunksOf(announcements: readonly Announcement[]): Chunk[] {
   let chunk: Chunk | undefined
   for (const { job, level = levelOf(job.priority) } of announcements) {
     if (chunk === undefined || chunk.jobIds.length >= JOBS_PER_SCRIPT || chunk.bytes >= BYTES_PER_SCRIPT) {
-      chunk = { jobIds: [], args: [], bytes: 0 }
+      chunk = { jobIds: [], lines: [], bytes: 0 }
       chunks.push(chunk)
     }
-    const arg = `${job.jobId} ${level} ${job.priority} ${taskData(job)}`
+    const line = `${job.jobId} ${level} ${job.priority} ${taskData(job)}\n`
     chunk.jobIds.push(job.jobId)
-    chunk.args.push(arg)
-    chunk.bytes += arg.length
+    chunk.lines.push(line)
+    chunk.bytes += line.length
   }
   return chunks
 }

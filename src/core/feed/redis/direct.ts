@@ -93,12 +93,12 @@ function rowsOf({ jobs, inOneOutboxRow }: FreshJobs, announced: ReadonlyMap<stri
   return [{ topic: BATCH_TOPIC, jobId: first.jobId, entryId: rows.map(({ entryId }) => entryId).join() }]
 }
 
-const briefOf = ({ jobId, kind, priority, payload, accountId, traceId }: PreparedJob): JobBrief => ({
+const briefOf = ({ jobId, kind, priority, payload, accountId, trace }: PreparedJob): JobBrief => ({
   jobId,
   kind,
   state: 'pending',
   priority,
   payload,
   accountId,
-  traceId,
+  traceId: trace?.traceId ?? null,
 })

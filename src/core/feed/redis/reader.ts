@@ -74,8 +74,9 @@ function openWeightedRoundRobin(): (slots: number) => [high: number, normal: num
   const total = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight, 0)
   const credit = { 1: 0, 2: 0, 3: 0 }
   return (slots) => {
-    const share = { 1: 0, 2: 0, 3: 0 }
-    for (let slot = 0; slot < slots; slot += 1) {
+    const rounds = Math.floor(slots / total) // a round gives each level its weight and ends as it began
+    const share = { 1: rounds * WEIGHTS[1], 2: rounds * WEIGHTS[2], 3: rounds * WEIGHTS[3] }
+    for (let slot = rounds * total; slot < slots; slot += 1) {
       for (const level of LEVELS) credit[level] += WEIGHTS[level]
       const next = LEVELS.reduce((best, level) => (credit[level] > credit[best] ? level : best))
       credit[next] -= total
@@ -90,7 +91,7 @@ const entriesFrom = (reply: unknown, level: Level | undefined, isReclaimed = fal
 
 /** The script has checked the other fields. */
 function entryFromLine(line: string): Entry | [] {
-  const [place, id = '', job = '', priority = ''] = line.split(' ')
+  const [place, id = '', job = '', priority = '', question] = line.split(' ')
   const level = levelFrom(place)
   if (level === undefined) return []
   return {
@@ -99,6 +100,7 @@ function entryFromLine(line: string): Entry | [] {
     jobId: parseJobId(job),
     priority: Number(priority),
     payloadRef: payloadKey(job),
+    hasPayload: question === undefined,
     isBroken: false,
     isReclaimed: false,
   }

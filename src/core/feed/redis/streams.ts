@@ -58,6 +58,8 @@ export interface Entry {
   priority: number
   /** Key of the payload in Redis. */
   payloadRef: string
+  /** The payload was there, in its usual form, when the entry was read. False: nobody has looked, or it was not. */
+  hasPayload: boolean
   /** A required field is missing: other programs may write to the stream as well. */
   isBroken: boolean
   /** Claimed from another consumer, which has left it pending for too long. */
@@ -80,6 +82,7 @@ export function entryFrom(reply: unknown, level: Level, isReclaimed: boolean): E
     jobId: parseJobId(valueOf.get('job_id') ?? ''),
     priority: Number(valueOf.get('priority')),
     payloadRef: valueOf.get('payload_ref') ?? '',
+    hasPayload: false,
     isBroken: FIELDS.some((name) => (valueOf.get(name) ?? '') === ''),
     isReclaimed,
   }

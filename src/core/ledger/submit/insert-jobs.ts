@@ -3,8 +3,8 @@
 // With the PostgreSQL feed the pending row itself is the announcement. With the Redis feed an outbox row commits with the
 // job, so that a crash between the commit and Redis loses nothing: one row per job, or one for all jobs of a statement.
 import type { Queryable } from '../../db/database.ts'
-import { numbersParam, storableJson, textsParam } from '../../db/params.ts'
-import { rankSql } from '../rank.ts'
+import { numbersParam, storableJsonInTurns, textsParam } from '../../db/params.ts'
+import { rankSql } from './rank.ts'
 import type { PreparedJob } from './submit.ts'
 
 // One array per column: PostgreSQL parses them in half the time of an array of objects. A column that is null in every row
@@ -46,7 +46,12 @@ export interface InsertOptions {
 export async function insertJobs(on: Queryable, jobs: readonly PreparedJob[], options: InsertOptions): Promise<void> {
   if (jobs.length === 0) return
   const { ageingSec, announceByOutbox, outboxGraceMs = 0, inOneOutboxRow = false } = options
-  const params = [storableJson(jobs.map(({ payload }) => payload ?? null)), ageingSec, ...columnsOf(jobs)]
+  const bytes = jobs.reduce((sum, { payloadBytes }) => sum + payloadBytes, 0)
+  const payloads = await storableJsonInTurns(
+    jobs.map(({ payload }) => payload ?? null),
+    bytes,
+  )
+  const params = [payloads, ageingSec, ...columnsOf(jobs)]
   if (!announceByOutbox) await on.query(INSERT_JOBS, params)
   else await on.query(inOneOutboxRow ? INSERT_JOBS_AND_BATCH : INSERT_JOBS_AND_OUTBOX, [...params, outboxGraceMs])
 }
@@ -58,7 +63,7 @@ const columnsOf = (jobs: readonly PreparedJob[]) => [
   numbersParam(jobs.map(({ delayMs }) => delayMs)),
   nullable(jobs.map(({ maxAttempts }) => maxAttempts)),
   nullable(jobs.map(({ accountId }) => accountId)),
-  nullable(jobs.map(({ traceId }) => traceId)),
+  nullable(jobs.map(({ trace }) => trace?.traceId ?? null)),
   nullable(jobs.map(({ replayOf }) => replayOf)),
 ]
 

@@ -4,9 +4,9 @@
 // the disk, and then the caller is answered. If the database crashes in between, it forgets a job that was never
 // acknowledged, and everything done for it: the commit of its result would have had to wait for the disk first.
 import type { Pool, Queryable } from '../../db/database.ts'
-import { storableJson } from '../../db/params.ts'
+import { storableJsonInTurns } from '../../db/params.ts'
 import type { WithCommit } from '../../events/bus.ts'
-import { rankSql } from '../rank.ts'
+import { rankSql } from './rank.ts'
 import { FEED_TOPIC } from './insert-jobs.ts'
 import { accepted, type PreparedJob, type Submitted } from './submit.ts'
 
@@ -38,9 +38,9 @@ export async function submitOne(
   job: PreparedJob,
   { ageingSec, by }: { ageingSec: number; by: AnnounceOne },
 ): Promise<Submitted> {
-  const { payload, jobId, kind, priority, maxAttempts, accountId, traceId, replayOf } = job
-  const columns = [jobId, kind, priority, maxAttempts, accountId, traceId, replayOf]
-  const params = [storableJson(payload ?? null), ageingSec, ...columns]
+  const { payload, payloadBytes, jobId, kind, priority, maxAttempts, accountId, trace, replayOf } = job
+  const columns = [jobId, kind, priority, maxAttempts, accountId, trace?.traceId ?? null, replayOf]
+  const params = [await storableJsonInTurns(payload ?? null, payloadBytes), ageingSec, ...columns]
   const insert = async (on: Queryable) => {
     if ('notify' in by) {
       const { channel, message, said } = by.notify

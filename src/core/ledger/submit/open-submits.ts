@@ -1,6 +1,7 @@
 // The ways into the ledger: batching of submits, and the announcement of what they made ready.
 import { batched } from '../../db/batch.ts'
 import type { Tx } from '../../db/database.ts'
+import { shortestDelay } from '../delays.ts'
 import { topicsOf } from '../effects.ts'
 import type { LedgerOptions } from '../ledger.ts'
 import { submitOne, type AnnounceOne } from './insert-one.ts'
@@ -8,7 +9,7 @@ import { replay, type EffectsOfReplay } from './replay.ts'
 import {
   findNamed,
   idempotencyName,
-  isFresh,
+  freshOf,
   isLonePlainJob,
   nameIn,
   prepare,
@@ -27,14 +28,16 @@ const OUTBOX_GRACE_MS = 5000
 
 export function openSubmits(options: LedgerOptions) {
   const { database, onReady } = options
-  const prepared = (job: NewJob) => prepare(job, options.maxAttempts)
+  const prepared = preparing(options)
 
   const announce = (jobs: readonly PreparedJob[], answers: readonly Submitted[], announcesFresh: boolean) => {
-    const ready = jobs.filter((job, index) => isFresh(answers[index]) && job.delayMs === 0)
+    const ready = freshOf(jobs, answers).filter((job) => job.delayMs === 0)
     const fresh = announcesFresh ? { jobs: ready, inOneOutboxRow: shareOutboxRow(jobs) } : undefined
     if (ready.length > 0) onReady(kindsOf(ready), fresh)
     const topics = topicsOf(jobs.flatMap(({ effects }) => effects))
     if (topics.length > 0) options.onOutbox(topics)
+    const delayMs = shortestDelay(jobs.map((job) => job.delayMs))
+    if (delayMs !== null) options.onDelayed?.(delayMs)
   }
 
   /** Null: the job takes the same way as many jobs. */
@@ -92,5 +95,14 @@ export function openSubmits(options: LedgerOptions) {
     },
   }
 }
+
+const preparing =
+  ({ maxAttempts, onSubmit }: LedgerOptions) =>
+  (asked: NewJob): PreparedJob => {
+    const job = prepare(asked, maxAttempts)
+    onSubmit?.(job)
+    for (const part of job.parts) onSubmit?.(part)
+    return job
+  }
 
 const kindsOf = (jobs: readonly PreparedJob[]): string[] => [...new Set(jobs.map((job) => job.kind))]

@@ -33,10 +33,8 @@ export async function replay(
 
   const old = jobFrom(row)
   const { kind, payload, priority, maxAttempts, accountId, traceId } = old
-  const job = prepare(
-    { kind, payload, priority, maxAttempts, accountId, traceId, replayOf: jobId },
-    options.maxAttempts,
-  )
+  const trace = traceId === null ? null : { traceId }
+  const job = prepare({ kind, payload, priority, maxAttempts, accountId, trace, replayOf: jobId }, options.maxAttempts)
   const effects = options.effectsOf?.(old, job.jobId) ?? []
   await submitIn(tx, [{ ...job, effects }], options)
   return { answer: { ok: true, jobId: job.jobId, duplicate: false }, kind }

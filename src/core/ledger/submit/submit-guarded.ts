@@ -5,8 +5,8 @@
 // its own rows in a common table expression named `accepted`, whose one column is job_id, and puts the ledger's part, below,
 // right after it. The ledger's part creates a job for every request whose job_id is in `accepted`.
 import type { Queryable } from '../../db/database.ts'
-import { jsonParam } from '../../db/params.ts'
-import { rankSql } from '../rank.ts'
+import { jsonInTurns } from '../../values/json-pieces.ts'
+import { rankSql } from './rank.ts'
 import { FEED_TOPIC, type InsertOptions } from './insert-jobs.ts'
 import type { PreparedJob } from './submit.ts'
 
@@ -46,7 +46,7 @@ export function openGuarded<Answer extends object>(
   const sql = statement(announceByOutbox ? CREATE_JOBS_AND_OUTBOX : CREATE_JOBS)
   return async (on, requests) => {
     const bytes = requests.reduce((sum, request) => sum + request.bytes, 0)
-    const rows = await jsonParam(
+    const rows = await jsonInTurns(
       requests.map(({ job, more }) => ({ ...rowOf(job), ...more })),
       bytes,
     )
@@ -63,6 +63,6 @@ const rowOf = (job: PreparedJob) => ({
   payload: job.payload ?? undefined,
   max_attempts: job.maxAttempts ?? undefined,
   account_id: job.accountId ?? undefined,
-  trace_id: job.traceId ?? undefined,
+  trace_id: job.trace?.traceId,
   replay_of: job.replayOf ?? undefined,
 })

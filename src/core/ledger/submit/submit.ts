@@ -2,6 +2,7 @@
 import type { Pool, Tx, Queryable } from '../../db/database.ts'
 import { refused, type Refused } from '../../values/outcome.ts'
 import { newJobId } from '../../random.ts'
+import type { TraceContext } from '../../traces/context.ts'
 import { sendEffects, type Effect } from '../effects.ts'
 import { insertJobs, type InsertOptions } from './insert-jobs.ts'
 
@@ -30,38 +31,48 @@ export interface Idempotency {
 export interface NewJob {
   kind: string
   payload: unknown
+  /** About the size of its JSON, if it may be large: that is then made in several turns of the event loop. */
+  payloadBytes?: number
   /** Chosen by the door when it has to know the id beforehand. */
   jobId?: string
   priority?: number
   delayMs?: number
   maxAttempts?: number | null
   accountId?: number | null
-  traceId?: string | null
+  /** Where it comes from. */
+  trace?: TraceContext | null
   replayOf?: string | null
   idempotency?: Idempotency | null
   effects?: readonly Effect[]
+  /** Jobs that are submitted with it, in the same transaction, unless its key named another one before. */
+  parts?: readonly NewJob[]
 }
 
 /** A new job with every default filled in. */
-export type PreparedJob = Required<NewJob>
+export interface PreparedJob extends Required<Omit<NewJob, 'parts'>> {
+  parts: readonly PreparedJob[]
+}
 
 export type Submitted = { ok: true; jobId: string; duplicate: boolean } | Refused<'idempotency_conflict'>
 
 export const PRIORITY_DEFAULT = 5
 const ROWS_MAX = 2000 // in one statement
+const NO_PARTS: readonly PreparedJob[] = []
 
 export function prepare(job: NewJob, maxAttempts: number): PreparedJob {
   return {
+    payloadBytes: 0,
     jobId: newJobId(),
     priority: PRIORITY_DEFAULT,
     delayMs: 0,
     maxAttempts,
     accountId: null,
-    traceId: null,
+    trace: null,
     replayOf: null,
     idempotency: null,
     effects: [],
     ...job,
+    parts: job.parts === undefined ? NO_PARTS : job.parts.map((part) => prepare(part, maxAttempts)),
   }
 }
 
@@ -77,7 +88,7 @@ export async function submit(pool: Pool, jobs: readonly PreparedJob[], options: 
 /** The same inside the caller's transaction. */
 export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: InsertOptions): Promise<Submitted[]> {
   const answers = await claimKeys(tx, jobs)
-  const fresh = jobs.filter((_, index) => isFresh(answers[index]))
+  const fresh = freshOf(jobs, answers)
   for (let start = 0; start < fresh.length; start += ROWS_MAX) {
     await insertJobs(sendingOn(tx), fresh.slice(start, start + ROWS_MAX), options)
   }
@@ -96,7 +107,8 @@ const sendingOn = (tx: Tx): Queryable => ({
   },
 })
 
-const isPlain = (job: PreparedJob): boolean => job.idempotency === null && job.effects.length === 0
+const isPlain = (job: PreparedJob): boolean =>
+  job.idempotency === null && job.effects.length === 0 && job.parts.length === 0
 const isPlainAndReady = (job: PreparedJob): boolean => isPlain(job) && job.delayMs === 0
 
 /** One job that is ready at once and needs no second statement. */
@@ -109,8 +121,14 @@ export const shareOutboxRow = (jobs: readonly PreparedJob[]): boolean =>
 
 export const accepted = (job: PreparedJob): Submitted => ({ ok: true, jobId: job.jobId, duplicate: false })
 
-/** The call created a new job. */
-export const isFresh = (answer: Submitted | undefined): boolean => answer?.ok === true && !answer.duplicate
+/** The jobs that these calls created, with their parts. */
+export function freshOf(jobs: readonly PreparedJob[], answers: readonly Submitted[]): PreparedJob[] {
+  const fresh = jobs.filter((_, index) => {
+    const answer = answers[index]
+    return answer?.ok === true && !answer.duplicate
+  })
+  return fresh.some(({ parts }) => parts.length > 0) ? fresh.flatMap((job) => [job, ...job.parts]) : fresh
+}
 
 const FIND_NAMED = `select job_id, body_hash from idempotency_keys where scope = $1 and key = $2`
 

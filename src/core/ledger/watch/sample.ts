@@ -1,7 +1,7 @@
 // How the ledger is doing, in a few numbers and in bounded time: three statements, each of which reads a limited number of rows.
 import type { Queryable } from '../../db/database.ts'
 
-const COUNTED_MAX = 10_000
+export const COUNTED_MAX = 10_000
 const RECENT_MAX = 3000
 
 // Kinds are found one by one in the index of live rows.

@@ -6,17 +6,22 @@
 -- ARGV[3]   seconds that a payload is kept
 -- ARGV[4]   now, in milliseconds
 -- ARGV[5]   '1': the jobs are new, so they cannot have an entry
--- ARGV[6..] 'job id, level, priority, task in base64', separated by spaces: one argument per job, and one string for all
+-- ARGV[6]   'job id, level, priority, task in base64', separated by spaces, per line: one string for all jobs, and one for all
 --           answers, because packing and unpacking values would take most of the time
 -- Answer    {'entry ids, separated by spaces; a hyphen for each entry that Redis refused', {errors of the refused ones}}
 local maxlen, ttl, now, is_new = ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
 local ids, errors, places_of = {}, {}, {}
 
-local function parts(text)
-  local job_end = string.find(text, ' ', 1, true)
+local text, line = ARGV[6], 1
+local function next_line()
+  local job_end = string.find(text, ' ', line, true)
+  if not job_end then return nil end
   local priority_end = string.find(text, ' ', job_end + 3, true)
-  return string.sub(text, 1, job_end - 1), tonumber(string.sub(text, job_end + 1, job_end + 1)),
-    string.sub(text, job_end + 3, priority_end - 1), string.sub(text, priority_end + 1)
+  local line_end = string.find(text, '\n', priority_end + 1, true)
+  local job = string.sub(text, line, job_end - 1)
+  line = line_end + 1
+  return job, tonumber(string.sub(text, job_end + 1, job_end + 1)), string.sub(text, job_end + 3, priority_end - 1),
+    string.sub(text, priority_end + 1, line_end - 1)
 end
 
 local function add(job, level, priority, data)
@@ -34,8 +39,7 @@ local function add(job, level, priority, data)
   return id
 end
 
-for i = 6, #ARGV do
-  local job, level, priority, data = parts(ARGV[i])
+for job, level, priority, data in next_line do
   local state, at, old = 'gone', nil, nil
   if not is_new then state, at, old = place(job) end
   local id, err = old, nil

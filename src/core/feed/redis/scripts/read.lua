@@ -5,10 +5,11 @@
 -- ARGV[1]     consumer group
 -- ARGV[2]     consumer
 -- ARGV[3..5]  share of each level
--- Answer      {'level, id, job id and priority of an entry per line', {{level, entry as Redis returns it}, …}}; the second
---             list has the entries that are not in the usual form. An entry as Redis returns it is ten values: parsing
---             thousands of those would be most of the cost of reading.
+-- Answer      {'level, id, job id and priority of an entry per line, and a question mark if its payload is not in the usual form',
+--             {{level, entry as Redis returns it}, …}}; the second list has the entries that are not in the usual form. An
+--             entry as Redis returns it is ten values: parsing thousands of those would be most of the cost of reading.
 local usual, others, missing, dry = {}, {}, 0, {}
+local payload_begins = '{"schema_version":1,"task_data_b64":"'
 
 local function is_usual(fields)
   return #fields == 8 and fields[1] == 'job_id' and fields[3] == 'enqueue_ts' and fields[5] == 'payload_ref'
@@ -23,7 +24,8 @@ local function read(level, count)
   for _, entry in ipairs(found) do
     local fields = entry[2]
     if fields and is_usual(fields) then
-      usual[#usual + 1] = level .. ' ' .. entry[1] .. ' ' .. fields[2] .. ' ' .. fields[8]
+      local is_kept = redis.pcall('GETRANGE', fields[6], 0, #payload_begins - 1) == payload_begins
+      usual[#usual + 1] = level .. ' ' .. entry[1] .. ' ' .. fields[2] .. ' ' .. fields[8] .. (is_kept and '' or ' ?')
     else
       others[#others + 1] = {level, entry}
     end
