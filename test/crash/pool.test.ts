@@ -32,7 +32,7 @@ const FEEDS = [
 
 for (const { feed, jobs, strikes } of FEEDS) {
   describe(`workers killed and frozen at random, with ${feed} as the feed`, () => {
-    test(`each of ${jobs} jobs on ${PROCESSES} processes of them has one result (seed ${SEED})`, TIMEOUT, async (t) => {
+    test(`each of ${jobs} jobs on ${PROCESSES} processes has one result (seed ${SEED})`, TIMEOUT, async (t) => {
       const pool = await setup(t, { server: await startServerProcess(t, await envFor(t, feed)) })
       const database = await connect(t, pool.at)
       const crews = await Promise.all(Array.from({ length: CREWS }, (_, n) => crewOf(pool, `w${n}`, WORKERS_EACH)))

@@ -98,14 +98,14 @@ describe('canonical JSON', () => {
     assert.throws(() => canonicalJson(undefined), NotCanonical)
   })
 
-  test('nested deeper than anything that reads it can bear is refused, not a crash', () => {
+  test('of JSON that is nested too deep is refused, and does not crash', () => {
     assert.throws(() => canonicalText('['.repeat(100_000)), /nested deeper/)
     assert.throws(() => canonicalText('{"a":'.repeat(100_000)), /nested deeper/)
   })
 })
 
 describe('the members of an object', () => {
-  test('are the texts that stand there, of a name that comes twice the last', () => {
+  test('are texts as written; if a name is repeated, the last one counts', () => {
     const text = '{ "a" : {"x": [1.0, "}"], "y": "\\""} ,"b":-0.0,"a\\u0062": "q,:{" , "b" : 1e5,"c":[],"d":null }'
 
     assert.deepEqual(Object.fromEntries(memberTexts(text)), {

@@ -2,23 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { openHeartbeat } from '../../src/doors/pool/workers/heartbeat.ts'
-import { setupPool } from './pool-parts.ts'
-
-const REQUEST = {
-  clientId: 1,
-  job: '{}',
-  priority: 5,
-  requirements: { region: null, specs: null },
-  replicas: 1,
-  quorum: 1,
-  callbackUrl: null,
-  requiresHash: false,
-  timeoutSec: null,
-  maxAttempts: 1,
-  agree: null,
-  idempotency: null,
-  traceId: null,
-}
+import { REQUEST, setupPool } from './pool-parts.ts'
 
 /** `meanwhile` runs after the heartbeat has read what the worker holds, and before it renews that. */
 async function beatDuring(
@@ -64,7 +48,7 @@ describe('a heartbeat whose assignment ends before it is renewed', () => {
     assert.deepEqual(cancelled, [])
   })
 
-  test('nor is it where the worker has been assigned another job since', async (t) => {
+  test('a recorded result is not reported as cancelled when the worker has another job since', async (t) => {
     const { cancelled } = await beatDuring(t, async ({ submit, holder, assignment, pool, poll }) => {
       assert((await submit(holder, assignment, '{}')).ok)
       await pool.submitJobs([REQUEST])
@@ -74,7 +58,7 @@ describe('a heartbeat whose assignment ends before it is renewed', () => {
     assert.deepEqual(cancelled, [])
   })
 
-  test('a job that was cancelled meanwhile is', async (t) => {
+  test('a job that was cancelled meanwhile is reported as cancelled', async (t) => {
     const { cancelled, assignmentId } = await beatDuring(t, ({ pool, jobId }) => pool.cancel(jobId, 'cancelled'))
 
     assert.deepEqual(cancelled, [assignmentId])

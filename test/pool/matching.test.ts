@@ -1,7 +1,7 @@
 // Matching without a database: fair share, eligibility, replicas and canaries.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { WaitingTask, WaitingCanary } from '../../src/doors/pool/matching/candidates.ts'
+import type { WaitingCanary } from '../../src/doors/pool/matching/candidates.ts'
 import type { RequirementClass } from '../../src/doors/pool/tasks/requirement-classes.ts'
 import { match, type Candidate, type MatchInput } from '../../src/doors/pool/matching/match.ts'
 import type { Worker } from '../../src/doors/pool/workers/presence.ts'
@@ -10,25 +10,8 @@ import { isEligible } from '../../src/doors/pool/tasks/requirements.ts'
 import { decide, FAILED_VOTE, type Tally, type Vote } from '../../src/doors/pool/quorum/tally.ts'
 import { FairShare } from '../../src/doors/pool/matching/fair-share.ts'
 import { seeded } from '../support/seeded.ts'
+import { task, worker } from './unstored.ts'
 
-const worker = (workerId: number, more: Partial<Worker> = {}): Worker => ({
-  workerId,
-  ownerId: workerId,
-  region: null,
-  specs: null,
-  isBanned: false,
-  isPaused: false,
-  leaseSec: null,
-  passed: 0,
-  wrong: 0,
-  agreed: 0,
-  disagreed: 0,
-  proven: 0,
-  seenAt: '',
-  leaseUntil: '',
-  held: null,
-  ...more,
-})
 const candidate = (workerId: number, more: Partial<Worker> = {}, trusted = true): Candidate => ({
   worker: worker(workerId, more),
   isTrusted: trusted,
@@ -42,17 +25,6 @@ const requirementClass = (
   clientId,
   region: null,
   specs: null,
-  ...more,
-})
-const task = (classId: number, jobId: string, more: Partial<WaitingTask> = {}): WaitingTask => ({
-  classId,
-  jobId,
-  priority: 5,
-  acceptedAt: 0,
-  now: new Date(0),
-  timeoutSec: 60,
-  failedBy: [],
-  replica: null,
   ...more,
 })
 const canary = (canaryId: number, usedBy: readonly number[] = []): WaitingCanary => ({
@@ -119,7 +91,7 @@ describe('matching', () => {
     assert.deepEqual(pairsOf(candidates, input({ tasks })), ['2: r1', '4: r2'])
   })
 
-  test('of those who are not trusted a job gets one fewer than its quorum', () => {
+  test('workers that are not trusted get at most quorum - 1 replicas of a job', () => {
     const replica = { quorumId: 'q', quorum: 3, owners: [], untrusted: 1 }
     const tasks = [1, 2, 3].map((n) => task(1, `r${n}`, { replica }))
     const candidates = [candidate(1, {}, false), candidate(2, {}, false), candidate(3)]
@@ -129,7 +101,7 @@ describe('matching', () => {
     assert.deepEqual(pairsOf([candidate(1, {}, false)], input({ tasks: single })), ['1: s1'])
   })
 
-  test('a canary takes the place of a job, at its cost; the job goes to the next', () => {
+  test('a canary takes the place of a job, with its cost hint; the job is offered to the next worker', () => {
     const given = input({
       classes: [requirementClass(1, 1), requirementClass(99, null)],
       tasks: [task(1, 'job', { priority: 77 })],
@@ -148,7 +120,7 @@ describe('matching', () => {
     )
   })
 
-  test('so many of the assignments of a trusted worker are canaries, and half of those on probation', () => {
+  test('a trusted worker gets the configured percentage of canaries, a worker on probation half', () => {
     const random = seeded(7)
     const share = (trusted: boolean) => {
       const rounds = 4000
@@ -165,7 +137,7 @@ describe('matching', () => {
     assert(Math.abs(share(false) - 0.5) < 0.03)
   })
 
-  test('who is on probation and finds nothing gets a canary; a trusted worker does not', () => {
+  test('a worker on probation that finds no job gets a canary; a trusted worker does not', () => {
     const given = input({ classes: [requirementClass(99, null)], canaries: [canary(1), canary(2)], random: () => 0.99 })
 
     assert.deepEqual(pairsOf([candidate(1), candidate(2, {}, false)], given), ['2: canary 2'])
@@ -201,7 +173,7 @@ describe('specs', () => {
   const able = (specs: Record<string, unknown>, offered: Record<string, unknown> | null) =>
     isEligible({ region: null, specs }, { region: 'any', specs: offered })
 
-  test('numbers at least as much, texts the same or in the list, lists within, objects by member', () => {
+  test('numbers must be at least as large, texts equal or in the list, lists contained, objects match by member', () => {
     assert(able({ ram: 8 }, { ram: 8, more: 1 }))
     assert(!able({ ram: 8 }, { ram: 7.9 }))
     assert(!able({ ram: 8 }, { ram: '8' }))
@@ -220,7 +192,7 @@ describe('specs', () => {
   })
 })
 
-describe('what replicas say together', () => {
+describe('the decision of a quorum', () => {
   const votes = (...said: (string | null)[]) => said.map((vote) => ({ vote, counts: true }))
   const count = (more: Partial<Tally<Vote>>): Tally<Vote> => ({
     votes: [],
@@ -244,7 +216,7 @@ describe('what replicas say together', () => {
     })
   })
 
-  test('replicas that are missing are made; one more where those that are left cannot decide; then it is split', () => {
+  test('missing replicas are issued, then one more at a time while the rest cannot decide, then it is split', () => {
     assert.deepEqual(decide(count({ issued: 0 })), { what: 'issue', count: 3 })
     assert.deepEqual(decide(count({ votes: votes('a', 'b'), outstanding: 1 })), { what: 'wait' })
     assert.deepEqual(decide(count({ votes: votes('a', 'b', 'c') })), { what: 'issue', count: 1 })
@@ -260,7 +232,7 @@ describe('what replicas say together', () => {
     })
   })
 
-  test('the word of a banned worker, and a vote that counts for nothing, are not counted', () => {
+  test('the vote of a banned worker, and results that agree with nothing, are not counted', () => {
     const banned = [...votes('a'), { vote: 'a', counts: false }, ...votes(null, null)]
 
     assert.deepEqual(decide(count({ votes: banned, issued: 4 })), { what: 'issue', count: 1 })
@@ -277,7 +249,7 @@ describe('reputation', () => {
     assert.equal(scoreOf({ ...record, wrong: 1 }), 1 / 12)
   })
 
-  test('trust takes canaries since the last disagreement, as many as there are, and a score; without canaries everyone is trusted', () => {
+  test('trust needs a score and enough canaries since the last disagreement, or all there are; without canaries everyone is trusted', () => {
     assert(isTrusted(record, 0, 5))
     assert(!isTrusted(record, 10, 5))
     assert(isTrusted({ ...record, passed: 5, proven: 5 }, 10, 5))

@@ -3,18 +3,33 @@ import { sign, type KeyObject } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import type { TestContext } from 'node:test'
 import { parseConfig } from '../../src/core/config.ts'
-import { openEngine } from '../../src/core/engine.ts'
-import { openLog } from '../../src/core/log/log.ts'
 import { startLoops } from '../../src/core/loop.ts'
-import { openMetrics } from '../../src/core/metrics.ts'
 import { openPoolParts } from '../../src/doors/pool/pool.ts'
 import { POOL_SETTINGS } from '../../src/doors/pool/settings.ts'
 import { readSettings } from '../../src/core/settings.ts'
 import { newKey, sha256, signedBytes } from '../contract/pool/setup.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { testDatabase } from '../support/database.ts'
+import { testEngine } from '../support/engine.ts'
 
 const MIGRATIONS = { owner: 'pool', folder: new URL('../../src/doors/pool/migrations/', import.meta.url) }
+
+/** A plain job of a client. */
+export const REQUEST = {
+  clientId: 1,
+  job: '{}',
+  priority: 5,
+  requirements: { region: null, specs: null },
+  replicas: 1,
+  quorum: 1,
+  callbackUrl: null,
+  requiresHash: false,
+  timeoutSec: null,
+  maxAttempts: 1,
+  agree: null,
+  idempotency: null,
+  trace: null,
+}
 
 export interface SimulatedWorker {
   workerId: number
@@ -26,10 +41,7 @@ export async function setupPool(t: TestContext, options: { random: () => number;
   const { database } = await testDatabase(t, [MIGRATIONS])
   const env = options.env ?? {}
   const { core: config } = parseConfig({ LOG_LEVEL: 'silent' }, {})
-  const log = openLog(config)
-  const metrics = openMetrics()
-  const engine = await openEngine({ config, database, metrics, log })
-  atEnd(t, () => engine.close())
+  const { engine, metrics, log } = await testEngine(t, { config, database })
   const pool = await openPoolParts({ ...engine, database, metrics, log }, readSettings(POOL_SETTINGS, env, []), options)
   const running = startLoops(pool.loops.serving, log)
   atEnd(t, () => pool.close())

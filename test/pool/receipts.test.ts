@@ -46,7 +46,7 @@ describe('a receipt', () => {
     assert.match(problemWithReceipt(good, worker.x) ?? '', /signed with another key/)
   })
 
-  test('that was changed has another hash; with a new hash, another signature', () => {
+  test('that was changed fails on its hash, or with a new hash on its signature', () => {
     const changed = { ...good, receipt: { ...good.receipt, worker_id: 2 } }
     const rehashed = { ...changed, hash: sha256Hex(canonicalJson(changed.receipt)) }
 
@@ -105,13 +105,13 @@ describe('a chain of receipts', () => {
   const second = receipt(2, first.hash)
   const third = receipt(3, second.hash)
 
-  test('holds in any order of the file, and with gaps', () => {
+  test('verifies in any order of the file, and with gaps', () => {
     assert.equal(problemWithChain([third, first, second]), null)
     assert.equal(problemWithChain([first, third]), null)
     assert.equal(problemWithChain([second, third]), null)
   })
 
-  test('is broken by one that was put in, taken twice, or begins it anew', () => {
+  test('is broken by an inserted receipt, a repeated number, or a wrong beginning', () => {
     assert.match(problemWithChain([first, receipt(2, third.hash)]) ?? '', /receipt 2 does not follow receipt 1/)
     assert.match(problemWithChain([first, second, receipt(2, first.hash)]) ?? '', /two receipts with the number 2/)
     assert.match(problemWithChain([receipt(1, third.hash)]) ?? '', /does not begin the chain/)

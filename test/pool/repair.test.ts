@@ -2,23 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { leaseOwner } from '../../src/doors/pool/workers/presence.ts'
-import { setupPool } from './pool-parts.ts'
-
-const REQUEST = {
-  clientId: 1,
-  job: '{}',
-  priority: 5,
-  requirements: { region: null, specs: null },
-  replicas: 1,
-  quorum: 1,
-  callbackUrl: null,
-  requiresHash: false,
-  timeoutSec: null,
-  maxAttempts: 1,
-  agree: null,
-  idempotency: null,
-  traceId: null,
-}
+import { REQUEST, setupPool } from './pool-parts.ts'
 
 async function withHeldJob(t: TestContext) {
   const world = await setupPool(t, { random: () => 0.5, env: {} })

@@ -96,7 +96,7 @@ describe('verification', () => {
     })
   }
 
-  test('refuses a signature in which any one bit is another, and any other text', () => {
+  test('refuses a signature with any one bit flipped, and any other text', () => {
     const [{ text, signature }] = VECTORS
     const bytes = decodeBase64url(signature)
     assert(bytes !== null)
@@ -139,7 +139,7 @@ describe('verification', () => {
     }
   })
 
-  test('refuses a key that is not written in its one way, and one that is no point of the curve', () => {
+  test('refuses a key in a non-canonical encoding, and one that is not a point on the curve', () => {
     const [{ text, signature }] = VECTORS
     for (const number of [FIELD + 3n, FIELD + 18n, 2n, 7n]) {
       assert(!isSigned(toBytes(number), decodeBase64url(signature), text))

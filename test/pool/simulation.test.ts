@@ -64,7 +64,7 @@ async function simulate(t: TestContext, random: () => number) {
         maxAttempts: 1,
         agree: null,
         idempotency: null,
-        traceId: null,
+        trace: null,
       },
     ])
     assert(answer.ok)

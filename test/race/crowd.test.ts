@@ -114,7 +114,7 @@ describe('idempotent submits at once', () => {
   })
 
   for (const ending of ['commit', 'rollback'] as const) {
-    test(`one that waits for a submit still open is a duplicate after its commit only: ${ending}`, async (t) => {
+    test(`one that waits for an uncommitted submit is a duplicate only if that commits: ${ending}`, async (t) => {
       const world = await setupContest(t, 1)
       const [rival] = world.rivals
       assert(rival !== undefined)

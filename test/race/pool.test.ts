@@ -56,7 +56,7 @@ describe('a thousand submits of one assignment at once', () => {
 })
 
 describe('polls at once, over two servers', () => {
-  test('a worker that polls fifty times holds one assignment, and of fifty workers each job has one', async (t) => {
+  test('a worker that polls fifty times holds one assignment, and fifty workers get each job once', async (t) => {
     const pool = await setup(t)
     const { url } = await startServer(t, { on: pool.at, role: 'serve' })
     const database = await connect(t, pool.at)

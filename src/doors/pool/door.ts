@@ -18,6 +18,7 @@
 import type { Door } from '../../core/door.ts'
 import { detailBody } from '../../core/http/errors/detail.ts'
 import { requireRole } from '../../core/http/auth/guard.ts'
+import { auditRetention } from '../../core/retention.ts'
 import { unitRandom } from '../../core/random.ts'
 import { canaryRoutes } from './canaries/canary-routes.ts'
 import { callbackSecretRoute } from './clients/callbacks.ts'
@@ -31,12 +32,14 @@ import { openLivePoolJobs } from './live/live-jobs.ts'
 import { openLiveWorkers } from './live/live-workers.ts'
 import { pollRoute } from './matching/poll.ts'
 import { openPoolParts } from './pool.ts'
-import { receiptDelivery } from './receipts/receipt-chain.ts'
+import { openQuorumViews } from './quorum/quorum-views.ts'
+import { receiptTransfer } from './receipts/receipt-chain.ts'
 import { receiptRoutes } from './receipts/receipt-routes.ts'
 import { submitResultRoute } from './results/submit-result.ts'
 import { POOL_SETTINGS } from './settings.ts'
 import { banRoutes, workerAdminRoutes } from './workers/admin-routes.ts'
 import { offlineWorkers } from './workers/attention.ts'
+import { DELETE_OLD_BANS } from './workers/bans.ts'
 import { heartbeatRoute } from './workers/heartbeat.ts'
 import { ownerRoutes, reputationRoute } from './workers/owner-routes.ts'
 import { workerFileRoutes } from './workers/worker-files.ts'
@@ -55,7 +58,7 @@ export const poolDoor: Door<typeof POOL_SETTINGS> = {
     const pool = await openPoolParts(deps, settings, { random: unitRandom })
     const { keys, callbacks, workers, matchmaker, canaries, canaryList, bans, metrics } = pool
     const { leaseSec, probationCanaries } = pool
-    const views = { database, results: openJobResults(database) }
+    const views = { database, results: openJobResults(database), quorums: openQuorumViews(database) }
 
     const liveJobs = openLivePoolJobs({ database, ledger })
     const liveWorkers = openLiveWorkers({ database, canaries, probationCanaries, leaseSec })
@@ -64,8 +67,9 @@ export const poolDoor: Door<typeof POOL_SETTINGS> = {
       kinds: pool.kinds,
       loops: { ...pool.loops, serving: [...pool.loops.serving, liveJobs.loop, liveWorkers.loop] },
       live: [liveJobs.topic, liveWorkers.topic],
+      retention: [auditRetention(deps, DELETE_OLD_BANS)],
       attention: () => offlineWorkers(database, leaseSec),
-      topics: [receiptDelivery({ database, key: keys.receipts }), ...callbacks.topics],
+      topics: [receiptTransfer({ database, key: keys.receipts }), ...callbacks.topics],
       stopServing: async () => matchmaker.close(),
       close: () => pool.close(),
       async routes(app) {

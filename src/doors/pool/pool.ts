@@ -15,6 +15,7 @@ import { openMatchmaker, type TaskMatcher } from './matching/matchmaker.ts'
 import { openPoll } from './matching/poll.ts'
 import { openRepair } from './matching/repair.ts'
 import { openPoolMetrics } from './metrics.ts'
+import { openReplicatedJobs, type ReplicatedJobs } from './quorum/replicated-jobs.ts'
 import { openQuorums } from './quorum/settle.ts'
 import { openServerKeys } from './receipts/server-keys.ts'
 import { openResultStore } from './results/result-store.ts'
@@ -35,7 +36,7 @@ export async function openPoolParts(deps: PoolDeps, settings: PoolSettings, { ra
   const announce = () => matchmaker.announce()
   const jobs = await openJobs(deps, settings, announce)
   const { callbacks, classes, quorums, cancel } = jobs
-  const staff = openWorkers(deps, settings, announce)
+  const staff = openWorkers({ ...deps, replicated: jobs.replicated }, settings, announce)
   const { leaseSec, leaseMs, presence, assignments } = staff
 
   const canaries = openCanaryStock({ database, ledger, bus, classes, onStocked: announce })
@@ -98,23 +99,34 @@ async function openJobs(
 ) {
   const keys = await openServerKeys(database)
   const callbacks = openCallbacks({ deliveries, ledger, master: keys.callbacks })
-  const kinds = poolKinds({ callbacks, extraReplicas: settings.POOL_EXTRA_REPLICAS })
+  const kinds = poolKinds({ database, callbacks, extraReplicas: settings.POOL_EXTRA_REPLICAS })
   const known = new Kinds()
   known.add(kinds)
   const classes = openRequirementClasses({ database })
-  const quorums = openQuorums({ database, ledger, callbacks, log, onIssued: announce })
+  const replicated = openReplicatedJobs({ ledger })
+  const quorums = openQuorums({ database, ledger, replicated, callbacks, log, onIssued: announce })
   const clientQuotas = openClientQuotas({ database, quotas })
-  const submitJobs = openSubmitJobs({ ledger, classes, settings, quorums, quotas: clientQuotas, onReady: announce })
+  const submitJobs = openSubmitJobs({ ledger, classes, settings, replicated, quotas: clientQuotas, onReady: announce })
   const cancel = openCancel({ ledger, kinds: known, quorums })
-  return { keys, callbacks, kinds, known, classes, quorums, submitJobs, cancel }
+  return { keys, callbacks, kinds, known, classes, replicated, quorums, submitJobs, cancel }
 }
 
 /** What owners and their workers use, but for polling and submitting. */
-function openWorkers({ database, ledger, quotas }: PoolDeps, settings: PoolSettings, announce: () => void) {
+function openWorkers(
+  { database, ledger, quotas, replicated }: PoolDeps & { replicated: ReplicatedJobs },
+  settings: PoolSettings,
+  announce: () => void,
+) {
   const leaseSec = settings.POOL_LEASE_SECONDS
   const leaseMs = leaseSec * 1000
   const presence = openPresence({ database, holdSec: settings.POOL_HOLD_SECONDS_MAX })
-  const assignments = openAssignments({ database, ledger, leaseSec, leaseMaxSec: settings.POOL_LEASE_MAX_SECONDS })
+  const assignments = openAssignments({
+    database,
+    ledger,
+    replicated,
+    leaseSec,
+    leaseMaxSec: settings.POOL_LEASE_MAX_SECONDS,
+  })
   return {
     leaseSec,
     leaseMs,

@@ -1,8 +1,12 @@
 // How this door writes and reads JSON. Payloads, outputs and specs are passed on as the text that was sent: JavaScript's
 // numbers would turn 1.0 into 1 and change an integer of 20 digits. Timestamps have six fractional digits and a Z.
-import type { FastifyReply } from 'fastify'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { memberTextsInTurns } from '@reeve/sdk'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type, type TSchema } from 'typebox'
 import { SECURED } from '../../core/http/routes/docs.ts'
+import { sendJsonText } from '../../core/http/send-json.ts'
+import { utf8Text } from '../../core/values/utf8-text.ts'
 
 export const documented = { tags: ['pool'], security: SECURED }
 
@@ -26,8 +30,11 @@ export function jsonText(value: unknown): string {
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${jsonText(member)}`).join(',')}}`
 }
 
-export const sendJson = (reply: FastifyReply, value: object): FastifyReply =>
-  reply.type('application/json; charset=utf-8').send(jsonText(value))
+/** The members of a request's body, as text. */
+export const bodyTexts = ({ rawBody }: Pick<FastifyRequest, 'rawBody'>): Promise<Map<string, string>> =>
+  memberTextsInTurns(rawBody === null ? '' : utf8Text(rawBody), nextTurn)
+
+export const sendJson = (reply: FastifyReply, value: object): FastifyReply => sendJsonText(reply, jsonText(value))
 
 /** SQL: a timestamptz as text. JavaScript's dates have no microseconds, so the database writes them. */
 export const timestampText = (expression: string): string =>

@@ -266,7 +266,7 @@ describe('GET /v1/jobs/{id}/why', () => {
     for (const worker of workers.slice(1)) await pool.poll(worker)
     await until('one owner has one replica', async () => (await why(shared)).status === 'running')
     assert.deepEqual((await why(shared)).reasons, [
-      '1 of its replicas wait, 1 are being worked on.',
+      '1 of its replicas waits, 1 is being worked on.',
       '3 eligible online, 0 of an owner that has no replica of this job yet.',
     ])
     await pool.submit(first, assigned)

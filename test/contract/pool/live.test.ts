@@ -96,7 +96,7 @@ describe('what pages watch', () => {
     assert.deepEqual(listed(other, 'new', 'job_ids'), [theirs])
   })
 
-  test('pool 2.13, 6.12: another role, too many and wrong ids are refused', async (t) => {
+  test('pool 2.13, 6.12: another role, too many ids and wrong ids are refused', async (t) => {
     const pool = await setup(t)
     const many = Array.from({ length: 201 }, (_, index) => index + 1)
     const refused = [

@@ -132,6 +132,28 @@ describe('jobs of a client', () => {
     assert.equal((await submit('{"payload":{"a":1,"b":2}}')).status, 422)
   })
 
+  test('pool 6.6: GET /v1/jobs reads no payload, however large they are', async (t) => {
+    const pool = await setup(t)
+    const jobIds = [await pool.submitJob({ payload: { text: '中'.repeat(400_000) } }), await pool.submitJob()]
+    let longest = 0
+    const { toString } = Buffer.prototype
+    t.mock.method(Buffer.prototype, 'toString', function (this: Buffer, encoding?: BufferEncoding, ...range: number[]) {
+      longest = Math.max(longest, this.length)
+      return toString.call(this, encoding, ...range)
+    })
+
+    const { body } = await pool.ask('GET', '/v1/jobs', undefined, pool.client)
+    const readByList = longest
+    await pool.job(jobIds[0] ?? '')
+
+    assert.deepEqual(
+      body.jobs.map(({ job_id: jobId }: { job_id: string }) => jobId),
+      jobIds.toReversed(),
+    )
+    assert(readByList < 100_000, `${readByList} bytes`)
+    assert(longest > 800_000, 'a job that is read by itself shows what is counted')
+  })
+
   test('pool 6.6: GET /v1/jobs lists the client’s jobs, newest first, by cursor; no replicas', async (t) => {
     const pool = await setup(t)
     const [a, b] = [await pool.submitJob(), await pool.submitJob({ replicas: 3 })]

@@ -9,14 +9,14 @@ import {
   type Assigned,
   type Credentials,
   type Pool,
-  type ServerOptions,
+  type SetupOptions,
   type Worker,
 } from './setup.ts'
 
 const answer = (text: string) => ({ output: { answer: text }, output_hash: sha256(`{"answer":"${text}"}`) })
 
 /** So many workers, each of an owner of its own. */
-async function withOwners(t: TestContext, count: number, options: ServerOptions = {}) {
+async function withOwners(t: TestContext, count: number, options: SetupOptions = {}) {
   const pool = await setup(t, options)
   const owners = await Promise.all(Array.from({ length: count }, (_, n) => pool.account(`owner ${n}`, 'WORKER_OWNER')))
   const workers = await Promise.all(owners.map((by, n) => pool.worker(`w${n}`, {}, by)))

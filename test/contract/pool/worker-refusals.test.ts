@@ -75,7 +75,7 @@ const WORKERS = [
 
 describe('a result over the limits is replaced by an error_message, and the worker goes on', () => {
   test('the worker of the SDK: too deep, too large', async (t) => {
-    const pool = await setup(t)
+    const pool = await setup(t, { isShared: false })
     const events = await sdkWorker(t, pool, async (job) => {
       if (typeof job !== 'object' || job === null) return {}
       if ('deep' in job) return { outputText: `${'{"a":'.repeat(DEPTH)}1${'}'.repeat(DEPTH)}` }
@@ -97,7 +97,7 @@ describe('a result over the limits is replaced by an error_message, and the work
   })
 
   test('worker.py as it is: an output that is too large', { skip }, async (t) => {
-    const pool = await setup(t)
+    const pool = await setup(t, { isShared: false })
     await pythonWorker(t, pool)
 
     // In upper case it is two characters: two bytes become three.
@@ -110,8 +110,8 @@ describe('a result over the limits is replaced by an error_message, and the work
     assert.deepEqual(await endOf(pool, small), ['completed', { answer: 'SMALL', words: 1 }])
   })
 
-  test('worker.py with work of its own: too deep, a NUL, half of a surrogate pair', { skip }, async (t) => {
-    const pool = await setup(t)
+  test('worker.py with another work function: too deep, a NUL, half of a surrogate pair', { skip }, async (t) => {
+    const pool = await setup(t, { isShared: false })
     const work = `
 def work(job, cancelled):
     value = 1
@@ -136,7 +136,7 @@ def work(job, cancelled):
   })
 })
 
-describe('a submit that failed in passing is repeated', () => {
+describe('a submit that failed transiently is repeated', () => {
   test('409 Concurrent submission conflict: the worker of the SDK', async (t) => {
     const server = await withShortLocks(t)
     const events = await sdkWorker(t, server.pool, async () => ({ output: { ok: true } }))
@@ -167,7 +167,7 @@ describe('a submit that failed in passing is repeated', () => {
     const options = name === 'worker.py' ? { skip } : {}
 
     test(`${name}: the answer to its submit is lost, and the repeat finds the result recorded`, options, async (t) => {
-      const pool = await setup(t)
+      const pool = await setup(t, { isShared: false })
       const url = await startLossyProxy(t, pool.url, ({ forward }) => forward())
       const ended = await start(t, pool, url)
 
@@ -182,7 +182,7 @@ describe('a submit that failed in passing is repeated', () => {
       `${name}: told of a cancellation while the answer is unknown, it still finds the result recorded`,
       options,
       async (t) => {
-        const pool = await setup(t)
+        const pool = await setup(t, { isShared: false })
         const url = await startLossyProxy(t, pool.url, async ({ forward, cancel, cancelled }) => {
           await forward()
           cancel()
@@ -201,7 +201,7 @@ describe('a submit that failed in passing is repeated', () => {
       `${name}: cancelled before its submit reached the server, it says cancelled and goes on`,
       options,
       async (t) => {
-        const pool = await setup(t)
+        const pool = await setup(t, { isShared: false })
         const jobId = await pool.submitJob({ payload: { prompt: 'never' } })
         const url = await startLossyProxy(t, pool.url, async ({ cancelled }) => {
           await pool.ask('POST', `/v1/jobs/${jobId}/cancel`, undefined, pool.client)
@@ -218,8 +218,8 @@ describe('a submit that failed in passing is repeated', () => {
   }
 })
 
-test('worker.py: a cancelled job is told to its work and not submitted; the next one is', { skip }, async (t) => {
-  const pool = await setup(t)
+test('worker.py: a cancelled job is signalled to its work and not submitted; the next one is', { skip }, async (t) => {
+  const pool = await setup(t, { isShared: false })
   const work = `
 def work(job, cancelled):
     if "wait" in job:

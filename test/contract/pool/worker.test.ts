@@ -9,10 +9,10 @@ import { parsePrivateKey, runWorker, type WorkerEvent } from '@reeve/sdk/pool'
 import { atEnd } from '../../support/cleanup.ts'
 import { temporaryFolder } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
-import { setup, sha256, type Pool, type ServerOptions } from './setup.ts'
+import { setup, sha256, type Pool, type SetupOptions } from './setup.ts'
 import { killedAtEnd, ownerOf, reeve, startWorker, stopped } from './worker-process.ts'
 
-async function withOwner(t: TestContext, options: ServerOptions = {}) {
+async function withOwner(t: TestContext, options: SetupOptions = {}) {
   const pool = await setup(t, options)
   return { pool, ...(await ownerOf(t, pool)) }
 }
@@ -79,7 +79,7 @@ describe('reeve worker', () => {
     assert.deepEqual(await result(pool, last), ['completed', { slept: 1 }])
   })
 
-  test('refuses a key file that others can read, a missing one, and no or two ways to do the jobs', async (t) => {
+  test('refuses a key file that others can read, and requires one of --exec, --module and --judge', async (t) => {
     const folder = await temporaryFolder()
     atEnd(t, () => rm(folder, { recursive: true, force: true }))
     const key = join(folder, 'key')
@@ -92,7 +92,7 @@ describe('reeve worker', () => {
     const neither = await run('--key', key)
     assert.deepEqual(
       [neither.status, neither.stderr],
-      [2, 'Say how to do the jobs: one of --exec, --module, --judge.\n'],
+      [2, 'Say how to run jobs, with one of --exec, --module and --judge.\n'],
     )
   })
 

@@ -63,7 +63,7 @@ describe('quorum by similarity', () => {
     assert.match(job.error_message, /at most 2 agree/)
   })
 
-  test('pool 8.8: a rule that is not one is 422', async (t) => {
+  test('pool 8.8: an invalid rule is 422', async (t) => {
     const pool = await setup(t)
     const rules = [
       { type: 'cosine', min: 2 },

@@ -1,6 +1,5 @@
 // For admins: canaries, which are jobs with a known output. /admin/pool/canaries.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { memberTexts } from '@reeve/sdk'
 import type { FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
 import { refusals } from '../../../core/http/errors/detail.ts'
@@ -9,7 +8,7 @@ import { RequirementsBody, requirementsFrom } from '../clients/new-job.ts'
 import type { CanaryList } from './canary-list.ts'
 import { invalidField, poolError } from '../errors.ts'
 import { hashOutput } from '../results/output-hash.ts'
-import { documented, Id, JsonObject, orNull, RawJson, sendJson } from '../wire.ts'
+import { bodyTexts, documented, Id, JsonObject, orNull, RawJson, sendJson } from '../wire.ts'
 
 const LIMIT_DEFAULT = 100
 
@@ -83,7 +82,7 @@ export const canaryRoutes =
   }
 
 async function newCanaryOf(request: FastifyRequest<{ Body: Static<typeof NewCanaryBody> }>) {
-  const texts = memberTexts(String(request.rawBody))
+  const texts = await bodyTexts(request)
   const expected = await hashOutput(texts.get('output') ?? 'null')
   if (!expected.ok) throw invalidField(['output'], expected.message)
   return {

@@ -9,12 +9,9 @@ import { parseJobId } from '../../../core/ledger/job.ts'
 import { poolError } from '../errors.ts'
 import { statusOfDeath } from '../tasks/kinds.ts'
 import { clientPayloadOf, QUORUM_KIND, type ClientPayload } from '../tasks/payload.ts'
-import { timestampOf, timestampText } from '../wire.ts'
+import type { QuorumView, QuorumViews } from '../quorum/quorum-views.ts'
+import { timestampOf } from '../wire.ts'
 import type { JobResults } from './job-results.ts'
-
-const VOTES = `
-  select assignment_id, worker_id, status, coalesce(computed_hash, output_hash) as output_hash, verdict
-    from pool_results where quorum_id = $1 and is_final order by finished_at, assignment_id`
 
 // A lease that has expired holds nothing: the job waits again, before anybody has noticed.
 const IS_LEASED = `select $1::timestamptz > clock_timestamp() as held`
@@ -22,9 +19,6 @@ const IS_REPLICA_HELD = `
   select exists (
     select from pool_tasks t join pool_workers w on w.worker_id = t.worker_id
      where t.quorum_id = $1 and w.last_seen_at > clock_timestamp() - t.held_lease_ms * interval '1 ms') as held`
-
-// The ledger knows when a replicated job was decided; it started with its first replica.
-const STARTED = `select ${timestampText('min(assigned_at)')} as at from pool_assignments where quorum_id = $1`
 
 export const JobBrief = Type.Object({ job_id: Type.String(), status: Type.String() })
 export const JobView = Type.Object({ job_id: Type.String(), status: Type.String() }, { additionalProperties: true })
@@ -52,7 +46,7 @@ export async function ownJob(ledger: Ledger, request: FastifyRequest<{ Params: {
   return found
 }
 
-export async function statusOf(database: Database, { job }: ClientJob): Promise<ClientStatus> {
+export async function statusOf(database: Database, job: Omit<Job, 'payload'>): Promise<ClientStatus> {
   switch (job.state) {
     case 'dead':
       return statusOfDeath(job.reason)
@@ -70,7 +64,7 @@ export async function statusOf(database: Database, { job }: ClientJob): Promise<
 }
 
 /** What the ledger keeps as the result. */
-function summaryOf({ result }: Job) {
+function summaryOf({ result }: Pick<Job, 'result'>) {
   const fields: Record<string, unknown> = typeof result === 'object' && result !== null ? { ...result } : {}
   const { status, assignment_id: assignmentId, error_message: errorMessage, finished_at: finishedAt } = fields
   return {
@@ -84,15 +78,19 @@ function summaryOf({ result }: Job) {
 export interface JobViewDeps {
   database: Database
   results: JobResults
+  quorums: QuorumViews
 }
 
-export async function viewOf({ database, results }: JobViewDeps, client: ClientJob): Promise<object> {
+/** The ledger knows when a replicated job was decided; it started with its first replica. */
+export async function viewOf({ database, results, quorums }: JobViewDeps, client: ClientJob): Promise<object> {
   const { job, payload } = client
   const summary = job.state === 'done' ? summaryOf(job) : null
   const { assignmentId = null } = summary ?? {}
-  const status = await statusOf(database, client)
-  const result = assignmentId === null ? null : await results(assignmentId)
-  const votes = job.kind === QUORUM_KIND ? await database.query<VoteRow>(VOTES, [job.jobId]) : []
+  const [status, result, { startedAt, votes }] = await Promise.all([
+    statusOf(database, job),
+    assignmentId === null ? null : results(assignmentId),
+    job.kind === QUORUM_KIND ? quorums(job.jobId) : plainView(job),
+  ])
   return {
     job_id: job.jobId,
     status,
@@ -103,26 +101,15 @@ export async function viewOf({ database, results }: JobViewDeps, client: ClientJ
     ...(payload.agree === null ? {} : { agree: payload.agree }),
     requirements: { region: payload.region, specs: payload.specs },
     created_at: timestampOf(job.submittedAt),
-    started_at: status === 'pending' ? null : await startedAt(database, job),
+    started_at: status === 'pending' ? null : startedAt,
     finished_at: summary?.finishedAt ?? (job.finishedAt === null ? null : timestampOf(job.finishedAt)),
     error_message: job.reason ?? summary?.errorMessage ?? result?.error_message ?? null,
     result,
-    votes: votes.map(({ assignment_id: id, worker_id: workerId, ...vote }) => {
-      return { assignment_id: Number(id), worker_id: Number(workerId), ...vote }
-    }),
+    votes,
   }
 }
 
-async function startedAt(database: Database, { jobId, kind, startedAt }: Job): Promise<string | null> {
-  if (kind !== QUORUM_KIND) return startedAt === null ? null : timestampOf(startedAt)
-  const [row] = await database.query<{ at: string | null }>(STARTED, [jobId])
-  return row?.at ?? null
-}
-
-interface VoteRow {
-  assignment_id: string
-  worker_id: string
-  status: string
-  output_hash: string | null
-  verdict: string | null
-}
+const plainView = ({ startedAt }: Job): QuorumView => ({
+  startedAt: startedAt === null ? null : timestampOf(startedAt),
+  votes: [],
+})

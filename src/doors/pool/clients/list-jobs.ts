@@ -7,7 +7,7 @@ import { refusals } from '../../../core/http/errors/detail.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { POOL_KIND, QUORUM_KIND } from '../tasks/payload.ts'
 import { documented, orNull, timestampOf } from '../wire.ts'
-import { clientJob, statusOf } from './job-view.ts'
+import { statusOf } from './job-view.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 100
@@ -19,7 +19,9 @@ const ListedJob = Type.Object({
   created_at: Type.String(),
 })
 const JobListReply = Type.Object({
-  jobs: Type.Array(ListedJob),
+  jobs: Type.Array(ListedJob, {
+    description: 'May be fewer than asked for although there are more: see next_before.',
+  }),
   next_before: orNull(Type.String({ description: '`before` of the next page. Null: this is the last one.' })),
 })
 const JobListQuery = Type.Object({
@@ -39,19 +41,18 @@ export const listJobsRoute =
     app.get('/v1/jobs', { schema }, async (request) => {
       const { accountId } = accountOf(request)
       const { before, limit = LIMIT_DEFAULT } = request.query
-      const kinds = [POOL_KIND, QUORUM_KIND]
-      // One more than asked for says whether there is another page.
-      const found = await Promise.all(kinds.map((kind) => ledger.list({ kind, accountId, before, limit: limit + 1 })))
-      const newest = found.flat().toSorted((a, b) => (a.jobId < b.jobId ? 1 : -1))
-      const page = newest.slice(0, limit).flatMap((job) => clientJob(job, accountId) ?? [])
+      // Bounded, however few of all jobs are this client's.
+      const { jobs: found, next } = await ledger.search({ accountId, before }, limit)
+      const ofPool = found.filter(({ kind }) => kind === POOL_KIND || kind === QUORUM_KIND)
+      const results = await ledger.results(ofPool.map(({ jobId }) => jobId))
       const jobs = await Promise.all(
-        page.map(async (client) => ({
-          job_id: client.job.jobId,
-          status: await statusOf(database, client),
-          priority: client.job.priority,
-          created_at: timestampOf(client.job.submittedAt),
+        ofPool.map(async (job) => ({
+          job_id: job.jobId,
+          status: await statusOf(database, { ...job, result: results.get(job.jobId) }),
+          priority: job.priority,
+          created_at: timestampOf(job.submittedAt),
         })),
       )
-      return { jobs, next_before: newest.length > limit ? (jobs.at(-1)?.job_id ?? null) : null }
+      return { jobs, next_before: next }
     })
   }

@@ -1,5 +1,6 @@
 // The body of POST /v1/jobs, and the checks that its schema cannot express.
-import { itemTexts, memberTexts } from '@reeve/sdk'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { itemTextsInTurns, memberTextsInTurns } from '@reeve/sdk'
 import type { FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
 import { accountOf } from '../../../core/http/auth/guard.ts'
@@ -9,7 +10,8 @@ import { isCallableUrl } from '../../../core/outbound/callback-url.ts'
 import { invalidField } from '../errors.ts'
 import { AgreeRule } from '../quorum/agreement.ts'
 import type { Requirements } from '../tasks/requirements.ts'
-import { JsonObject, orNull } from '../wire.ts'
+import { bodyTexts, JsonObject, orNull } from '../wire.ts'
+import type { TraceContext } from '../../../core/traces/context.ts'
 
 const PRIORITY_MAX = 1_000_000
 const REPLICAS_MAX = 25
@@ -76,36 +78,41 @@ export interface PoolJobRequest {
   /** Null: equal output hashes. */
   agree: AgreeRule | null
   idempotency: Idempotency | null
-  traceId: string | null
+  trace: TraceContext | null
 }
 
 type NewJobFields = Static<typeof NewJobBody>
 
-export function jobRequestFrom(
+export async function jobRequestFrom(
   request: FastifyRequest<{ Body: NewJobFields }>,
   allowInsecure: boolean,
-): PoolJobRequest {
+): Promise<PoolJobRequest> {
   return {
-    ...jobFrom(request.body, memberTexts(String(request.rawBody)), { path: [], allowInsecure }),
+    ...jobFrom(request.body, await bodyTexts(request), { path: [], allowInsecure }),
     clientId: accountOf(request).accountId,
     idempotency: idempotencyOf(request, 'pool'),
-    traceId: request.traceId,
+    trace: request.trace,
   }
 }
 
 /** One key names the whole batch: each job has a key of its own, made of that and its place. */
-export function jobRequestsFrom(
+export async function jobRequestsFrom(
   request: FastifyRequest<{ Body: Static<typeof NewJobsBody> }>,
   allowInsecure: boolean,
-): PoolJobRequest[] {
-  const texts = itemTexts(memberTexts(String(request.rawBody)).get('jobs') ?? '[]')
+): Promise<PoolJobRequest[]> {
+  const texts = await itemTextsInTurns((await bodyTexts(request)).get('jobs') ?? '[]', nextTurn)
   const idempotency = idempotencyOf(request, 'pool')
-  return request.body.jobs.map((job, index) => ({
-    ...jobFrom(job, memberTexts(texts[index] ?? '{}'), { path: ['jobs', String(index)], allowInsecure }),
-    clientId: accountOf(request).accountId,
-    idempotency: idempotency === null ? null : { ...idempotency, key: `${idempotency.key} ${index}` },
-    traceId: request.traceId,
-  }))
+  const requests: PoolJobRequest[] = []
+  for (const [index, job] of request.body.jobs.entries()) {
+    const members = await memberTextsInTurns(texts[index] ?? '{}', nextTurn)
+    requests.push({
+      ...jobFrom(job, members, { path: ['jobs', String(index)], allowInsecure }),
+      clientId: accountOf(request).accountId,
+      idempotency: idempotency === null ? null : { ...idempotency, key: `${idempotency.key} ${index}` },
+      trace: request.trace,
+    })
+  }
+  return requests
 }
 
 function jobFrom(

@@ -1,5 +1,5 @@
 // POST /v1/jobs and POST /v1/jobs/batch: clients' jobs enter the ledger. A plain job is one `pool` job with its task; a
-// replicated one is a `pool_quorum` job, and settling it submits its replicas.
+// replicated one is a `pool_quorum` job with its replicas.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { refusals } from '../../../core/http/errors/detail.ts'
@@ -16,7 +16,8 @@ import { assertQuota } from '../../../core/quotas/quotas.ts'
 import { newJobId } from '../../../core/random.ts'
 import { poolError } from '../errors.ts'
 import { addQuorum } from '../quorum/quorum-rows.ts'
-import type { Quorums } from '../quorum/settle.ts'
+import type { ReplicatedJobs } from '../quorum/replicated-jobs.ts'
+import { replicasOf } from '../quorum/replicas.ts'
 import type { PoolSettings } from '../settings.ts'
 import { taskOf } from '../tasks/kinds.ts'
 import { POOL_KIND, QUORUM_KIND, type ClientPayload } from '../tasks/payload.ts'
@@ -42,13 +43,13 @@ export interface SubmitJobsDeps {
   ledger: Ledger
   classes: RequirementClasses
   settings: PoolSettings
-  quorums: Quorums
+  replicated: ReplicatedJobs
   quotas: ClientQuotas
   onReady(): void
 }
 
 export const openSubmitJobs = (deps: SubmitJobsDeps): SubmitJobs => {
-  const { ledger, quotas, quorums, onReady } = deps
+  const { ledger, quotas, onReady } = deps
   return async (requests) => {
     const [first] = requests
     if (first === undefined) return { ok: true, jobIds: [], isDuplicate: false }
@@ -69,11 +70,8 @@ export const openSubmitJobs = (deps: SubmitJobsDeps): SubmitJobs => {
       if (!answer.ok) return answer
       jobIds.push(answer.jobId)
     }
-    const fresh = jobs.filter((_, index) => answers[index]?.ok === true && answers[index].duplicate === false)
-    if (fresh.some(({ kind }) => kind === POOL_KIND)) onReady()
-    await Promise.all(
-      fresh.flatMap(({ kind, jobId }) => (kind === QUORUM_KIND && jobId ? [quorums.settle(jobId)] : [])),
-    )
+    const fresh = answers.filter((answer) => answer.ok && !answer.duplicate)
+    if (fresh.length > 0) onReady()
     return { ok: true, jobIds, isDuplicate: fresh.length < jobs.length }
   }
 }
@@ -90,19 +88,24 @@ async function namedBefore(ledger: Ledger, requests: readonly PoolJobRequest[]):
 }
 
 /** Null: the client has too many different requirements. */
-async function ledgerJobFor({ classes, settings }: SubmitJobsDeps, request: PoolJobRequest): Promise<NewJob | null> {
-  const { clientId: accountId, requirements, priority, idempotency, traceId } = request
+async function ledgerJobFor(deps: SubmitJobsDeps, request: PoolJobRequest): Promise<NewJob | null> {
+  const { classes, settings, replicated } = deps
+  const { clientId: accountId, requirements, priority, idempotency, trace } = request
   const classId = await classes.classFor(accountId, requirements)
   if (classId === null) return null
   const jobId = newJobId()
   const payload = payloadFor(request, settings.POOL_TIMEOUT_SECONDS)
-  const common = { jobId, payload, priority, accountId, traceId, idempotency }
+  const common = { jobId, payload, payloadBytes: request.job.length, priority, accountId, trace, idempotency }
   if (request.replicas === 1) {
     return { ...common, kind: POOL_KIND, effects: [addTask(taskOf(jobId, priority, payload, { classId }))] }
   }
-  const effects = [addQuorum(jobId, payload, { classId }, settings.POOL_EXTRA_REPLICAS)]
+  const { replicas: issued } = request
+  const effects = [addQuorum(jobId, payload, { classId }, { issued, extraReplicas: settings.POOL_EXTRA_REPLICAS })]
+  const job = { jobId, priority, accountId, traceId: trace?.traceId ?? null, payload }
+  replicated.keep(job)
+  const parts = replicasOf(job, { count: issued, classId })
   // A replicated job has no attempts of its own to count: its replicas do.
-  return { ...common, kind: QUORUM_KIND, effects, maxAttempts: null }
+  return { ...common, kind: QUORUM_KIND, effects, parts, maxAttempts: null }
 }
 
 const payloadFor = (request: PoolJobRequest, timeoutSec: number): ClientPayload => ({
@@ -141,7 +144,7 @@ export const submitJobRoute =
       response: { 200: JobView, 202: JobBrief, ...refusals(401, 403, 409, 413, 422, 429) },
     }
     app.post('/v1/jobs', { config, schema }, async (request, reply) => {
-      const answer = await submitJobs([jobRequestFrom(request, allowInsecure)])
+      const answer = await submitJobs([await jobRequestFrom(request, allowInsecure)])
       if (!answer.ok) throw submitError(answer)
       const jobId = answer.jobIds[0] ?? ''
       const timeoutMs = preferredWaitMs(request)
@@ -156,7 +159,7 @@ export const submitJobRoute =
       const found = clientJob(job, accountOf(request).accountId)
       if (found === null) throw poolError('job_not_found')
       if (isEnded(job)) return sendJson(reply.code(200), await viewOf(views, found))
-      return sendJson(reply.code(202), { job_id: jobId, status: await statusOf(views.database, found) })
+      return sendJson(reply.code(202), { job_id: jobId, status: await statusOf(views.database, found.job) })
     })
   }
 
@@ -173,7 +176,7 @@ export const submitBatchRoute =
       response: { 202: Type.Object({ jobs: Type.Array(JobBrief) }), ...refusals(401, 403, 409, 413, 422, 429) },
     }
     app.post('/v1/jobs/batch', { config, schema }, async (request, reply) => {
-      const answer = await submitJobs(jobRequestsFrom(request, allowInsecure))
+      const answer = await submitJobs(await jobRequestsFrom(request, allowInsecure))
       if (!answer.ok) throw submitError(answer)
       return reply.code(202).send({ jobs: answer.jobIds.map((jobId) => ({ job_id: jobId, status: 'pending' })) })
     })

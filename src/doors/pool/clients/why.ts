@@ -96,7 +96,7 @@ async function explain({ database, leaseSec, canaries }: WhyDeps, client: Client
     with_specs: sum(withSpecs),
     idle: sum(idle),
   }
-  const status = await statusOf(database, client)
+  const status = await statusOf(database, client.job)
   const hasEnded = status !== 'pending' && status !== 'running'
   const reasons = hasEnded
     ? [`The job does not wait: it is ${status}.`]
@@ -125,11 +125,16 @@ function waitingReasons(
   tasks: TaskCounts & { ofOthers: number },
 ): string[] {
   const { region, specs, replicas } = payload
-  const part = replicas === 1 ? [] : [`${tasks.waiting} of its replicas wait, ${tasks.held} are being worked on.`]
+  const part =
+    replicas === 1
+      ? []
+      : [
+          `${tasks.waiting} of its replicas ${tasks.waiting === 1 ? 'waits' : 'wait'}, ${tasks.held} ${tasks.held === 1 ? 'is' : 'are'} being worked on.`,
+        ]
   if (counts.registered === 0) return [...part, 'No worker is registered.']
   if (counts.online === 0) {
     const banned = counts.banned === 0 ? '' : `, ${counts.banned} banned`
-    return [...part, `${counts.registered} workers registered${banned}, 0 online.`]
+    return [...part, `${countedWorkers(counts.registered)} registered${banned}, 0 online.`]
   }
   if (counts.in_region === 0) return [...part, `${workersOnline(counts.online)}, 0 in region ${region}.`]
   if (counts.with_specs === 0) {
@@ -140,9 +145,9 @@ function waitingReasons(
     return [...part, `${counts.with_specs} eligible online, 0 of an owner that has no replica of this job yet.`]
   }
   if (counts.idle === 0) {
-    return [...part, `${tasks.ofOthers} eligible online, 0 idle; ${tasks.ahead} of your jobs go before it.`]
+    return [...part, `${tasks.ofOthers} eligible online, 0 idle; ${jobsAhead(tasks.ahead)}.`]
   }
-  return [...part, `${counts.idle} eligible and idle; ${tasks.ahead} of your jobs go before it.`]
+  return [...part, `${counts.idle} eligible and idle; ${jobsAhead(tasks.ahead)}.`]
 }
 
 /** Probation exists only where there are canaries to pass. */
@@ -154,7 +159,9 @@ const trustReason = ({ payload: { quorum, replicas } }: ClientJob): string[] =>
     : []
 
 const workers = (count: number): string => (count === 1 ? 'A worker is' : `${count} workers are`)
-const workersOnline = (count: number): string => `${count} ${count === 1 ? 'worker' : 'workers'} online`
+const jobsAhead = (count: number): string => `${count} of your jobs ${count === 1 ? 'goes' : 'go'} before it`
+const countedWorkers = (count: number): string => `${count} ${count === 1 ? 'worker' : 'workers'}`
+const workersOnline = (count: number): string => `${countedWorkers(count)} online`
 const sum = (groups: readonly { count: number }[]): number => groups.reduce((total, { count }) => total + count, 0)
 
 async function readWorkers(database: Database, leaseSec: number, jobId: string): Promise<WorkerGroup[]> {

@@ -23,9 +23,9 @@ const TASKS = `
     from pool_tasks where quorum_id = any($1::uuid[]) group by quorum_id`
 
 const RECEIPTS = `
-  select coalesce(r.quorum_id, r.job_id) as job_id, count(p.number)::text as text
-    from pool_results r join pool_receipts p on p.assignment_id = r.assignment_id
-   where r.job_id = any($1::uuid[]) or r.quorum_id = any($1::uuid[]) group by 1`
+  select coalesce(a.quorum_id, a.job_id) as job_id, count(p.number)::text as text
+    from pool_assignments a join pool_receipts p on p.assignment_id = a.assignment_id
+   where a.job_id = any($1::uuid[]) or a.quorum_id = any($1::uuid[]) group by 1`
 
 const JobId = Type.String({ pattern: JOB_ID.source })
 const Params = Type.Object(

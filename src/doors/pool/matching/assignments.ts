@@ -1,6 +1,6 @@
 // An assignment is an attempt at a ledger job that a worker holds. An acquire makes it, and the row with worker and nonce
 // commits with that acquire. A renew keeps it. It is over when the ledger says so.
-import type { Database, Queryable } from '../../../core/db/database.ts'
+import type { Queryable } from '../../../core/db/database.ts'
 import { isDataError } from '../../../core/db/database.ts'
 import type { AcquireRefusal } from '../../../core/ledger/acquire.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
@@ -9,7 +9,7 @@ import type { Ledger } from '../../../core/ledger/ledger.ts'
 import type { HeldRefusal } from '../../../core/ledger/refusal.ts'
 import { refused, type Refused } from '../../../core/values/outcome.ts'
 import { newSecret } from '../../../core/random.ts'
-import { jobTextOf } from '../tasks/payload.ts'
+import { jobTextOf, type JobTexts } from '../tasks/payload.ts'
 import { timestampOf } from '../wire.ts'
 import { leaseOwner, type HeldAssignment, type Worker } from '../workers/presence.ts'
 
@@ -113,8 +113,7 @@ const heldBy = (workerId: number, { jobId, attemptId }: Pick<HeldAssignment, 'jo
   owner: leaseOwner(workerId),
 })
 
-export interface AssignmentDeps {
-  database: Database
+export interface AssignmentDeps extends JobTexts {
   ledger: Ledger
   /** Of a worker that registered none. */
   leaseSec: number

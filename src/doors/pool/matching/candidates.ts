@@ -1,34 +1,22 @@
 // What can be assigned now: the classes in which tasks wait, and the first tasks of each.
 import type { Database } from '../../../core/db/database.ts'
 
-// Skips from one class to the next through the index, without reading the tasks in between.
-const WAITING_CLASSES = `
-  with recursive class as (
-    (select class_id from pool_tasks where worker_id is null and class_id > $1
-      order by class_id, priority desc, accepted_at, job_id limit 1)
-    union all
-    (select (select t.class_id from pool_tasks t where t.worker_id is null and t.class_id > class.class_id
-              order by t.class_id, t.priority desc, t.accepted_at, t.job_id limit 1)
-       from class where class.class_id is not null)
-  )
-  select class_id from class where class_id is not null limit $2`
-
-// An owner runs at most one replica of a job, and workers on probation run fewer replicas than the quorum: they cannot agree
-// on a result by themselves.
-const FIRST_TASKS = `
-  select t.class_id, t.job_id, t.priority, t.accepted_at, t.quorum_id, t.quorum,
+const TASK_COLUMNS = `
+         t.job_id, t.priority, t.accepted_at, t.quorum_id, t.quorum,
          case when t.quorum_id is not null then array(
            select p.owner_id from pool_parts p where p.quorum_id = t.quorum_id and p.job_id <> t.job_id) end as owners,
          case when t.quorum_id is not null then (
            select count(*) from pool_parts p
             where p.quorum_id = t.quorum_id and p.job_id <> t.job_id and not p.is_trusted)::integer end as untrusted,
-         extract(epoch from t.deadline_at - t.accepted_at)::float8 as timeout_sec, t.failed_by, clock_timestamp() as now
-    from json_to_recordset($1) as l (class_id bigint, task_limit integer)
-   cross join lateral (
+         extract(epoch from t.deadline_at - t.accepted_at)::float8 as timeout_sec, t.failed_by, clock_timestamp() as now`
+
+// Of class l. An owner runs at most one replica of a job, and workers on probation run fewer replicas than the quorum: they cannot
+// agree on a result by themselves.
+const TASKS_OF_CLASS = `
      select * from pool_tasks
       where pool_tasks.worker_id is null and pool_tasks.class_id = l.class_id
         and (quorum_id is null or exists (
-          select from unnest($2::bigint[], $3::boolean[]) as o (owner_id, is_trusted)
+          select from unnest($1::bigint[], $2::boolean[]) as o (owner_id, is_trusted)
            where not exists (
                    select from pool_parts p
                     where p.quorum_id = pool_tasks.quorum_id and p.owner_id = o.owner_id and p.job_id <> pool_tasks.job_id)
@@ -36,7 +24,30 @@ const FIRST_TASKS = `
                    select count(*) from pool_parts p
                     where p.quorum_id = pool_tasks.quorum_id and p.job_id <> pool_tasks.job_id and not p.is_trusted)
                    < pool_tasks.quorum - 1)))
-      order by pool_tasks.class_id, priority desc, accepted_at, job_id limit l.task_limit) as t`
+      order by pool_tasks.class_id, priority desc, accepted_at, job_id limit coalesce(l.task_limit, 0)`
+
+const LIMITS = `json_to_recordset($3) as l (class_id bigint, task_limit integer)`
+
+const FIRST_TASKS = `
+  select l.class_id, ${TASK_COLUMNS} from ${LIMITS} cross join lateral (${TASKS_OF_CLASS}) as t`
+
+// Skips from one class to the next through the index, without reading the tasks in between. Of the classes that are named with a
+// limit it also reads the first tasks.
+const WAITING_CLASSES = `
+  with recursive class as (
+    (select class_id from pool_tasks where worker_id is null and class_id > $4
+      order by class_id, priority desc, accepted_at, job_id limit 1)
+    union all
+    (select (select t.class_id from pool_tasks t where t.worker_id is null and t.class_id > class.class_id
+              order by t.class_id, t.priority desc, t.accepted_at, t.job_id limit 1)
+       from class where class.class_id is not null)
+  ), waiting as materialized (
+    select class_id from class where class_id is not null limit $5
+  )
+  select waiting.class_id, ${TASK_COLUMNS}
+    from waiting
+    left join ${LIMITS} on l.class_id = waiting.class_id
+    left join lateral (${TASKS_OF_CLASS}) as t on true`
 
 const CANARIES = `
   select t.class_id, t.job_id, t.priority, t.canary_id,
@@ -79,31 +90,36 @@ export interface PollingOwner {
   isTrusted: boolean
 }
 
+/** How many tasks of which classes, for workers of these owners. */
+export interface WantedTasks {
+  classes: readonly { classId: number; limit: number }[]
+  owners: readonly PollingOwner[]
+}
+
+export interface WaitingClasses {
+  classIds: number[]
+  /** 0 after the last one. */
+  next: number
+  /** Of the classes that were wanted. */
+  tasks: WaitingTask[]
+}
+
 export interface Candidates {
-  /** A page in the order of the ids; `next` is 0 after the last one. */
-  waitingClasses(after: number): Promise<{ classIds: number[]; next: number }>
-  firstTasks(
-    classes: readonly { classId: number; limit: number }[],
-    owners: readonly PollingOwner[],
-  ): Promise<WaitingTask[]>
+  /** A page of the classes in which tasks wait, in the order of the ids, with the tasks that are expected to be wanted. */
+  waitingClasses(after: number, expected: WantedTasks): Promise<WaitingClasses>
+  firstTasks(wanted: WantedTasks): Promise<WaitingTask[]>
   canaries(classIds: readonly number[], workerIds: readonly number[]): Promise<WaitingCanary[]>
 }
 
 export function openCandidates({ hot }: Database): Candidates {
   return {
-    async waitingClasses(after) {
-      const rows = await hot.query<{ class_id: string }>(WAITING_CLASSES, [after, CLASSES_MAX])
-      const classIds = rows.map((row) => Number(row.class_id))
-      return { classIds, next: classIds.length < CLASSES_MAX ? 0 : (classIds.at(-1) ?? 0) }
+    async waitingClasses(after, expected) {
+      const rows = await hot.query<ClassOrTaskRow>(WAITING_CLASSES, [...wantedParams(expected), after, CLASSES_MAX])
+      const classIds = [...new Set(rows.map((row) => Number(row.class_id)))]
+      const next = classIds.length < CLASSES_MAX ? 0 : (classIds.at(-1) ?? 0)
+      return { classIds, next, tasks: rows.flatMap((row) => (isTask(row) ? [taskFrom(row)] : [])) }
     },
-    async firstTasks(classes, owners) {
-      const params = [
-        JSON.stringify(classes.map(({ classId, limit }) => ({ class_id: classId, task_limit: limit }))),
-        owners.map(({ ownerId }) => ownerId),
-        owners.map(({ isTrusted }) => isTrusted),
-      ]
-      return (await hot.query<CandidateRow>(FIRST_TASKS, params)).map(taskFrom)
-    },
+    firstTasks: async (wanted) => (await hot.query<CandidateRow>(FIRST_TASKS, wantedParams(wanted))).map(taskFrom),
     async canaries(classIds, workerIds) {
       const rows = await hot.query<CanaryRow>(CANARIES, [classIds, workerIds, CANARIES_MAX])
       return rows.map((row) => ({
@@ -117,6 +133,17 @@ export function openCandidates({ hot }: Database): Candidates {
     },
   }
 }
+
+const wantedParams = ({ classes, owners }: WantedTasks) => [
+  owners.map(({ ownerId }) => ownerId),
+  owners.map(({ isTrusted }) => isTrusted),
+  JSON.stringify(classes.map(({ classId, limit }) => ({ class_id: classId, task_limit: limit }))),
+]
+
+/** Of a class of which no task was read, all but its id is null. */
+type ClassOrTaskRow = CandidateRow | { class_id: string; job_id: null }
+
+const isTask = (row: ClassOrTaskRow): row is CandidateRow => row.job_id !== null
 
 interface CandidateRow {
   class_id: string

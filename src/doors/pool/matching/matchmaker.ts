@@ -3,27 +3,26 @@
 // that a task may be ready, and once a second in case a hint was lost.
 //
 //   poll ──► waiting ──► pass: waiting classes → eligible workers → first tasks of those classes → match → acquire ──► assignment
+//                          │   (both at once, where tasks wait in no other class than at the last pass)
 //                          └── nothing for this worker: it waits on, or gets "No assignment available" at its time-out
 import type { Bus } from '../../../core/events/bus.ts'
 import { Wake, type Loop } from '../../../core/loop.ts'
 import type { CanaryStock } from '../canaries/canary-stock.ts'
 import type { PoolMetrics } from '../metrics.ts'
 import type { RequirementClass, RequirementClasses } from '../tasks/requirement-classes.ts'
-import { isEligible } from '../tasks/requirements.ts'
 import type { Presence, Worker } from '../workers/presence.ts'
 import { isTrusted } from '../workers/reputation.ts'
 import type { Assignments, AssignAnswer } from './assignments.ts'
-import type { Candidates, WaitingTask } from './candidates.ts'
+import type { Candidates, WaitingTask, WantedTasks } from './candidates.ts'
 import type { FairShare } from './fair-share.ts'
 import { match, type Pair } from './match.ts'
 import type { Repair } from './repair.ts'
 import { dismiss, WaitingPolls, type PollLimits, type PollOutcome, type WaitingPoll } from './waiting-polls.ts'
+import { openWanted, POLLS_PER_PASS_MAX, type Wanted } from './wanted.ts'
 
 const CHANNEL = 'reeve:pool'
 const READY = 'ready'
 const PASS_EVERY_MS = 1000
-const POLLS_PER_PASS_MAX = 500
-const TASKS_PER_CLASS_MAX = 100
 // Passes in a row that repaired something and assigned nothing; then the next hint, or the next second, starts a pass.
 const FRUITLESS_MAX = 20
 
@@ -61,25 +60,20 @@ export function openMatchmaker(deps: TaskMatcherDeps): TaskMatcher {
   const polls = new WaitingPolls()
   const wake = new Wake()
   const unsubscribe = deps.bus.subscribe(CHANNEL, wake.ring.bind(wake), wake.ring.bind(wake))
-  let lastClass = 0
   let offset = 0
   let fruitless = 0
+  const lookFor = openWanted(deps, polls)
 
   // `short` were there before the tasks were read: they can be told that there is nothing.
   const pass = async (short: readonly WaitingPoll[]): Promise<boolean> => {
-    const { classIds, next } = await deps.candidates.waitingClasses(lastClass)
-    lastClass = next
-    const classes = await deps.classes.byId(classIds)
-    // Polls that are eligible for no class are left out; of very many, each pass starts with others.
-    const eligible = classes.length === 0 ? [] : eligibleOf(polls.all(), classes)
-    const served = rotated(eligible, offset).slice(0, POLLS_PER_PASS_MAX)
-    const { pairs, isLast } = served.length === 0 ? NO_PAIRS : await pairsFor(deps, served, classes)
+    const { classes, next, eligible, wanted } = await lookFor(offset)
+    const { pairs, isLast } = wanted.polls.length === 0 ? NO_PAIRS : await pairsFor(deps, classes, wanted)
     const outcomes = await Promise.all(pairs.map((pair) => assignPair(deps, polls, pair)))
     fruitless = outcomes.includes('changed') && !outcomes.includes('assigned') ? fruitless + 1 : 0
     const isDone = isLast && next === 0 && outcomes.every((outcome) => outcome === 'assigned')
     const hasChanged = outcomes.some((outcome) => outcome !== 'failed') && fruitless <= FRUITLESS_MAX
     offset = hasChanged ? 0 : offset + POLLS_PER_PASS_MAX
-    const isOver = isDone || (!hasChanged && next === 0 && offset >= eligible.length)
+    const isOver = isDone || (!hasChanged && next === 0 && offset >= eligible)
     if (isOver) offset = 0
     dismiss(short, isOver)
     return !isOver
@@ -123,16 +117,6 @@ export function openMatchmaker(deps: TaskMatcherDeps): TaskMatcher {
   }
 }
 
-function eligibleOf(present: readonly WaitingPoll[], classes: readonly RequirementClass[]): WaitingPoll[] {
-  const known = new Map<string, boolean>()
-  return present.filter(({ worker, profile }) => {
-    if (worker.isBanned || worker.isPaused) return false
-    const isOfUse = known.get(profile) ?? classes.some((one) => isEligible(one, worker))
-    known.set(profile, isOfUse)
-    return isOfUse
-  })
-}
-
 interface Pairs {
   pairs: readonly Pair<WaitingPoll>[]
   /** Every task that waits is among them. What comes later rings. */
@@ -141,22 +125,12 @@ interface Pairs {
 
 const NO_PAIRS: Pairs = { pairs: [], isLast: false }
 
-async function pairsFor(
-  deps: TaskMatcherDeps,
-  polls: readonly WaitingPoll[],
-  classes: readonly RequirementClass[],
-): Promise<Pairs> {
+async function pairsFor(deps: TaskMatcherDeps, classes: readonly RequirementClass[], wanted: Wanted): Promise<Pairs> {
+  const { polls } = wanted
   const { candidates, fairShare, canaryPercent, random } = deps
   const ofJobs = classes.filter(({ clientId }) => clientId !== null)
   const ofCanaries = classes.filter(({ clientId }) => clientId === null)
-  const wanted = ofJobs.flatMap((one) => {
-    const limit = Math.min(TASKS_PER_CLASS_MAX, polls.filter(({ worker }) => isEligible(one, worker)).length)
-    return limit === 0 ? [] : [{ classId: one.classId, limit }]
-  })
-  const owners = new Map(
-    polls.map(({ worker, isTrusted }) => [`${worker.ownerId} ${isTrusted}`, { ownerId: worker.ownerId, isTrusted }]),
-  )
-  const tasks = wanted.length === 0 ? [] : await candidates.firstTasks(wanted, [...owners.values()])
+  const tasks = wanted.tasks ?? (wanted.classes.length === 0 ? [] : await candidates.firstTasks(wanted))
   const canaries =
     ofCanaries.length === 0
       ? []
@@ -165,10 +139,13 @@ async function pairsFor(
           polls.map(({ worker }) => worker.workerId),
         )
   const pairs = match(polls, { classes, tasks, canaries, fairShare, canaryPercent, random })
-  const isComplete = ofCanaries.length === 0 && wanted.length === ofJobs.length
-  const isLast = isComplete && pairs.length === tasks.length && wanted.every((one) => hasAll(tasks, one))
+  const isComplete = ofCanaries.length === 0 && ofJobs.every(({ classId }) => isAmong(wanted.classes, classId))
+  const isLast = isComplete && pairs.length === tasks.length && wanted.classes.every((one) => hasAll(tasks, one))
   return { pairs, isLast }
 }
+
+const isAmong = (wanted: WantedTasks['classes'], classId: number): boolean =>
+  wanted.some((one) => one.classId === classId)
 
 /** Fewer were read than asked for. */
 const hasAll = (tasks: readonly WaitingTask[], { classId, limit }: { classId: number; limit: number }): boolean =>
@@ -218,9 +195,4 @@ async function handOver(
   if (newer !== undefined) return newer.waiter.resolve('again')
   if (!signal.aborted) return
   if (await assignments.releaseAbsent(worker.workerId, held, assignment.assignmentId)) bus.publish(CHANNEL, READY)
-}
-
-function rotated<Item>(items: readonly Item[], by: number): Item[] {
-  const start = items.length === 0 ? 0 : by % items.length
-  return [...items.slice(start), ...items.slice(0, start)]
 }

@@ -90,6 +90,7 @@ export function openRepair(deps: RepairDeps): Repair {
     loop: {
       name: 'free-tasks-of-silent-workers',
       everyMs: FREE_EVERY_MS,
+      isDue: `exists (select from pool_tasks where worker_id is not null)`,
       async runOnce() {
         const params = [LATE_MS, holdMs + leaseMs + LATE_MS, FREE_MAX]
         const freed = await database.query(FREE_SILENT, params)

@@ -10,14 +10,22 @@ import type { ClientPayload } from '../tasks/payload.ts'
 import { classColumns, type ClassRef } from '../tasks/task-rows.ts'
 
 const INSERT = `
-  insert into pool_quorums (job_id, class_id, quorum, replicas, replicas_max, agree, retries, payload_bytes, deadline_at)
+  insert into pool_quorums (job_id, class_id, quorum, replicas, replicas_max, issued, touches, settled, agree, retries,
+                            payload_bytes, deadline_at)
   select job_id, coalesce(class_id, (select c.class_id from pool_requirement_classes c where c.key = class_key)), quorum,
-         replicas, replicas_max, agree, retries, payload_bytes, clock_timestamp() + timeout_seconds * interval '1 second'
+         replicas, replicas_max, issued, 1, case when issued = replicas then 1 else 0 end, agree, retries, payload_bytes,
+         clock_timestamp() + timeout_seconds * interval '1 second'
     from json_to_recordset($1) as r (job_id uuid, class_id bigint, class_key text, quorum smallint, replicas smallint,
-         replicas_max smallint, agree json, retries smallint, payload_bytes integer,
+         replicas_max smallint, issued smallint, agree json, retries smallint, payload_bytes integer,
          timeout_seconds integer)`
 
-// Something happened to a replica.
+const VERDICT_COUNTS = `count(*) filter (where verdict = 'agreed') as agreed,
+           count(*) filter (where verdict = 'disagreed') as disagreed`
+const ADD_COUNTS = `agreed = w.agreed + counted.agreed, disagreed = w.disagreed + counted.disagreed,
+         proven = case when counted.disagreed > 0 then 0 else w.proven end`
+
+// Something happened to a replica. All but the first touch are such events, and each of them ended one replica at most. So few
+// that they can neither agree nor rule out an agreement leave nothing to settle.
 const TOUCH = `
   with named as materialized (
     select q.job_id, count(*) as times from json_to_recordset($1) as r (quorum_id uuid)
@@ -25,21 +33,27 @@ const TOUCH = `
   ), locked as materialized (
     select job_id from pool_quorums where job_id in (select job_id from named) order by job_id for no key update
   )
-  update pool_quorums set touches = touches + named.times
-    from named join locked on locked.job_id = named.job_id where pool_quorums.job_id = named.job_id`
+  update pool_quorums q
+     set touches = q.touches + named.times,
+         settled = case when q.settled = q.touches and q.issued = q.replicas and q.ended_at is null
+                             and q.touches + named.times - 1 <= least(q.quorum - 1, q.replicas - q.quorum)
+                        then q.touches + named.times else q.settled end
+    from named join locked on locked.job_id = named.job_id where q.job_id = named.job_id`
 
-// Votes and tasks in one statement: a replica that ends between two reads would be in neither.
+// Those that are to be settled. Votes and tasks in one statement: a replica that ends between two reads would be in neither.
 const READ = `
   select q.job_id, q.class_id, q.quorum, q.replicas, q.replicas_max, q.issued, q.agree, q.retries, q.winner_id, q.touches, q.ended_at is not null as has_ended,
+         q.settled >= 0 as is_counted,
          ${timestampText('clock_timestamp()')} as now,
          ${timestampText('q.accepted_at')} as accepted_at, ${timestampText('q.deadline_at')} as deadline_at,
          array(select t.job_id from pool_tasks t where t.quorum_id = q.job_id) as outstanding,
          coalesce((select json_agg(json_build_object('assignment_id', r.assignment_id, 'vote', r.vote,
-                                                     'counts', w.banned_at is null, 'verdict', r.verdict)
+                                                     'counts', w.banned_at is null, 'verdict', r.verdict, 'status', r.status,
+                                                     'output_hash', r.output_hash, 'error_message', r.error_message)
                                      order by r.finished_at, r.assignment_id)
                      from pool_results r join pool_workers w on w.worker_id = r.worker_id
                     where r.quorum_id = q.job_id and r.is_final), '[]') as votes
-    from pool_quorums q where q.job_id = any($1::uuid[])`
+    from pool_quorums q where q.job_id = any($1::uuid[]) and q.touches > q.settled`
 
 // No replica is issued for a job that has ended: the end commits `ended_at` with the job, and this statement locks the row
 // before it reads it.
@@ -54,16 +68,35 @@ const CLAIM_ISSUES = `
    where q.job_id = locked.job_id and q.issued = input.issued and q.ended_at is null
   returning q.job_id`
 
+// Only what has not changed since it was read. The first mark after the end counts the results that the end has judged for their
+// workers: once, and without a lock on them while the end waits for the disk. Workers are locked before quorums, as by a result.
 const MARK_SETTLED = `
   with input as materialized (
-    select * from json_to_recordset($1) as r (job_id uuid, touches integer)
+    select * from json_to_recordset($1) as r (job_id uuid, touches integer, issued smallint)
+  ), judged as materialized (
+    select q.job_id, r.worker_id, r.verdict
+      from input join pool_quorums q on q.job_id = input.job_id and q.settled < 0
+      join pool_results r on r.quorum_id = q.job_id and r.verdict in ('agreed', 'disagreed')
+  ), workers as materialized (
+    select worker_id from pool_workers where worker_id in (select worker_id from judged) order by worker_id for no key update
   ), locked as materialized (
-    select job_id from pool_quorums where job_id in (select job_id from input) order by job_id for no key update
+    select job_id, settled < 0 as is_uncounted from pool_quorums
+     where job_id in (select job_id from input) and (select count(*) from workers) >= 0
+     order by job_id for no key update
+  ), marked as (
+    update pool_quorums q set settled = input.touches
+      from locked join input on input.job_id = locked.job_id
+     where q.job_id = locked.job_id and q.touches = input.touches and q.issued = input.issued
+    returning q.job_id, locked.is_uncounted
+  ), counted as materialized (
+    select judged.worker_id, ${VERDICT_COUNTS}
+      from judged join marked on marked.job_id = judged.job_id and marked.is_uncounted group by judged.worker_id
+  ), added as (
+    update pool_workers w set ${ADD_COUNTS} from counted where w.worker_id = counted.worker_id
   )
-  update pool_quorums q set settled = greatest(q.settled, input.touches)
-    from locked join input on input.job_id = locked.job_id where q.job_id = locked.job_id`
+  select job_id from marked`
 
-// The touch makes sure that somebody cancels the replicas that are still open.
+// The touch makes sure that somebody cancels the replicas that are still open and counts the verdicts: until then `settled` is negative.
 const END = `
   with input as materialized (
     select * from json_to_recordset($1) as r (job_id uuid, winner_id bigint)
@@ -72,27 +105,24 @@ const END = `
   ), locked as materialized (
     select job_id from pool_quorums where job_id in (select job_id from input) order by job_id for no key update
   )
-  update pool_quorums q set winner_id = input.winner_id, ended_at = clock_timestamp(), touches = q.touches + 1
+  update pool_quorums q set winner_id = input.winner_id, ended_at = clock_timestamp(), touches = q.touches + 1, settled = -1
     from locked join input on input.job_id = locked.job_id where q.job_id = locked.job_id`
 
 // Which results agree with the decision and which do not. A `failed` result is neither. Each result is judged once.
 const JUDGE = `
-  with judged as (
-    update pool_results r set verdict = input.verdict
-      from json_to_recordset($1) as input (assignment_id bigint, verdict text)
-     where r.assignment_id = input.assignment_id and r.verdict is null and r.status = 'completed'
-    returning r.worker_id, r.verdict
-  ), counted as materialized (
-    select worker_id, count(*) filter (where verdict = 'agreed') as agreed,
-           count(*) filter (where verdict = 'disagreed') as disagreed
-      from judged group by worker_id
+  update pool_results r set verdict = input.verdict
+    from json_to_recordset($1) as input (assignment_id bigint, verdict text)
+   where r.assignment_id = input.assignment_id and r.verdict is null and r.status = 'completed'`
+
+// The same for results that came after the others had been counted.
+const JUDGE_AND_COUNT = `
+  with judged as (${JUDGE} returning r.worker_id, r.verdict), counted as materialized (
+    select worker_id, ${VERDICT_COUNTS} from judged group by worker_id
   ), locked as materialized (
     select w.worker_id from counted join pool_workers w on w.worker_id = counted.worker_id
      order by w.worker_id for no key update of w
   )
-  update pool_workers w
-     set agreed = w.agreed + counted.agreed, disagreed = w.disagreed + counted.disagreed,
-         proven = case when counted.disagreed > 0 then 0 else w.proven end
+  update pool_workers w set ${ADD_COUNTS}
     from locked join counted on counted.worker_id = locked.worker_id where w.worker_id = locked.worker_id`
 
 const READ_OUTPUTS = `
@@ -120,6 +150,9 @@ const UNSETTLED = `select job_id from pool_quorums where touches > settled order
 export interface QuorumVote extends Vote {
   assignment_id: number
   verdict: string | null
+  status: JobEnd['status']
+  output_hash: string | null
+  error_message: string | null
 }
 
 export interface QuorumState {
@@ -134,6 +167,8 @@ export interface QuorumState {
   /** Of the agreed result. Null: undecided, or ended without agreement. */
   winnerId: number | null
   hasEnded: boolean
+  /** False: it has ended, and the results that were judged then are not counted yet. */
+  isCounted: boolean
   /** The database's clock when this was read. */
   now: string
   touches: number
@@ -144,11 +179,17 @@ export interface QuorumState {
   votes: QuorumVote[]
 }
 
-/** With the submit of its job. */
-export const addQuorum = (jobId: string, payload: ClientPayload, ref: ClassRef, extraReplicas: number): Effect => ({
+/** With the submit of its job. `issued`: replicas that are submitted with it, all or none. */
+export const addQuorum = (
+  jobId: string,
+  payload: ClientPayload,
+  ref: ClassRef,
+  { issued, extraReplicas }: { issued: number; extraReplicas: number },
+): Effect => ({
   sql: INSERT,
   row: {
     ...classColumns(ref),
+    issued,
     job_id: jobId,
     quorum: payload.quorum,
     replicas: payload.replicas,
@@ -176,19 +217,28 @@ export interface ResultVerdict {
 
 const verdictRow = ({ assignmentId, verdict }: ResultVerdict) => ({ assignment_id: assignmentId, verdict })
 
-export const judgeEffects = (verdicts: readonly ResultVerdict[]): Effect[] =>
+/** With the end of the job. Whoever marks it as settled counts them for the workers. */
+export const judgeResults = (verdicts: readonly ResultVerdict[]): Effect[] =>
   verdicts.map((one) => ({ sql: JUDGE, row: verdictRow(one) }))
 
 /** A worker is banned: every undecided quorum in which it has voted is to be settled again. */
 export const touchVotesOf = (workerId: number): Effect => ({ sql: TOUCH_VOTED, row: { worker_id: workerId } })
 
+/** What is known of a quorum that is settled. */
+export interface SettledAt {
+  touches: number
+  issued: number
+}
+
 export interface QuorumRows {
+  /** Null: there is nothing to settle. */
   read(quorumId: string): Promise<QuorumState | null>
   /** The agreed result. */
   readEnd(assignmentId: number): Promise<JobEnd>
-  markSettled(quorumId: string, touches: number): Promise<void>
-  /** Results that came after the decision. */
-  judgeLate(verdicts: readonly ResultVerdict[]): Promise<void>
+  /** False: something has happened since. */
+  markSettled(quorumId: string, at: SettledAt): Promise<boolean>
+  /** Results that came after the decision. `isCounted`: of the quorum. */
+  judgeLate(verdicts: readonly ResultVerdict[], isCounted: boolean): Promise<void>
 }
 
 /** Concurrent calls share a statement. */
@@ -208,13 +258,23 @@ export function openQuorumRows({ hot, asyncCommit }: Database): QuorumRows {
       return assignmentIds.map((assignmentId) => ({ end: endOf.get(assignmentId) ?? null }))
     },
   })
-  const markSettled = batched<{ job_id: string; touches: number }, true>({
+  // None of these waits for the disk: what the database forgets is done again by the loop, and it forgets the mark first.
+  const markSettled = batched<SettledAt & { job_id: string }, boolean>({
     keyOf: (row) => row.job_id,
     async run(rows) {
-      await asyncCommit.query(MARK_SETTLED, [JSON.stringify(rows)]) // a mark that is forgotten is made again by the loop
-      return rows.map(() => true)
+      const marked = await asyncCommit.query<{ job_id: string }>(MARK_SETTLED, [JSON.stringify(rows)])
+      const ids = new Set(marked.map((row) => row.job_id))
+      return rows.map((row) => ids.has(row.job_id))
     },
   })
+  const judgeBy = (sql: string) =>
+    batched<readonly ResultVerdict[], true>({
+      async run(verdicts) {
+        await asyncCommit.query(sql, [JSON.stringify(verdicts.flat().map(verdictRow))])
+        return verdicts.map(() => true)
+      },
+    })
+  const [judge, judgeAndCount] = [judgeBy(JUDGE), judgeBy(JUDGE_AND_COUNT)]
   return {
     read: async (quorumId) => (await read(quorumId)).state,
     async readEnd(assignmentId) {
@@ -222,16 +282,17 @@ export function openQuorumRows({ hot, asyncCommit }: Database): QuorumRows {
       if (end === null) throw new Error('The agreed result is missing.')
       return end
     },
-    markSettled: async (quorumId, touches) => void (await markSettled({ job_id: quorumId, touches })),
-    judgeLate: async (verdicts) => void (await hot.query(JUDGE, [JSON.stringify(verdicts.map(verdictRow))])),
+    markSettled: (quorumId, { touches, issued }) => markSettled({ job_id: quorumId, touches, issued }),
+    judgeLate: async (verdicts, isCounted) => void (await (isCounted ? judgeAndCount(verdicts) : judge(verdicts))),
   }
 }
 
 interface QuorumRow extends Omit<
   QuorumState,
-  'classId' | 'replicasMax' | 'winnerId' | 'hasEnded' | 'acceptedAt' | 'deadlineAt'
+  'classId' | 'replicasMax' | 'winnerId' | 'hasEnded' | 'isCounted' | 'acceptedAt' | 'deadlineAt'
 > {
   has_ended: boolean
+  is_counted: boolean
   winner_id: string | null
   job_id: string
   class_id: string
@@ -250,6 +311,7 @@ const stateFrom = (row: QuorumRow): QuorumState => ({
   retries: row.retries,
   winnerId: row.winner_id === null ? null : Number(row.winner_id),
   hasEnded: row.has_ended,
+  isCounted: row.is_counted,
   now: row.now,
   touches: row.touches,
   acceptedAt: row.accepted_at,

@@ -1,22 +1,19 @@
-// A replicated job is a ledger job that other ledger jobs decide: its replicas, each run by a worker of another owner. Whatever
-// happens to a replica touches the quorum in the same transaction. Settling a quorum reads all its replicas and issues the
-// missing ones, or ends the job with the result that enough of them agree on. It runs right after the touch; a loop does it
-// when the process died in between. Settling twice changes nothing: the ledger ends a job once.
+// A replicated job is a ledger job that other ledger jobs decide: its replicas, each run by a worker of another owner. The first are
+// submitted with it. Whatever happens to a replica touches the quorum in the same transaction. Settling a quorum reads all its
+// replicas and issues further ones, or ends the job with the result that enough of them agree on. It runs right after the touch; a
+// loop does it when the process died in between. Settling twice changes nothing: the ledger ends a job once.
 import type { Logger } from 'pino'
 import { batched } from '../../../core/db/batch.ts'
-import type { AcquireAnswer } from '../../../core/ledger/acquire.ts'
 import type { Database } from '../../../core/db/database.ts'
-import type { Job } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import type { Loop } from '../../../core/loop.ts'
-import { newJobId } from '../../../core/random.ts'
 import { callbackBody, type Callbacks, type JobEnd } from '../clients/callbacks.ts'
-import { clientPayloadOf, POOL_KIND, type ClientPayload, type ReplicaPayload } from '../tasks/payload.ts'
+import { agreementOf, type Agreement } from './agreement.ts'
 import {
   claimIssues,
   endQuorum,
   findUnsettled,
-  judgeEffects,
+  judgeResults,
   openQuorumRows,
   readOutputs,
   type QuorumRows,
@@ -24,12 +21,13 @@ import {
   type QuorumVote,
   type ResultVerdict,
 } from './quorum-rows.ts'
-import { agreementOf, type Agreement } from './agreement.ts'
+import { replicasOf } from './replicas.ts'
+import type { ReplicatedJob, ReplicatedJobs } from './replicated-jobs.ts'
+import { openSettling } from './settling.ts'
 import { decide, FAILED_VOTE, type Decision } from './tally.ts'
-import { insertTasks, removeTask } from '../tasks/task-rows.ts'
+import { removeTask } from '../tasks/task-rows.ts'
 
 const OWNER = 'pool:quorum'
-const LEASE_MS = 10_000
 const SETTLE_EVERY_MS = 1000
 const SETTLE_MAX = 200
 
@@ -43,6 +41,7 @@ export interface Quorums {
 export interface QuorumDeps {
   database: Database
   ledger: Ledger
+  replicated: ReplicatedJobs
   callbacks: Callbacks
   log: Logger
   /** Replicas wait for workers. */
@@ -52,34 +51,16 @@ export interface QuorumDeps {
 interface Settling extends QuorumDeps {
   rows: QuorumRows
   issue(issue: Issue): Promise<true>
-  /** Takes the job in order to end it. The end's own commit puts it on the disk. */
-  acquireToEnd(jobId: string): Promise<AcquireAnswer>
 }
 
 export function openQuorums(own: QuorumDeps): Quorums {
   const issue = batched<Issue, true>({ keyOf: ({ job }) => job.jobId, run: (issues) => issueAll(own, issues) })
-  const acquireToEnd = batched<string, AcquireAnswer>({
-    keyOf: (jobId) => jobId,
-    run: (jobIds) => own.ledger.acquireMany(jobIds.map((jobId) => ({ jobId, owner: OWNER, leaseMs: LEASE_MS }))),
-  })
-  const deps: Settling = { ...own, rows: openQuorumRows(own.database), issue, acquireToEnd }
-  const running = new Map<string, Promise<void>>()
-  /** One at a time per quorum: a touch that comes meanwhile is settled afterwards. */
-  const settleNow = async (quorumId: string): Promise<void> => {
-    const before = running.get(quorumId)
-    const mine = (before ?? Promise.resolve()).then(() => settleOnce(deps, quorumId))
-    const kept = mine.catch(() => {})
-    running.set(quorumId, kept)
-    try {
-      await mine
-    } finally {
-      if (running.get(quorumId) === kept) running.delete(quorumId)
-    }
-  }
+  const deps: Settling = { ...own, rows: openQuorumRows(own.database), issue }
+  const settling = openSettling((quorumId) => settleOnce(deps, quorumId))
   return {
     async settle(quorumId) {
       try {
-        await settleNow(quorumId)
+        await settling.run(quorumId)
       } catch (error) {
         deps.log.error({ err: error, job_id: quorumId }, 'settling a replicated job failed')
       }
@@ -87,37 +68,35 @@ export function openQuorums(own: QuorumDeps): Quorums {
     loop: {
       name: 'settle-replicated-jobs',
       everyMs: SETTLE_EVERY_MS,
+      isDue: `exists (select from pool_quorums where touches > settled)`,
       async runOnce() {
         const found = await findUnsettled(deps.database, SETTLE_MAX)
-        await Promise.all(found.map(settleNow))
+        await Promise.all(found.map(settling.run))
         return found.length === SETTLE_MAX
       },
     },
-    close: async () => void (await Promise.all(running.values())),
+    close: settling.close,
   }
 }
 
 async function settleOnce(deps: Settling, quorumId: string): Promise<void> {
-  const { rows, ledger } = deps
-  const [state, job] = await Promise.all([rows.read(quorumId), ledger.get(quorumId)])
-  const payload = job === null ? null : clientPayloadOf(job)
-  if (state === null || job === null || payload === null) return
+  const { rows, replicated } = deps
+  const state = await rows.read(quorumId)
+  if (state === null) return
   if (state.hasEnded) return cleanUp(deps, quorumId, state)
 
   const agree = await agreementIn(deps, quorumId, state)
   const decision = decide({ ...state, agree, outstanding: state.outstanding.length })
-  switch (decision.what) {
-    case 'wait':
-      return rows.markSettled(quorumId, state.touches)
-    case 'issue':
-      return void (await deps.issue({ job, requiresHash: payload.requires_hash, state, count: decision.count }))
-    case 'agreed':
-    case 'split': {
-      const hasEnded = await end(deps, { job, payload, state, agree }, decision)
-      const ended = hasEnded ? await rows.read(quorumId) : null
-      if (ended !== null) await cleanUp(deps, quorumId, ended)
-    }
-  }
+  if (decision.what === 'wait') return void (await rows.markSettled(quorumId, state))
+  const job = await replicated.get(quorumId)
+  if (job === null) return
+  if (decision.what === 'issue') return void (await deps.issue({ job, state, count: decision.count }))
+
+  const answer = await end(deps, { job, state, agree }, decision)
+  if (answer === 'held') return
+  const isSettled = answer === 'ended' && (await closeOpen(deps, quorumId, state))
+  const later = isSettled ? null : await rows.read(quorumId)
+  if (later !== null) await cleanUp(deps, quorumId, later)
 }
 
 function agreementIn({ database }: QuorumDeps, quorumId: string, { agree, votes }: QuorumState) {
@@ -128,9 +107,8 @@ function agreementIn({ database }: QuorumDeps, quorumId: string, { agree, votes 
 }
 
 interface Issue {
-  job: Job
+  job: ReplicatedJob
   state: QuorumState
-  requiresHash: boolean
   count: number
 }
 
@@ -139,71 +117,53 @@ async function issueAll({ database, ledger, onIssued }: QuorumDeps, issues: read
   await database.hot.transaction(async (tx) => {
     const wanted = issues.map(({ job, state, count }) => ({ quorumId: job.jobId, state, count }))
     const claimed = await claimIssues(tx, wanted)
-    const replicas = issues.filter(({ job }) => claimed.has(job.jobId)).flatMap(replicasOf)
+    const issued = issues.filter(({ job }) => claimed.has(job.jobId))
     await ledger.submitIn(
       tx,
-      replicas.map(({ submission }) => submission),
-    )
-    await insertTasks(
-      tx,
-      replicas.map(({ task }) => task),
+      issued.flatMap(({ job, state, count }) => replicasOf(job, { count, classId: state.classId, times: state })),
     )
   })
   onIssued()
   return issues.map(() => true)
 }
 
-function replicasOf({ job, requiresHash, state, count }: Issue) {
-  const { jobId: quorumId, priority, traceId } = job
-  const { classId, quorum, acceptedAt, deadlineAt, retries } = state
-  const payload: ReplicaPayload = { quorum_id: quorumId }
-  const replicaOf = { quorumId, quorum, acceptedAt, deadlineAt }
-  return Array.from({ length: count }, () => {
-    const jobId = newJobId()
-    return {
-      submission: { jobId, kind: POOL_KIND, payload, priority, traceId },
-      task: { jobId, classId, priority, requiresHash, retries, replicaOf },
-    }
-  })
-}
-
 interface Ending {
-  job: Job
-  payload: ClientPayload
+  job: ReplicatedJob
   state: QuorumState
   agree: Agreement<QuorumVote>
 }
 
-/** False: another process is ending it. If that one dies, its lease expires and the loop settles again. */
+/** `over`: it had ended before. `held`: a process of an earlier version is ending it; if that one dies, the loop settles again. */
 async function end(
-  { rows, ledger, callbacks, acquireToEnd }: Settling,
-  { job: { jobId, accountId }, payload, state, agree }: Ending,
+  { rows, ledger, callbacks }: Settling,
+  { job: { jobId, accountId, payload }, state, agree }: Ending,
   decision: Decision<QuorumVote> & { what: 'agreed' | 'split' },
-): Promise<boolean> {
-  const acquired = await acquireToEnd(jobId)
-  if (!acquired.ok) return acquired.code === 'already_finished'
+): Promise<'ended' | 'over' | 'held'> {
   const winner = decision.what === 'agreed' ? decision.winner : null
   const finishedAt = state.now
-  const agreed = winner === null ? splitEnd(decision) : await rows.readEnd(winner.assignment_id)
-  const ended = { ...agreed, finishedAt }
+  const brief = winner === null ? splitEnd(decision) : endOf(winner)
   const result = {
-    status: ended.status,
+    status: brief.status,
     assignment_id: winner?.assignment_id ?? null,
-    output_hash: ended.outputHash,
-    error_message: ended.errorMessage,
+    output_hash: brief.outputHash,
+    error_message: brief.errorMessage,
     results: state.votes.length,
     finished_at: finishedAt,
   }
-  const verdicts = winner === null ? [] : verdictsOf(state.votes, winner, agree)
+  const effects = [
+    ...judgeResults(winner === null ? [] : verdictsOf(state.votes, winner, agree)),
+    endQuorum(jobId, winner?.assignment_id ?? null),
+  ]
   const { callback_url: url } = payload
-  const callback =
-    url === null || accountId === null
-      ? []
-      : [callbacks.queue({ jobId, clientId: accountId, url, body: callbackBody(jobId, ended) })]
-  const effects = [endQuorum(jobId, winner?.assignment_id ?? null), ...judgeEffects(verdicts), ...callback]
-  const { attemptId, owner } = acquired.job
-  const answer = await ledger.finalize({ jobId, attemptId, owner, result, effects })
-  return answer.ok || answer.code === 'already_finished'
+  if (url !== null && accountId !== null) {
+    const whole = winner === null ? brief : await rows.readEnd(winner.assignment_id)
+    effects.push(
+      callbacks.queue({ jobId, clientId: accountId, url, body: callbackBody(jobId, { ...whole, finishedAt }) }),
+    )
+  }
+  const answer = await ledger.conclude({ jobId, owner: OWNER, result, effects })
+  if (answer.ok) return 'ended'
+  return answer.code === 'already_finished' ? 'over' : 'held'
 }
 
 /** Which results agree with the decision. An agreed failure is nobody's merit or fault. */
@@ -217,29 +177,44 @@ function verdictsOf(votes: readonly QuorumVote[], winner: QuorumVote, agree: Agr
     })
 }
 
+const NO_CONTENT = { output: null, artifactUri: null, metrics: null, finishedAt: null }
+
+const endOf = ({ status, output_hash: outputHash, error_message: errorMessage }: QuorumVote): JobEnd => ({
+  ...NO_CONTENT,
+  status,
+  outputHash,
+  errorMessage,
+})
+
 const splitEnd = (decision: Decision<QuorumVote>): JobEnd => ({
+  ...NO_CONTENT,
   status: 'failed',
-  output: null,
   outputHash: null,
   errorMessage:
     decision.what === 'split' ? `No quorum: of ${decision.results} results at most ${decision.most} agree.` : null,
-  artifactUri: null,
-  metrics: null,
-  finishedAt: null,
 })
 
-/** The job has ended: open replicas are cancelled, and results that came late are judged like the others. */
-async function cleanUp(deps: Settling, quorumId: string, state: QuorumState): Promise<void> {
-  const { rows, ledger } = deps
-  await Promise.all(
-    state.outstanding.map((jobId) =>
+const cancelReplicas = ({ ledger }: Settling, replicaIds: readonly string[]) =>
+  Promise.all(
+    replicaIds.map((jobId) =>
       ledger.cancel({ jobId, reason: 'the replicated job has ended', effects: [removeTask(jobId)] }),
     ),
   )
+
+/** After its end, which is one more touch. False: something else has happened since the state was read. */
+async function closeOpen(deps: Settling, quorumId: string, state: QuorumState): Promise<boolean> {
+  await cancelReplicas(deps, state.outstanding)
+  return deps.rows.markSettled(quorumId, { touches: state.touches + 1, issued: state.issued })
+}
+
+/** The job has ended: open replicas are cancelled, and results that came late are judged like the others. */
+async function cleanUp(deps: Settling, quorumId: string, state: QuorumState): Promise<void> {
+  const { rows } = deps
+  await cancelReplicas(deps, state.outstanding)
   const winner = state.votes.find(({ assignment_id: id }) => id === state.winnerId)
   if (winner !== undefined && state.votes.some(({ verdict }) => verdict === null)) {
     const verdicts = verdictsOf(state.votes, winner, await agreementIn(deps, quorumId, state))
-    if (verdicts.length > 0) await rows.judgeLate(verdicts)
+    if (verdicts.length > 0) await rows.judgeLate(verdicts, state.isCounted)
   }
-  await rows.markSettled(quorumId, state.touches)
+  await rows.markSettled(quorumId, state)
 }

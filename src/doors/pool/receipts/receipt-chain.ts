@@ -1,12 +1,13 @@
-// Every accepted result gets one receipt. The result commits with an outbox row; delivering that row appends the receipt. One
-// appender at a time numbers them, so that each carries the hash of the one before it; no result waits for that. A repeated
-// delivery appends nothing: an assignment has one receipt.
+// Every accepted result gets one receipt. The result commits with an outbox row; the transaction that takes that row appends the
+// receipt. One appender at a time numbers them, so that each carries the hash of the one before it; no result waits for that. An
+// assignment has one receipt, whatever is repeated.
 import { canonicalJson } from '@reeve/sdk'
 import { FIRST_PREVIOUS, sha256Hex, signText, type PrivateKey, type ReceiptBody } from '@reeve/sdk/pool'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Database, Tx } from '../../../core/db/database.ts'
-import type { Delivery, OutboxRow } from '../../../core/outbox/delivery.ts'
+import type { Transfer } from '../../../core/outbox/delivery.ts'
+import { takeRows } from '../../../core/outbox/take-rows.ts'
 import { timestampText } from '../wire.ts'
 
 export const RECEIPT_TOPIC = 'pool_receipt'
@@ -31,9 +32,7 @@ const INSERT = `
     from json_to_recordset($1) as r (number bigint, assignment_id bigint, body text, hash text, signature text)`
 
 const ROWS_MAX = 100 // a signature takes about a tenth of a millisecond, and others wait for the lock
-const CLAIM_MS = 5000
 const GATHER_MS = 50 // a batch costs about the same for one receipt as for a hundred
-const RETRY = { baseMs: 100, maxMs: 10_000 }
 
 interface DueReceiptRow {
   assignment_id: string
@@ -50,24 +49,24 @@ interface DueReceiptRow {
   agree: Record<string, unknown> | null
 }
 
-export const receiptDelivery = ({ database, key }: { database: Database; key: PrivateKey }): Delivery => ({
+export const receiptTransfer = ({ database, key }: { database: Database; key: PrivateKey }): Transfer => ({
   topic: RECEIPT_TOPIC,
-  keeps: false,
-  rowsMax: ROWS_MAX,
-  claimMs: CLAIM_MS,
   gatherMs: GATHER_MS,
-  retry: RETRY,
-  attemptsMax: null,
-  async deliver(rows) {
-    await database.transaction((tx) => append(tx, key, rows.map(assignmentOf)))
-    return rows.map(() => ({ ok: true }))
-  },
+  transfer: () =>
+    database.hot.transaction(async (tx) => {
+      const due = await takeRows(tx, RECEIPT_TOPIC, ROWS_MAX)
+      if (due.length > 0) await append(tx, key, due.map(assignmentOf))
+      return { rows: due.length, more: due.length === ROWS_MAX }
+    }),
 })
 
 async function append(tx: Tx, key: PrivateKey, assignmentIds: readonly number[]): Promise<void> {
-  await tx.query(LOCK)
-  const due = await tx.query<DueReceiptRow>(DUE, [assignmentIds])
-  const [last] = await tx.query<{ number: string; hash: string }>(LAST)
+  // Sent at once. Each reads what is there when the one before it is done: after the lock was taken.
+  tx.send(LOCK)
+  const [due, [last]] = await Promise.all([
+    tx.query<DueReceiptRow>(DUE, [assignmentIds]),
+    tx.query<{ number: string; hash: string }>(LAST),
+  ])
   let [number, previous] = [Number(last?.number ?? 0), last?.hash ?? FIRST_PREVIOUS]
   const receipts = due.map((row) => {
     number += 1
@@ -75,7 +74,7 @@ async function append(tx: Tx, key: PrivateKey, assignmentIds: readonly number[])
     previous = sha256Hex(body)
     return { number, assignment_id: row.assignment_id, body, hash: previous, signature: signText(key, body) }
   })
-  await tx.query(INSERT, [JSON.stringify(receipts)])
+  tx.send(INSERT, [JSON.stringify(receipts)])
 }
 
 const bodyOf = (row: DueReceiptRow, place: Pick<ReceiptBody, 'number' | 'previous' | 'key_id'>): ReceiptBody => ({
@@ -94,4 +93,4 @@ const bodyOf = (row: DueReceiptRow, place: Pick<ReceiptBody, 'number' | 'previou
 
 const DuePayload = Compile(Type.Object({ assignment_id: Type.Integer() }))
 
-const assignmentOf = ({ payload }: OutboxRow): number => DuePayload.Parse(payload).assignment_id
+const assignmentOf = (payload: unknown): number => DuePayload.Parse(payload).assignment_id

@@ -18,10 +18,11 @@ const LAST = `select number, hash from pool_receipts order by number desc limit 
 const PAGE = `
   select body, hash, signature from pool_receipts where number > $1 order by number limit $2`
 
+// By assignments, which have an index by job; results have none for all of a job's.
 const OF_JOB = `
   select p.body, p.hash, p.signature
-    from pool_results r join pool_receipts p on p.assignment_id = r.assignment_id
-   where r.job_id = $1 or r.quorum_id = $1 order by p.number`
+    from pool_assignments a join pool_receipts p on p.assignment_id = a.assignment_id
+   where a.job_id = $1 or a.quorum_id = $1 order by p.number`
 
 const OF_WORKER = `
   select p.body, p.hash, p.signature

@@ -1,7 +1,6 @@
 // POST /jobs/submit: the signed result of an assignment. The checks run in the order of docs/pool.md, section 5; the ledger
 // decides last.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { memberTexts } from '@reeve/sdk'
 import { decodeBase64url, isSignedBy, PUBLIC_KEY_BYTES, SIGNATURE_BYTES, signedText } from '@reeve/sdk/pool'
 import type { FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
@@ -10,7 +9,7 @@ import { accountOf } from '../../../core/http/auth/guard.ts'
 import { refused } from '../../../core/values/outcome.ts'
 import { invalidField, poolError, type PoolCode } from '../errors.ts'
 import type { PoolMetrics } from '../metrics.ts'
-import { documented, Id, JsonObject, orNull } from '../wire.ts'
+import { bodyTexts, documented, Id, JsonObject, orNull } from '../wire.ts'
 import { acceptResult, type AcceptDeps, type SubmitResultAnswer } from './accept-result.ts'
 
 const SIGNATURE_CHARS_MAX = 1024
@@ -94,7 +93,7 @@ export const submitResultRoute =
       response: { 200: ResultReply, ...refusals(400, 401, 403, 404, 409, 422) },
     }
     app.post('/jobs/submit', { config: { passesJsonOn: true }, schema }, async (request) => {
-      const answer = await submitResult(resultFrom(request))
+      const answer = await submitResult(await resultFrom(request))
       metrics.submits.inc({ outcome: answer.ok ? answer.status : answer.code })
       if (answer.ok) {
         const { status, finishedAt } = answer
@@ -104,11 +103,11 @@ export const submitResultRoute =
     })
   }
 
-function resultFrom(request: FastifyRequest<{ Body: Static<typeof ResultBody> }>): SubmittedResult {
+async function resultFrom(request: FastifyRequest<{ Body: Static<typeof ResultBody> }>): Promise<SubmittedResult> {
   const { body } = request
   checkContent(body)
   const hasJson = isGiven(body.output) || isGiven(body.metrics_json)
-  const texts = hasJson ? memberTexts(String(request.rawBody)) : new Map<string, string>()
+  const texts = hasJson ? await bodyTexts(request) : new Map<string, string>()
   const metrics = isGiven(body.metrics_json) ? (texts.get('metrics_json') ?? null) : null
   if (metrics !== null && metrics.length > METRICS_CHARS_MAX) {
     throw invalidField(['metrics_json'], `must have at most ${METRICS_CHARS_MAX} characters`)

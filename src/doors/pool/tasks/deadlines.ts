@@ -19,6 +19,7 @@ export interface DeadlineDeps {
 export const openDeadlines = ({ database, cancel }: DeadlineDeps): Loop => ({
   name: 'time-out-pool-jobs',
   everyMs: EVERY_MS,
+  isDue: `exists (select from pool_tasks where deadline_at <= statement_timestamp())`,
   async runOnce() {
     const overdue = await database.query<{ job_id: string }>(SELECT_OVERDUE, [BATCH])
     await Promise.all(overdue.map((row) => cancel(row.job_id, TIMED_OUT)))

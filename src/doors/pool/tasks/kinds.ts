@@ -1,4 +1,5 @@
 // The two kinds of pool jobs: what commits with the death of a job, and with its replay.
+import type { Database } from '../../../core/db/database.ts'
 import type { Kind } from '../../../core/executor/kind.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 import type { Job } from '../../../core/ledger/job.ts'
@@ -6,7 +7,8 @@ import { ATTEMPTS_EXHAUSTED } from '../../../core/upkeep.ts'
 import { callbackBody, type Callbacks } from '../clients/callbacks.ts'
 import { addQuorum, endQuorum, touchQuorum } from '../quorum/quorum-rows.ts'
 import { clientPayloadOf, isCanary, POOL_KIND, QUORUM_KIND, replicaPayloadOf, type ClientPayload } from './payload.ts'
-import { releaseQuorums, releaseTasks } from './retention.ts'
+import { quorumContexts, taskContexts } from './context.ts'
+import { forgetOutputs, releaseQuorums, releaseTasks } from './retention.ts'
 import { ensureClass } from './requirement-classes.ts'
 import { addTask, removeTask, type ClassRef, type NewPoolTask } from './task-rows.ts'
 
@@ -21,7 +23,13 @@ export function statusOfDeath(reason: string | null): 'timed_out' | 'failed' | '
 
 type DyingJob = Pick<Job, 'jobId' | 'payload' | 'accountId'>
 
-export function poolKinds({ callbacks, extraReplicas }: { callbacks: Callbacks; extraReplicas: number }): Kind[] {
+export interface PoolKindDeps {
+  database: Pick<Database, 'query'>
+  callbacks: Callbacks
+  extraReplicas: number
+}
+
+export function poolKinds({ database, callbacks, extraReplicas }: PoolKindDeps): Kind[] {
   const callback = ({ jobId, accountId }: DyingJob, payload: ClientPayload | null, reason: string): Effect[] => {
     if (payload === null || payload.callback_url === null || accountId === null) return []
     const nothing = { output: null, outputHash: null, artifactUri: null, metrics: null, finishedAt: null }
@@ -32,6 +40,8 @@ export function poolKinds({ callbacks, extraReplicas }: { callbacks: Callbacks; 
     {
       name: POOL_KIND,
       releaseOld: releaseTasks,
+      forgetResults: forgetOutputs,
+      contextOf: taskContexts(database),
       effectsOfDeath(job, reason) {
         const replica = replicaPayloadOf(job)
         if (replica !== null) return [removeTask(job.jobId), touchQuorum(replica.quorum_id)]
@@ -54,12 +64,13 @@ export function poolKinds({ callbacks, extraReplicas }: { callbacks: Callbacks; 
     {
       name: QUORUM_KIND,
       releaseOld: releaseQuorums,
+      contextOf: quorumContexts(database),
       effectsOfDeath: (job, reason) => [endQuorum(job.jobId, null), ...callback(job, clientPayloadOf(job), reason)],
       effectsOfReplay(old, jobId) {
         const payload = clientPayloadOf(old)
         if (payload === null) return []
         const { key, effect } = ensureClass(old.accountId, payload)
-        return [effect, addQuorum(jobId, payload, { classKey: key }, extraReplicas)]
+        return [effect, addQuorum(jobId, payload, { classKey: key }, { issued: 0, extraReplicas })]
       },
     },
   ]

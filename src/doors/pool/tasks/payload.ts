@@ -4,8 +4,8 @@ import { Type, type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Database } from '../../../core/db/database.ts'
 import type { Job } from '../../../core/ledger/job.ts'
-import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { AgreeRule } from '../quorum/agreement.ts'
+import type { ReplicatedJobs } from '../quorum/replicated-jobs.ts'
 import { JsonObject, orNull } from '../wire.ts'
 
 /** Run by one worker: a client's plain job, a replica, a canary. */
@@ -50,13 +50,15 @@ export const replicaPayloadOf = ({ payload }: Stored): ReplicaPayload | null =>
 
 export const isCanary = ({ payload }: Stored): boolean => canaryPayload.Check(payload)
 
+export interface JobTexts {
+  replicated: ReplicatedJobs
+  database: Database
+}
+
 /** The text that the worker of a job receives. `null` (JSON): the job was not submitted through this door. */
-export async function jobTextOf(from: { ledger: Ledger; database: Database }, stored: Stored): Promise<string> {
+export async function jobTextOf(from: JobTexts, stored: Stored): Promise<string> {
   const { payload } = stored
-  if (replicaPayload.Check(payload)) {
-    const replicated = await from.ledger.get(payload.quorum_id)
-    return (replicated === null ? null : clientPayloadOf(replicated))?.job ?? 'null'
-  }
+  if (replicaPayload.Check(payload)) return (await from.replicated.get(payload.quorum_id))?.payload.job ?? 'null'
   if (canaryPayload.Check(payload)) {
     const [row] = await from.database.hot.query<{ job: string }>(CANARY_JOB, [payload.canary_id])
     return row?.job ?? 'null'

@@ -1,7 +1,6 @@
 // pool_tasks: one row for every `pool` job that has not ended. A row is inserted with the job's submit and deleted with its
 // end; in between it names the worker that was assigned the job, so that matching skips it. Whether that worker still holds
 // the job is for the ledger to decide: a wrong row costs a refused acquire and is repaired.
-import type { Queryable } from '../../../core/db/database.ts'
 import type { Effect } from '../../../core/ledger/effects.ts'
 
 const INSERT_TASKS = `
@@ -26,13 +25,13 @@ export type NewPoolTask = ClassRef & {
   priority: number
   callbackUrl?: string | null
   requiresHash?: boolean
-  /** Of a client's own job. Null: no deadline. */
+  /** Null: no deadline. */
   timeoutSec?: number | null
   /** How many `failed` results are not final. */
   retries?: number
   payloadBytes?: number
   canaryId?: number
-  replicaOf?: { quorumId: string; quorum: number; acceptedAt: string; deadlineAt: string }
+  replicaOf?: { quorumId: string; quorum: number; acceptedAt?: string; deadlineAt?: string }
 }
 
 export const classColumns = (ref: ClassRef) =>
@@ -56,9 +55,6 @@ const taskRow = (task: NewPoolTask): object => ({
 
 /** With the submit of its job. */
 export const addTask = (task: NewPoolTask): Effect => ({ sql: INSERT_TASKS, row: taskRow(task) })
-
-export const insertTasks = async (on: Queryable, tasks: readonly NewPoolTask[]): Promise<void> =>
-  void (await on.query(INSERT_TASKS, [JSON.stringify(tasks.map(taskRow))]))
 
 /** With the end of its job. */
 export const removeTask = (jobId: string): Effect => ({ sql: DELETE_TASKS, row: { job_id: jobId } })

@@ -21,6 +21,11 @@ const UNBAN = `
          proven = 0
    where worker_id = $1`
 
+/** With the days that they are kept, and how many at most. Why a worker is banned now is said by its row. */
+export const DELETE_OLD_BANS = `
+  delete from pool_audit where audit_id = any (array(
+    select audit_id from pool_audit where created_at < statement_timestamp() - $1 * interval '1 day' limit $2))
+  returning true as deleted`
 const AUDIT = `insert into pool_audit (worker_id, action, reason, actor_id) values ($1, $2, $3, $4)`
 
 export interface Bans {

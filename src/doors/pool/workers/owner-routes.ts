@@ -1,6 +1,5 @@
 // For owners of workers: POST /workers/register, GET /workers, PUT /workers/{id}/key, PATCH and DELETE /workers/{id}.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { memberTexts } from '@reeve/sdk'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Database } from '../../../core/db/database.ts'
@@ -9,7 +8,7 @@ import { accountOf } from '../../../core/http/auth/guard.ts'
 import { assertQuota } from '../../../core/quotas/quotas.ts'
 import type { CanaryStock } from '../canaries/canary-stock.ts'
 import { invalidField, poolError } from '../errors.ts'
-import { documented, Id, JsonObject, orNull, sendJson } from '../wire.ts'
+import { bodyTexts, documented, Id, JsonObject, orNull, sendJson } from '../wire.ts'
 import type { WorkerStore } from './worker-store.ts'
 import { findStanding, ownersView, standingOf } from './standing.ts'
 
@@ -86,7 +85,7 @@ export const ownerRoutes =
       },
       async (request, reply) => {
         const { name, region = null, public_key: publicKey = null, lease_seconds: leaseSec = null } = request.body
-        const specs = specsIn(request) ?? null
+        const specs = (await specsIn(request)) ?? null
         const { accountId: ownerId } = accountOf(request)
         const answer = await workers.register({ name, ownerId, region, specs, publicKey, leaseSec })
         if (!answer.ok && answer.code === 'quota_exceeded') assertQuota(answer)
@@ -149,7 +148,7 @@ const changeRoutes =
       },
       async (request, reply) => {
         const { name, region, lease_seconds: leaseSec, paused } = request.body
-        const change = { name, region, specs: specsIn(request), leaseSec, paused }
+        const change = { name, region, specs: await specsIn(request), leaseSec, paused }
         const answer = await workers.update(request.params.id, accountOf(request).accountId, change)
         if (!answer.ok) throw poolError(answer.code)
         return sendJson(reply, answer.worker)
@@ -175,10 +174,12 @@ const changeRoutes =
   }
 
 /** The text of `specs_json` as it was sent. Undefined: not given. */
-function specsIn(request: FastifyRequest<{ Body: { specs_json?: object | null } }>): string | null | undefined {
+async function specsIn(
+  request: FastifyRequest<{ Body: { specs_json?: object | null } }>,
+): Promise<string | null | undefined> {
   const { specs_json: specs } = request.body
   if (specs === undefined || specs === null) return specs
-  const text = memberTexts(String(request.rawBody)).get('specs_json') ?? null
+  const text = (await bodyTexts(request)).get('specs_json') ?? null
   if (text !== null && text.length > SPECS_CHARS_MAX) {
     throw invalidField(['specs_json'], `must have at most ${SPECS_CHARS_MAX} characters`)
   }
