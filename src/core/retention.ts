@@ -5,11 +5,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from './config.ts'
 import type { Clock } from './clock.ts'
-import type { Database } from './db/database.ts'
+import type { Database, Queryable } from './db/database.ts'
 import { pruneAttempts } from './deliveries/attempt-log.ts'
 import type { Events } from './events/events.ts'
 import type { Kinds } from './executor/endings.ts'
-import { deleteOldAudit } from './identity/audit.ts'
+import { DELETE_OLD_AUDITS } from './identity/audit.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { openPrune, type ReleaseOld } from './ledger/prune.ts'
 import type { Loop } from './loop.ts'
@@ -41,8 +41,13 @@ export const retentionLoop = (deps: RetentionDeps): Loop => loopOver([...corePar
 function coreParts({ config, database, ledger, events, kinds, clock }: RetentionDeps): Prunable[] {
   const prune = openPrune({
     pool: database,
-    kept: { jobsDays: config.JOBS_KEPT_DAYS, attemptsDays: config.ATTEMPTS_KEPT_DAYS },
+    kept: {
+      jobsDays: config.JOBS_KEPT_DAYS,
+      attemptsDays: config.ATTEMPTS_KEPT_DAYS,
+      resultsDays: config.RESULTS_KEPT_DAYS,
+    },
     releaseOf: (name) => releaseOf(kinds, name),
+    forgetOf: (name) => kinds.get(name)?.forgetResults ?? null,
     now: () => clock.now(),
   })
   const outbox = { feed: config.OUTBOX_KEPT_DAYS, deliveries: config.DELIVERIES_KEPT_DAYS }
@@ -50,15 +55,22 @@ function coreParts({ config, database, ledger, events, kinds, clock }: Retention
     { name: 'jobs', runOnce: async () => (await prune()).more },
     { name: 'idempotency keys', runOnce: () => ledger.deleteOldKeys(BATCH) },
     { name: 'events', runOnce: () => events.deleteOld(config.EVENTS_KEPT_DAYS * 24, BATCH) },
-    {
-      name: 'audits',
-      runOnce: async () =>
-        config.AUDITS_KEPT_DAYS > 0 && (await deleteOldAudit(database, config.AUDITS_KEPT_DAYS, BATCH)) === BATCH,
-    },
+    auditRetention({ config, database }, DELETE_OLD_AUDITS),
     pruneOutbox(database, outbox),
     pruneAttempts(database, config.DELIVERIES_KEPT_DAYS),
   ]
 }
+
+interface AuditRetentionDeps {
+  config: Pick<Config, 'AUDITS_KEPT_DAYS'>
+  database: Queryable
+}
+
+/** Of an audit trail, by a statement that takes the days and how many lines at most, and returns a row for each. */
+export const auditRetention = ({ config: { AUDITS_KEPT_DAYS: days }, database }: AuditRetentionDeps, sql: string) => ({
+  name: 'audits',
+  runOnce: async () => days > 0 && (await database.query(sql, [days, BATCH])).length === BATCH,
+})
 
 const everything: ReleaseOld = async (_tx, jobIds) => jobIds
 

@@ -44,8 +44,9 @@ async function setup(t: Parameters<typeof testDatabase>[0]) {
   const prune = (options: Partial<Parameters<typeof openPrune>[0]> = {}) =>
     openPrune({
       pool: database,
-      kept: { jobsDays: 30, attemptsDays: 30 },
+      kept: { jobsDays: 30, attemptsDays: 30, resultsDays: 0 },
       releaseOf: () => all,
+      forgetOf: () => all,
       now: Date.now,
       ...options,
     })
@@ -76,7 +77,7 @@ describe('retention of jobs', () => {
     assert.deepEqual(await database.query('select 1 from attempts'), [])
   })
 
-  test('walks in bounded pages, and leaves what a door keeps and kinds that nobody here knows', async (t) => {
+  test('walks in bounded pages, and leaves jobs that a door keeps and jobs of unknown kinds', async (t) => {
     const { add, left, prune } = await setup(t)
     const kept = [await add('keeps', 'done', 50), await add('foreign', 'done', 49)]
     for (let n = 0; n < 5; n += 1) await add('goes', 'done', 48)
@@ -104,12 +105,29 @@ describe('retention of jobs', () => {
       [old],
     )
 
-    await prune({ kept: { jobsDays: 0, attemptsDays: 0 } })()
+    await prune({ kept: { jobsDays: 0, attemptsDays: 0, resultsDays: 0 } })()
     assert.equal((await database.query('select 1 from attempts')).length, 1)
-    await prune({ kept: { jobsDays: 0, attemptsDays: 30 } })()
+    await prune({ kept: { jobsDays: 0, attemptsDays: 30, resultsDays: 0 } })()
 
     assert.deepEqual(await left(), [old])
     assert.deepEqual(await database.query('select 1 from attempts'), [])
+  })
+
+  test('RESULTS_KEPT_DAYS forgets results of jobs that stay, of kinds that allow it', async (t) => {
+    const { database, add, left, prune } = await setup(t)
+    const jobs = [await add('a', 'done', 40), await add('reads', 'done', 40), await add('a', 'done', 3)]
+    const forgetOf = (kind: string): ReleaseOld | null => (kind === 'a' ? async (_tx, jobIds) => jobIds : null)
+
+    await prune({ kept: { jobsDays: 0, attemptsDays: 0, resultsDays: 30 }, forgetOf })()
+
+    assert.deepEqual(await left(), jobs)
+    const results = await database.query<{ kept: boolean }>(
+      'select result is not null as kept from jobs order by job_id',
+    )
+    assert.deepEqual(
+      results.map(({ kept }) => kept),
+      [false, true, true],
+    )
   })
 
   test("the database's clock decides what is old, not this process's", async (t) => {
@@ -189,6 +207,7 @@ async function pruneWithDoors(database: Database, submissionsKeptDays: number): 
     pool_quorum: releaseQuorums,
     desk: releaseTaskless,
   }
-  const kept = { jobsDays: 30, attemptsDays: 30 }
-  await openPrune({ pool: database, kept, releaseOf: (kind) => releases[kind] ?? null, now: Date.now })()
+  const kept = { jobsDays: 30, attemptsDays: 30, resultsDays: 0 }
+  const releaseOf = (kind: string) => releases[kind] ?? null
+  await openPrune({ pool: database, kept, releaseOf, forgetOf: () => null, now: Date.now })()
 }

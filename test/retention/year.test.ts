@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testDatabase } from '../support/database.ts'
-import { simulateYear, STEP, type MonthOfYear } from './year.ts'
+import { simulateYear, STEP, STEPS, type MonthOfYear } from './year.ts'
 
 const DAYS = 365
 const perDay = Math.ceil(Number(process.env['REEVE_TEST_YEAR_JOBS'] ?? 7300) / DAYS)
@@ -13,10 +13,11 @@ test('tables stay flat in a year of jobs, and a pass of retention takes no longe
 
   await simulateYear(database, perDay, (month) => {
     months.push(month)
-    const { day, jobs, jobs_mb: jobsMb, attempts_mb: attemptsMb, addMs, pruneMsMax } = month
-    const sizes = `${jobs} jobs, ${jobsMb.toFixed(1)} MB and ${attemptsMb.toFixed(1)} MB of attempts`
+    const { day, jobs, jobs_mb: jobsMb, attempts_mb: attemptsMb, database_mb: allMb, addMs, pruneMsMax, stepMs } = month
+    const sizes = `${jobs} jobs, ${jobsMb.toFixed(1)} MB and ${attemptsMb.toFixed(1)} MB of attempts, ${allMb.toFixed()} MB in all`
+    const steps = STEPS.map((step) => `${step} ${stepMs[step].toFixed(2)}`).join(', ')
     t.diagnostic(
-      `day ${day}: ${sizes}; last day's insert ${addMs.toFixed()} ms, longest pass ${pruneMsMax.toFixed()} ms`,
+      `day ${day}: ${sizes}; last day's insert ${addMs.toFixed()} ms, longest pass ${pruneMsMax.toFixed()} ms; median ms: ${steps}`,
     )
   })
 

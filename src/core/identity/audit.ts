@@ -11,7 +11,8 @@ const LIST = `
     left join accounts actor on actor.account_id = e.actor_id
    where ($1::bigint is null or e.account_id = $1) and e.audit_id < $2
    order by e.audit_id desc limit $3`
-const DELETE_OLD = `
+/** With the days that they are kept, and how many at most. */
+export const DELETE_OLD_AUDITS = `
   delete from audit_events where audit_id = any (array(
     select audit_id from audit_events where created_at < statement_timestamp() - $1 * interval '1 day' limit $2))
   returning true as deleted`
@@ -83,10 +84,6 @@ export async function listAudit(on: Queryable, { accountId, before, limit }: Aud
     address: row.address,
     createdAt: row.created_at,
   }))
-}
-
-export async function deleteOldAudit(on: Queryable, keptDays: number, limit: number): Promise<number> {
-  return (await on.query(DELETE_OLD, [keptDays, limit])).length
 }
 
 interface AuditRow {
