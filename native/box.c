@@ -191,7 +191,7 @@ static void set_limits(const struct json *command) {
   limit(RLIMIT_MEMLOCK, 64 * 1024);
   if (cgroup_version != CGROUP_NONE) return;
   limit(RLIMIT_AS, json_number(command, "memory_bytes"));
-  limit(RLIMIT_NPROC, json_number(command, "processes"));
+  limit(RLIMIT_NPROC, json_number(command, "processes") + 1); // the box's first process has the same user
 }
 
 static void become_nobody(void) {

@@ -31,8 +31,8 @@ static const int absent[] = {
     SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_io_setup, SYS_io_submit,
 };
 
-// Blocks beyond the end of a file are not seen in its size, nor by the limit on it. C libraries write zeros instead.
-static const int unsupported[] = {SYS_fallocate};
+// Disk that the size of a file does not show: blocks beyond its end (C libraries write zeros instead), and attributes.
+static const int unsupported[] = {SYS_fallocate, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr};
 
 static const int denied[] = {
     // other processes

@@ -2,9 +2,12 @@ import { parseArgs } from 'node:util'
 import { pick, positive } from '../options.ts'
 
 const PARTS = ['sandbox', 'submissions'] as const
+const LANGUAGES = ['c', 'cpp', 'python3'] as const
 
 export interface Options {
   parts: readonly (typeof PARTS)[number][]
+  /** Of submissions. */
+  languages: readonly string[]
   /** Of each contestant in each repetition. */
   runs: number
   /** The same of submissions, which are some ten runs each. */
@@ -22,6 +25,7 @@ const QUICK = { runs: 20, submissions: 10, repetitions: 1 }
 
 export const OPTIONS_HELP = `\
   --part a,b         (${PARTS.join(', ')})
+  --language a,b     of submissions (${LANGUAGES.join(', ')})
   --runs N           runs of each contestant in each repetition (${FULL.runs})
   --submissions N    submissions of each kind in each repetition (${FULL.submissions})
   --repetitions N    (${FULL.repetitions})
@@ -35,6 +39,7 @@ export function parseOptions(args: string[]): Options {
     args,
     options: {
       part: { type: 'string' },
+      language: { type: 'string' },
       runs: { type: 'string' },
       submissions: { type: 'string' },
       repetitions: { type: 'string' },
@@ -47,6 +52,7 @@ export function parseOptions(args: string[]): Options {
   const size = values.quick ? QUICK : FULL
   return {
     parts: pick('--part', values.part, PARTS),
+    languages: pick('--language', values.language, LANGUAGES),
     runs: positive('--runs', values.runs) ?? size.runs,
     submissions: positive('--submissions', values.submissions) ?? size.submissions,
     repetitions: positive('--repetitions', values.repetitions) ?? size.repetitions,

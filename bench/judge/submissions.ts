@@ -1,20 +1,19 @@
 // The judge as its users meet it: a server as `reeve up` starts it, with its embedded PostgreSQL and everything durable, and
-// submissions over HTTP to a problem of ten tests, each waited for until its verdict is recorded.
+// submissions over HTTP to a problem of ten tests, each waited for until its verdict is recorded. Beside them, in turns, what they
+// cannot do without (floors.ts).
 
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { ReeveClient } from '@reeve/sdk'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { zipFolder } from '../../src/doors/judge/package/zip-folder.ts'
-import { spreadOf, type Spread } from '../statistics.ts'
+import { startReeve } from '../servers/reeve.ts'
+import { percentile, spreadOf, type Spread } from '../statistics.ts'
 import { table } from '../table.ts'
 import type { Teardown } from '../teardown.ts'
-import type { Options } from './options.ts'
+import { compilerFloor, interpreterFloor, openFloorField, type Floor, type FloorField } from './floors.ts'
+import type { Part } from './suite.ts'
 
-const SERVER = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const PROBLEM = 'ten-tests'
 const TESTS = 10
 const AT_ONCE = 8
@@ -27,6 +26,8 @@ interface Way {
   language: string
   /** The source of the n-th submission: another one each time is compiled each time. */
   source(n: number): string
+  /** What it is compared with: what it cannot do without. */
+  floor?: (field: FloorField, source: Way['source']) => Promise<Floor>
 }
 
 const C = '#include <stdio.h>\nint main(void) { long n; scanf("%ld", &n); printf("%ld\\n", 2 * n); }\n'
@@ -34,44 +35,89 @@ const CPP = '#include <bits/stdc++.h>\nint main() { long n; std::cin >> n; std::
 
 const WAYS: readonly Way[] = [
   { name: 'C, compiled before', language: 'c', source: () => C },
-  { name: 'C, compiled each time', language: 'c', source: (n) => `${C}// ${n}\n` },
-  { name: 'C++ with bits/stdc++.h, compiled each time', language: 'cpp', source: (n) => `${CPP}// ${n}\n` },
-  { name: 'Python, checked before', language: 'python3', source: () => 'print(2 * int(input()))\n' },
+  {
+    name: 'C, compiled each time',
+    language: 'c',
+    source: (n) => `${C}// ${n}\n`,
+    floor: (field, source) => compilerFloor(field, 'c', source),
+  },
+  {
+    name: 'C++ with bits/stdc++.h, compiled each time',
+    language: 'cpp',
+    source: (n) => `${CPP}// ${n}\n`,
+    floor: (field, source) => compilerFloor(field, 'cpp', source),
+  },
+  {
+    name: 'Python, checked before',
+    language: 'python3',
+    source: () => 'print(2 * int(input()))\n',
+    floor: (field) => interpreterFloor(field, 'python3', { args: ['-c', 'pass'], times: TESTS }),
+  },
 ]
 
-export async function measureSubmissions(
-  options: Pick<Options, 'submissions' | 'repetitions'>,
-  folder: string,
-  teardown: Teardown,
-) {
-  const reeve = await startServer(join(folder, 'server'), teardown)
+export const measureSubmissions: Part = async (options, folder, teardown) => {
+  const dataDir = join(folder, 'server')
+  const reeve = await startServer(dataDir, teardown)
   await reeve.judge.putProblem(PROBLEM, await packageBytes(folder))
-  const rates = new Map<Way, number[]>(WAYS.map((way) => [way, []]))
-  const alone = new Map<Way, number[]>(WAYS.map((way) => [way, []]))
+  const ways = WAYS.filter(({ language }) => options.languages.includes(language))
   let number = 0
+  const next = () => (number += 1)
+  for (const way of ways) await judgeMany(reeve, way, WARM_UP, next)
+  const headersFolder = join(dataDir, 'judge', 'headers')
+  const field = await openFloorField({ folder, headersFolder, slots: availableParallelism() }, teardown)
+  const measured: Measured[] = []
+  for (const way of ways)
+    measured.push({ way, floor: (await way.floor?.(field, way.source)) ?? null, rates: [], alone: [], floors: [] })
 
-  for (const way of WAYS) await judgeMany(reeve, way, WARM_UP, () => (number += 1))
   for (let repetition = 0; repetition < options.repetitions; repetition += 1) {
-    for (const way of WAYS) {
+    for (const { way, floor, rates, alone, floors } of measured) {
       const started = performance.now()
-      await judgeMany(reeve, way, options.submissions, () => (number += 1))
-      rates.get(way)?.push((options.submissions / (performance.now() - started)) * 1000)
+      await judgeMany(reeve, way, options.submissions, next)
+      rates.push((options.submissions / (performance.now() - started)) * 1000)
       const single = performance.now()
-      await judgeOne(reeve, way, (number += 1))
-      alone.get(way)?.push(performance.now() - single)
-      const rate = rates.get(way)?.at(-1)?.toFixed(1)
-      console.error(`${repetition + 1}/${options.repetitions}  ${way.name}  ${rate} submissions/s`)
+      await judgeOne(reeve, way, next())
+      alone.push(performance.now() - single)
+      if (floor !== null) floors.push(await floor.measure(options.submissions))
+      console.error(
+        `${repetition + 1}/${options.repetitions}  ${way.name}  ${rates.at(-1)?.toFixed(1)} submissions/s` +
+          (floor === null ? '' : `, ${floor.title} alone ${floors.at(-1)?.toFixed(1)}/s`),
+      )
     }
   }
-  const figures = WAYS.map((way) => ({
-    way: way.name,
-    submissionsPerSecond: spreadOf(rates.get(way) ?? []),
-    oneAloneMs: spreadOf(alone.get(way) ?? []),
-  }))
-  const title = `Submissions to a problem of ${TESTS} tests, over HTTP, ${AT_ONCE} at once, verdicts on disk (median, least–most)`
-  const rows = figures.map((one) => [one.way, shown(one.submissionsPerSecond, 1), shown(one.oneAloneMs, 0)])
-  return { text: `${title}\n\n${table(['', 'submissions/s', 'one alone, ms'], rows)}`, json: figures }
+  return { text: textOf(measured), json: measured.map(jsonOf) }
 }
+
+interface Measured {
+  way: Way
+  floor: Floor | null
+  rates: number[]
+  alone: number[]
+  floors: number[]
+}
+
+function textOf(measured: readonly Measured[]): string {
+  const title = `Submissions to a problem of ${TESTS} tests, over HTTP, ${AT_ONCE} at once, verdicts on disk (median, least–most)`
+  const rows = measured.map(({ way, floor, rates, alone, floors }) => {
+    const alike = floor === null ? ['', ''] : [`${floor.title}: ${shown(spreadOf(floors), 1)}`, ratioOf(floors, rates)]
+    return [way.name, shown(spreadOf(rates), 1), shown(spreadOf(alone), 0), ...alike]
+  })
+  const heads = ['', 'submissions/s', 'one alone, ms', 'alone in a box, /s', 'time of a submission to that']
+  return `${title}\n\n${table(heads, rows)}`
+}
+
+/** Of times: the median over repetitions, each compared with itself. */
+const ratioOf = (floors: readonly number[], rates: readonly number[]): string =>
+  percentile(
+    floors.map((floor, repetition) => floor / (rates[repetition] ?? NaN)),
+    50,
+  ).toFixed(2)
+
+const jsonOf = ({ way, rates, alone, floors }: Measured) => ({
+  way: way.name,
+  submissionsPerSecond: spreadOf(rates),
+  oneAloneMs: spreadOf(alone),
+  ...(floors.length === 0 ? {} : { aloneInABoxPerSecond: spreadOf(floors) }),
+})
 
 const shown = ({ median, min, max }: Spread, digits: number): string =>
   `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`
@@ -107,35 +153,13 @@ async function packageBytes(folder: string): Promise<Uint8Array<ArrayBuffer>> {
 }
 
 async function startServer(dataDir: string, teardown: Teardown): Promise<ReeveClient> {
-  const { PATH = '', HOME = '' } = process.env
-  const server = spawn(process.execPath, ['--max-semi-space-size=64', SERVER, 'up'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: {
-      PATH,
-      HOME,
-      REEVE_DATA_DIR: dataDir,
-      SERVER_PORT: '0',
-      LOG_LEVEL: 'warn',
-      DOORS: 'judge',
-      JUDGE_SAMPLE_PROBLEMS: 'false',
-      SUBMIT_RATE_LIMIT_MAX: '1000000',
-      REEVE_ADMIN_USERNAME: ADMIN.username,
-      REEVE_ADMIN_PASSWORD: ADMIN.password,
-    },
-  })
-  teardown.add(async () => {
-    const gone = once(server, 'exit')
-    if (server.exitCode === null && server.kill('SIGTERM')) await gone
-  })
-  return ReeveClient.login({ url: await addressOf(server), ...ADMIN })
-}
-
-async function addressOf({ stderr }: ChildProcess): Promise<string> {
-  if (stderr === null) throw new Error('The server has no standard error.')
-  for await (const line of createInterface({ input: stderr })) {
-    const url = /ready at (\S+)/.exec(line)?.[1]
-    if (url !== undefined) return url
-    console.error(line)
+  const env = {
+    DOORS: 'judge',
+    JUDGE_SAMPLE_PROBLEMS: 'false',
+    SUBMIT_RATE_LIMIT_MAX: '1000000',
+    REEVE_ADMIN_USERNAME: ADMIN.username,
+    REEVE_ADMIN_PASSWORD: ADMIN.password,
   }
-  throw new Error('The server ended before it was ready.')
+  const { url } = await startReeve({ dataDir, env }, teardown)
+  return ReeveClient.login({ url, ...ADMIN })
 }

@@ -45,7 +45,7 @@ describe('the cgroup hierarchy', () => {
     )
   })
 
-  test('version 2 is one tree: below its root for root, in the own cgroup for others', () => {
+  test('version 2 is one tree: below its root for root, in their own cgroup for other users', () => {
     const membership = '0::/user.slice/user-1000.slice/user@1000.service/app.slice/run-r1.scope\n'
 
     assert.deepEqual(find(V2, root), { version: 2, trees: [tree('/sys/fs/cgroup', 'reeve')] })
@@ -78,7 +78,7 @@ describe('the cgroup hierarchy', () => {
     assert.deepEqual(find(lines, root), { version: 2, trees: [tree('/sys/fs/my cgroup', 'reeve')] })
   })
 
-  test('none at all is said', () => {
+  test('a missing hierarchy is reported', () => {
     assert.equal(find(['22 27 0:21 / /proc rw,relatime - proc proc rw'], root), 'no cgroup hierarchy is mounted')
   })
 })

@@ -59,7 +59,7 @@ const packageFolder = async (
 const WITHOUT_WORKERS = { role: 'serve' } as const
 
 describe('reeve submit', { skip: cannotTest }, () => {
-  test('--wait shows a line for each test and the verdict; accepted is 0, anything else 3', async (t) => {
+  test('--wait shows a line for each test and the verdict; it exits with 0 if accepted, otherwise with 3', async (t) => {
     const { url, file, run } = await setup(t)
 
     const submitted = (source: string) => run('submit', source, '--problem', 'twice', '--wait', '--url', url)
@@ -176,7 +176,7 @@ describe('reeve problem', { skip: cannotTest }, () => {
     )
   })
 
-  test('a replaced problem keeps its id, and who brought it when is kept', async (t) => {
+  test('a replaced problem keeps its id, and every import is recorded with its account', async (t) => {
     const { url, at, file, run } = await setup(t, WITHOUT_WORKERS)
     await putProblem(url, 'twice', packageOf(packageFiles({ 'problem.yaml': 'name: Later\n' })))
     const own = await packageFolder(file, packageFiles({ 'problem.yaml': 'name: Last\n' }))

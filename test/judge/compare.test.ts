@@ -23,7 +23,7 @@ async function filesOf(t: TestContext, answer: Buffer, output: Buffer): Promise<
 }
 
 describe('the comparator', () => {
-  test('takes any space for any other, and none for none at the ends', async () => {
+  test('treats all white space alike, and ignores it at both ends', async () => {
     assert(await isSame('1 2\n3\n', '1\t2\r\n\v3'))
     assert(await isSame('1 2', '\n\n 1 2 \n'))
     assert(await isSame('', ' \n'))
@@ -33,7 +33,7 @@ describe('the comparator', () => {
     assert(!(await isSame('x', '')))
   })
 
-  test('takes letters for each other in either case, unless it is told not to', async () => {
+  test('ignores the case of letters, unless it is told not to', async () => {
     assert(await isSame('Yes', 'yES'))
     assert(!(await isSame('Yes', 'yes', 'case_sensitive')))
     assert(!(await isSame('É', 'é')), 'only ASCII letters have a case')
@@ -61,7 +61,7 @@ describe('the comparator', () => {
     assert(!(await isSame('x', '1', 'float_tolerance 1')))
   })
 
-  test('says where they differ, and no more than it must', async () => {
+  test('says where they differ, and shortens what it quotes', async () => {
     const output = Buffer.from(`a\nb ${'c'.repeat(100_000)}\n`)
     const comparison = await compareBytes(Buffer.from('a\nb d\n'), output, parseFlags([]))
 
@@ -69,7 +69,7 @@ describe('the comparator', () => {
     assert.match(comparison.message, /^Line 2: expected "d", got "c{60}…"\.$/)
   })
 
-  test('a byte that is no text is a byte like any other', async () => {
+  test('a byte that is not text is compared like any other', async () => {
     assert(!(await isSame('a', 'a\0')))
     assert.equal((await compareBytes(Buffer.from([0xff]), Buffer.from([0xfe]), parseFlags([]))).same, false)
   })
@@ -93,7 +93,7 @@ describe('the comparator', () => {
     }
   })
 
-  test('from files and from memory it says the same, and of two equal files always yes', async (t) => {
+  test('gives the same answer for files and for memory, and a file always equals itself', async (t) => {
     const words = fc.constantFrom('a', 'A', '1', '1.0', '1e0', ' ', '\n', '  ', 'b')
     const flags = fc.constantFrom([], ['case_sensitive'], ['space_change_sensitive'], ['float_tolerance', '1e-3'])
     await fc.assert(

@@ -1,9 +1,8 @@
 // Judging without a server: a worker with a real sandbox, packages from a table of files, and one call that judges.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { rmSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { after, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
 import { pino } from 'pino'
 import { systemClock } from '../../src/core/clock.ts'
 import { readSettings } from '../../src/core/settings.ts'
@@ -18,25 +17,29 @@ import { sandboxOptions } from '../../src/doors/judge/work/judging.ts'
 import { problemFrom } from '../../src/doors/judge/work/loaded-problems.ts'
 import { openJudgeWorker, type JudgeWorker } from '../../src/doors/judge/work/judge-worker.ts'
 import { atEnd } from '../support/cleanup.ts'
+import { judgeCache } from '../support/judge-cache.ts'
 import { packageFiles } from '../support/zip.ts'
-
-const folder = mkdtempSync(path.join(tmpdir(), 'reeve-test-judge-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+import { footing } from './rig.ts'
 
 export const log = pino({ enabled: false })
-const settings = readSettings(JUDGE_SETTINGS, {}, [])
-let sandbox: Promise<Sandbox> | null = null
+const settings = readSettings(JUDGE_SETTINGS, footing === 'degraded' ? { SANDBOX_DEGRADED: 'allow' } : {}, [])
+const sandboxes = new Map<string, Promise<Sandbox>>()
 
 export interface JudgeWorkerChanges {
   /** In place of the real ones: for what a machine does only when it is broken or busy. */
   runnerFrom?: (real: BoxRunner) => BoxRunner
   languages?: (shipped: ReadonlyMap<string, Language>) => ReadonlyMap<string, Language>
   slots?: number
+  /** In place of the one that files of tests share. */
+  folder?: string
 }
 
 export async function openTestWorker(t: TestContext, changes: JudgeWorkerChanges = {}): Promise<JudgeWorker> {
   const { runnerFrom = (real) => real, languages = few, slots = 1 } = changes
-  const opened = await (sandbox ??= openSandbox(sandboxOptions({ folder, settings, meter: silentMeter, log })))
+  const folder = changes.folder ?? (await judgeCache())
+  const sandbox = sandboxes.get(folder) ?? openSandbox(sandboxOptions({ folder, settings, meter: silentMeter, log }))
+  sandboxes.set(folder, sandbox)
+  const opened = await sandbox
   const worker = await openJudgeWorker({
     folder,
     cacheBytesMax: 8e9,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { BoxRunner } from '../../src/doors/judge/sandbox/box.ts'
 import { Interrupted } from '../../src/doors/judge/work/box-run.ts'
-import { cannotTest } from './rig.ts'
+import { noBoxes } from './rig.ts'
 import { judge, openTestWorker } from './judge-worker.ts'
 
 const TWICE = 'print(2 * int(input()))\n'
@@ -43,13 +43,13 @@ int main(int argc, char **argv) {
 `,
 })
 
-describe('a validator', { skip: cannotTest }, () => {
+describe('a validator', { skip: noBoxes }, () => {
   const files = {
     'problem.yaml': 'validation: custom\nvalidator_flags: be strict\n',
     'output_validators/validate.py': VALIDATOR,
   }
 
-  test('decides by exit 42 and 43; its word for the team is told, its word for the judges only of samples', async (t) => {
+  test('decides by exit 42 and 43; its message to the team is shown, its message to the judges only for samples', async (t) => {
     const worker = await openTestWorker(t)
 
     const right = await judge(t, worker, files, python(TWICE))
@@ -94,6 +94,26 @@ describe('a validator', { skip: cannotTest }, () => {
     const judged = await judge(t, worker, { ...files, 'output_validators/validate.py': linking }, python(TWICE))
 
     assert.deepEqual([judged.verdict, judged.tests[0]?.message], ['WA', ''])
+  })
+
+  test('that leaves closed or deep folders harms neither the next submission nor the closing of the worker', async (t) => {
+    const worker = await openTestWorker(t)
+    const hiding = (code: string) => ({
+      ...files,
+      'output_validators/validate.py': `import os, sys\n${code}\nsys.exit(42)\n`,
+    })
+    const closed = 'os.mkdir("closed"); open("closed/file", "w").close(); os.chmod("closed", 0); os.chmod("/work", 0)'
+    const long = 'for _ in range(40):\n  os.mkdir("d" * 250)\n  os.chdir("d" * 250)'
+
+    for (const code of [closed, long]) {
+      const outcome = await judge(t, worker, hiding(code), python(TWICE)).then(
+        ({ verdict }) => verdict,
+        (error: unknown) => String(error),
+      )
+      assert.match(outcome, /^AC$|The output validator/)
+      assert.equal((await judge(t, worker, files, python(TWICE))).verdict, 'AC')
+    }
+    await worker.close()
   })
 
   test('of several files is built with headers beside it and in folders', async (t) => {
@@ -157,7 +177,7 @@ describe('a validator', { skip: cannotTest }, () => {
   })
 })
 
-describe('a checker of testlib', { skip: cannotTest }, () => {
+describe('a checker of testlib', { skip: noBoxes }, () => {
   test('is called with input, output and answer, and its exit codes are understood', async (t) => {
     const worker = await openTestWorker(t)
     const checker = testlib(`
@@ -187,7 +207,7 @@ describe('a checker of testlib', { skip: cannotTest }, () => {
   })
 })
 
-describe('an interactive problem', { skip: cannotTest }, () => {
+describe('an interactive problem', { skip: noBoxes }, () => {
   const interactor = (body: string) => ({
     'problem.yaml': 'validation: custom interactive\nlimits: {time_limit: 1}\n',
     'output_validators/interact.py': `import sys\nn = int(open(sys.argv[1]).read())\ndef hear():\n  line = sys.stdin.readline()\n  return line.strip() if line else None\n${body}\n`,
@@ -201,7 +221,7 @@ describe('an interactive problem', { skip: cannotTest }, () => {
     assert.equal((await judge(t, worker, asking, python('input(); print(5)\n'))).verdict, 'WA')
   })
 
-  test('who ends first decides: a rejected program’s later crash is no Runtime Error, a crash before is one', async (t) => {
+  test('whichever ends first decides: a crash after a rejection is not a Runtime Error, a crash before it is', async (t) => {
     const worker = await openTestWorker(t)
     const impatient = interactor(`hear()\nsys.exit(43)`)
 
@@ -217,6 +237,33 @@ describe('an interactive problem', { skip: cannotTest }, () => {
     assert.deepEqual([rejected.verdict, crashed.verdict, acceptedThenCrashed.verdict], ['WA', 'RE', 'RE'])
   })
 
+  test('what a program still writes after it was accepted is read to the end', async (t) => {
+    const worker = await openTestWorker(t)
+    const brief = interactor('hear()\nsys.exit(42)')
+
+    const talking = await judge(
+      t,
+      worker,
+      brief,
+      python('print(1, flush=True)\nfor i in range(20000): print("x" * 100)\n'),
+    )
+
+    assert.equal(talking.verdict, 'AC')
+  })
+
+  test('an interactor that fails because the program crashed does not hide the crash', async (t) => {
+    const worker = await openTestWorker(t)
+    const frail = interactor('int(sys.stdin.readline())\nsys.exit(42)')
+
+    const crashed = await judge(t, worker, frail, python('raise SystemExit(3)\n'))
+
+    assert.equal(crashed.verdict, 'RE')
+    await assert.rejects(judge(t, worker, frail, python('pass\n')), {
+      message: 'The output validator ended with 1.',
+      final: true,
+    })
+  })
+
   test('a program that only waits is a Time Limit Exceeded, and one that ends without reading holds up nobody', async (t) => {
     const worker = await openTestWorker(t)
     const talkative = interactor('for i in range(100000): print("x" * 100)\nsys.stdout.flush()\nsys.exit(42)')
@@ -230,7 +277,7 @@ describe('an interactive problem', { skip: cannotTest }, () => {
   })
 })
 
-describe('a problem of several passes', { skip: cannotTest }, () => {
+describe('a problem of several passes', { skip: noBoxes }, () => {
   const passes = (most: number) => ({
     'problem.yaml': `validation: custom multi-pass\nlimits: {validation_passes: ${most}}\n`,
     'output_validators/validate.py': `import os, sys
@@ -250,7 +297,7 @@ sys.exit(42)
   })
 })
 
-describe('a worker', { skip: cannotTest }, () => {
+describe('a worker', { skip: noBoxes }, () => {
   /** A box that says of each run that the machine was too busy, so often. */
   const starving = (times: number) => {
     let left = times
@@ -270,7 +317,7 @@ describe('a worker', { skip: cannotTest }, () => {
     })
   }
 
-  test('runs a program again that was starved, and gives up when the machine stays busy', async (t) => {
+  test('runs a starved program again, and gives up when the machine stays busy', async (t) => {
     const busy = await openTestWorker(t, { runnerFrom: starving(2) })
     const tooBusy = await openTestWorker(t, { runnerFrom: starving(1000) })
 
@@ -290,31 +337,7 @@ describe('a worker', { skip: cannotTest }, () => {
     assert.equal((await judge(t, worker, files, python(TWICE))).verdict, 'AC')
   })
 
-  test('gives every submission of a language the files that the package includes', async (t) => {
-    const worker = await openTestWorker(t)
-    const files = { 'include/python3/tools.py': 'def twice(n): return 2 * n\n', 'include/c/tools.h': '#error\n' }
-
-    const judged = await judge(t, worker, files, python('from tools import twice\nprint(twice(int(input())))\n'))
-
-    assert.equal(judged.verdict, 'AC')
-  })
-
-  test('compiles <bits/stdc++.h> once, and gives the compiler the result', async (t) => {
-    const telling = (command: readonly string[] = []) => [...command, '-H'] // g++ says which headers it reads
-    const worker = await openTestWorker(t, {
-      languages: (shipped) =>
-        new Map([...shipped].map(([id, language]) => [id, { ...language, compile: telling(language.compile) }])),
-    })
-    const code = '#include <bits/stdc++.h>\nint main() { int n; std::cin >> n; std::cout << 2 * n << "\\n"; }\n'
-
-    const judged = await judge(t, worker, {}, { language: 'cpp', code })
-
-    assert.equal(judged.verdict, 'AC')
-    assert.match(judged.compileOutput, /^! \/headers\/bits\/stdc\+\+\.h\.gch/)
-    assert.doesNotMatch(judged.compileOutput, /\/usr\/include/)
-  })
-
-  test('a table of languages may change, add and remove', async (t) => {
+  test('a table of languages may add and remove languages', async (t) => {
     const worker = await openTestWorker(t, {
       languages: (shipped) => {
         const shell = {

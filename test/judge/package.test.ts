@@ -46,10 +46,12 @@ describe('the time limit of a package', () => {
   test('other limits have the defaults of the format', async (t) => {
     const { limits } = await read(t, { 'problem.yaml': '' })
     const own = await read(t, { 'problem.yaml': 'limits: {memory: 64, output: 1, validation_time: 5}' })
+    const generous = await read(t, { 'problem.yaml': 'limits: {output: 24576}' })
 
     const mb = 1024 * 1024
     assert.deepEqual([limits.memoryBytes, limits.outputBytes, limits.validationMs], [1024 * mb, 8 * mb, 60_000])
     assert.deepEqual([own.limits.memoryBytes, own.limits.outputBytes, own.limits.validationMs], [64 * mb, mb, 5000])
+    assert.equal(generous.limits.outputBytes, 1024 * mb)
   })
 })
 
@@ -124,7 +126,7 @@ describe('the validator of a package', () => {
     assert.equal(await protocolOf('// #include "testlib.h"? no\n'), 'kattis')
   })
 
-  test('is interactive, scores, or wants several passes, in the words of either version', async (t) => {
+  test('is interactive, scores, or takes several passes, in the keywords of either format version', async (t) => {
     const older = await read(t, { 'problem.yaml': 'validation: custom interactive score\ntype: scoring', ...VALIDATOR })
     const newer = await read(t, {
       'problem.yaml':
@@ -137,7 +139,7 @@ describe('the validator of a package', () => {
     assert.equal(newer.validator?.scores, 'may')
   })
 
-  test('what is not supported is refused by its name', async (t) => {
+  test('unsupported features are refused by name', async (t) => {
     await assert.rejects(read(t, { 'problem.yaml': 'type: submit-answer' }), /submit-answer is not supported/)
     await assert.rejects(read(t, { 'problem.yaml': 'validation: magic' }), /magic is not supported/)
     await assert.rejects(read(t, { 'data/testdata.yaml': 'grader_flags: toss_a_coin' }), /toss_a_coin/)
@@ -192,7 +194,7 @@ describe('grading', () => {
     { verdict: 'AC', score: 10 },
   ]
 
-  test('the worst error, the first error, or none; the sum, the mean, the least or the most', () => {
+  test('takes the worst error, the first error or none, and the sum, mean, minimum or maximum of the scores', () => {
     assert.deepEqual(grade(results, grading()), { verdict: 'RE', score: 15 })
     assert.deepEqual(grade(results, grading({ verdict: 'first_error', score: 'avg' })), { verdict: 'WA', score: 5 })
     assert.deepEqual(grade(results, grading({ verdict: 'always_accept', score: 'min' })), { verdict: 'AC', score: 0 })
@@ -203,7 +205,7 @@ describe('grading', () => {
 })
 
 describe('a folder as a zip', () => {
-  test('comes out of it as it was, hidden files and links inside included, and twice the same', async (t) => {
+  test('unzips to what it was, hidden files and inner links included, and zips to the same bytes twice', async (t) => {
     const folder = await folderOf(t, packageFiles({ '.timelimit': '2', 'data/secret/big.in': 'x'.repeat(300_000) }))
     await symlink('1.in', path.join(folder, 'data/secret/3.in'))
     await symlink('sample', path.join(folder, 'data/more'))
@@ -228,7 +230,7 @@ describe('a folder as a zip', () => {
 })
 
 describe('labels', () => {
-  test('a submission’s folder says what it should get, and a line in it more', () => {
+  test('a submission’s folder gives its expected verdicts, and an @EXPECTED_RESULTS@ line replaces them', () => {
     const verdictsOf = (folder: string, ...sources: string[]) =>
       labelOf(
         folder,
@@ -273,7 +275,7 @@ describe('the main class of a Java program', () => {
     assert.equal(fileNameOfClass(Buffer.from('class Q {}')), 'Main.java')
   })
 
-  test('is found in linear time, whatever somebody wrote', () => {
+  test('is found in linear time, whatever the source', () => {
     // With a backtracking pattern each of these would take hours.
     const texts = [
       '/*',

@@ -2,38 +2,71 @@
 // leave behind.
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import type { Box, BoxOptions, RunRequest, RunReport, BoxRunner } from '../../src/doors/judge/sandbox/box.ts'
+import { findHierarchy, openCgroups } from '../../src/doors/judge/sandbox/cgroups.ts'
+import { removeTree } from '../../src/doors/judge/sandbox/remove-tree.ts'
 import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/doors/judge/sandbox/sandbox.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { withHelper } from '../support/judge-cache.ts'
 
 export const MB = 1024 * 1024
 
-/** Why the sandbox cannot be tested here, or false. As `skip` of a test or suite. */
-export const cannotTest: string | false =
+/** How much longer than elsewhere a program takes: an emulated machine sets it. Limits of time in tests are multiplied by it. */
+const slowness = Number(process.env['REEVE_TEST_SLOWNESS'] ?? 1)
+
+/**
+ * How the sandbox stands here, and with that which limits hold (docs/judge-sandbox.md, "What it needs").
+ * root: all of them, and each helper has user ids of its own. delegated: a plain user with a cgroup: all of them, but what the kernel limits
+ * per user is shared by all boxes. degraded: a plain user without one: CPU time and memory are limited per process.
+ */
+export type Footing = 'root' | 'delegated' | 'degraded'
+
+const isRoot = process.getuid?.() === 0
+/** Where runs are counted, or what is missing for it. */
+export const hierarchy =
+  process.platform === 'linux'
+    ? findHierarchy(readFileSync('/proc/self/mountinfo', 'utf8'), readFileSync('/proc/self/cgroup', 'utf8'), {
+        base: '',
+        isRoot,
+      })
+    : 'the sandbox is for Linux'
+
+export const footing: Footing = isRoot ? 'root' : (await canMakeCgroups()) ? 'delegated' : 'degraded'
+
+async function canMakeCgroups(): Promise<boolean> {
+  if (typeof hierarchy === 'string') return false
+  return openCgroups(hierarchy).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Why no box can be opened here, or false. As `skip` of a test or suite that knows what holds on each footing. */
+export const noBoxes: string | false =
   process.platform !== 'linux'
     ? 'the sandbox is for Linux'
-    : process.getuid?.() !== 0
-      ? 'cgroups are made as root here'
-      : spawnSync('gcc', ['--version']).error !== undefined
-        ? 'gcc is not installed'
+    : spawnSync('gcc', ['--version']).error !== undefined
+      ? 'gcc is not installed'
+      : !isRoot && spawnSync('unshare', ['--user', 'true']).status !== 0
+        ? 'user namespaces are not allowed here'
         : false
 
+// `npm run test:slow -- sandbox` says what it has prepared: no run passes for another, or for one that was skipped.
+const prepared = process.env['REEVE_TEST_SANDBOX']
+if (prepared !== undefined) assert.deepEqual({ footing, noBoxes }, { footing: prepared, noBoxes: false })
+
+/** A broken sandbox must not take the machine down with it. */
+export const SAFETY = { skip: noBoxes, timeout: 120_000 * slowness }
+
+/** Why the sandbox cannot be tested here as a server uses it, or false. */
+export const cannotTest: string | false = noBoxes || (isRoot ? false : 'cgroups are made as root here')
+
 const folder = mkdtempSync(join(tmpdir(), 'reeve-sandbox-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+after(() => removeTree(folder))
 
 /** What the sandboxes of this file reported beside their results. */
 export const heard: { protocolErrors: string[]; truncated: string[]; fallBacks: number } = {
@@ -45,7 +78,7 @@ export const heard: { protocolErrors: string[]; truncated: string[]; fallBacks: 
 export const options = (changes: Partial<SandboxOptions> = {}): SandboxOptions => ({
   cacheFolder: join(folder, 'cache'),
   mode: 'agent',
-  degraded: 'refuse',
+  degraded: footing === 'degraded' ? 'allow' : 'refuse',
   cgroup: '',
   stdoutLimitBytes: 262_144,
   stderrLimitBytes: 1_048_576,
@@ -68,7 +101,7 @@ export function sandbox(mode: 'agent' | 'exec' = 'agent'): Promise<Sandbox> {
 export function workFolder(t: TestContext, sources: Readonly<Record<string, string>> = {}): string {
   const work = mkdtempSync(join(folder, 'work-'))
   chmodSync(work, 0o755)
-  atEnd(t, () => rmSync(work, { recursive: true, force: true }))
+  atEnd(t, () => removeTree(work))
   for (const [name, text] of Object.entries(sources)) writeFileSync(join(work, name), text)
   return work
 }
@@ -111,7 +144,7 @@ export async function setup(
   atEnd(t, () => assert.deepEqual(leftovers(), before, 'something was left behind'))
   const files = mkdtempSync(join(folder, 'files-'))
   chmodSync(files, 0o755)
-  atEnd(t, () => rmSync(files, { recursive: true, force: true }))
+  atEnd(t, () => removeTree(files))
   const work = changes.workFolder ?? workFolder(t, changes.sources)
   const runner = (await sandbox(changes.mode)).openRunner()
   atEnd(t, () => runner.close())
@@ -122,6 +155,7 @@ export async function setup(
     runs += 1
     const stdoutPath = join(files, `${runs}.out`)
     const stderrPath = join(files, `${runs}.err`)
+    const { cpuMs, wallMs, ...limits } = { ...LIMITS, ...runChanges }
     const report = await box.run({
       jobId: 'attack',
       attemptId: 1,
@@ -130,8 +164,9 @@ export async function setup(
       stdinPath: null,
       stdoutPath,
       stderrPath,
-      ...LIMITS,
-      ...runChanges,
+      ...limits,
+      cpuMs: cpuMs * slowness,
+      wallMs: wallMs * slowness,
     })
     return { report, stdout: readStart(stdoutPath), stderr: readStart(stderrPath) }
   }
@@ -155,21 +190,28 @@ const readStart = (path: string): string => {
   }
 }
 
+/** Of System V memory: the ids of boxes. Without root that is the own one. */
+const OWNERS = isRoot ? / (6553[34]|100\d{7}) /g : new RegExp(` ${process.getuid?.()} `, 'g')
+
 /** Whatever outlives a run would be here: mounts, System V memory, cgroups and processes in namespaces below this one. */
 export function leftovers() {
   return {
     mounts: readFileSync('/proc/self/mountinfo', 'utf8'),
-    sharedMemory: readFileSync('/proc/sysvipc/shm', 'utf8').match(/ (6553[34]|100\d{7}) /g) ?? [], // as their owner
+    sharedMemory: readFileSync('/proc/sysvipc/shm', 'utf8').match(OWNERS) ?? [],
     cgroups: ownCgroups(),
     processes: boxedProcesses(),
   }
 }
 
-/** The runners' folders of this process, in every hierarchy. */
-export function ownCgroups(): string[] {
-  return ['memory/reeve', 'cpuacct/reeve', 'pids/reeve', 'reeve'].flatMap((base) => {
+/** The helpers' folders of a process, in every hierarchy, by their names. */
+export const ownCgroups = (pid = process.pid): string[] => cgroupFolders(pid).map((folder) => basename(folder))
+
+export function cgroupFolders(pid = process.pid): string[] {
+  if (typeof hierarchy === 'string') return []
+  return hierarchy.trees.flatMap(({ mount, base }) => {
     try {
-      return readdirSync(join('/sys/fs/cgroup', base)).filter((name) => name.includes(`-${process.pid}-`))
+      const names = readdirSync(join(mount, base)).filter((name) => name.includes(`-${pid}-`))
+      return names.map((name) => join(mount, base, name))
     } catch {
       return []
     }

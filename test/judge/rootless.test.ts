@@ -97,7 +97,7 @@ describe('without root and without a cgroup', { skip: cannotBeUser, timeout: 120
     )
   })
 
-  test('SANDBOX_DEGRADED=allow runs, holds what does not need one, and says so in every result', (t) => {
+  test('SANDBOX_DEGRADED=allow runs, enforces what does not need a cgroup, and says so in every result', (t) => {
     const answers = attackAsUser(t, 'allow', Object.keys(VERDICTS))
 
     assert.deepEqual(

@@ -7,12 +7,10 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { atEnd } from '../support/cleanup.ts'
-import { attackFolder, cannotTest, MB, setup, workFolder } from './rig.ts'
-
-const SAFETY = { skip: cannotTest, timeout: 120_000 }
+import { attackFolder, footing, MB, SAFETY, setup, workFolder } from './rig.ts'
 
 describe('a run', SAFETY, () => {
-  test('gets its input, arguments and environment, and no other', async (t) => {
+  test('gets its input, arguments and environment, and nothing else', async (t) => {
     const input = join(workFolder(t, { input: 'hello\n' }), 'input')
     const { run } = await setup(t)
 
@@ -74,7 +72,8 @@ describe('a run', SAFETY, () => {
     const fail = await run(['/bin/sh', '-c', 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 1'], { cpuMs: 1 })
 
     assert.equal(shout.report.verdict, 'OLE')
-    assert(['MLE', 'TLE'].includes(grow.report.verdict)) // whichever the kernel reaches first
+    // Whichever the kernel reaches first; without cgroups its loader does not fit.
+    assert(['MLE', 'TLE', ...(footing === 'degraded' ? ['SE', 'RE'] : [])].includes(grow.report.verdict))
     assert.equal(fail.report.verdict, 'TLE')
   })
 
@@ -103,7 +102,7 @@ describe('a run', SAFETY, () => {
 
     assert.equal(below.report.verdict, 'OK')
     assert(Math.abs(below.report.memKb - 31 * 1024) < 1024, `${below.report.memKb} KB`)
-    assert.equal(above.report.verdict, 'MLE')
+    assert.equal(above.report.verdict, footing === 'degraded' ? 'RE' : 'MLE')
   })
 
   test('is not charged for the memory of its output file', async (t) => {
@@ -129,7 +128,7 @@ describe('a run', SAFETY, () => {
     assert.equal(more.report.verdict, 'OLE')
   })
 
-  test('that waits for a core is not out of time for it, unless it says so', async (t) => {
+  test('that has to wait for a core is in time, or is reported as starved', async (t) => {
     const { run } = await setup(t)
     const work = ['/bin/sh', '-c', 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done']
     const alone = await run(work, { cpuMs: 60_000, wallMs: 60_000 })
@@ -172,7 +171,7 @@ describe('two runs that talk to each other', SAFETY, () => {
     assert.equal(one.stderr, 'heard 2\n')
   })
 
-  test('one hears the end when whoever else writes lets go', async (t) => {
+  test('a reader sees the end of its input when the other writer closes it', async (t) => {
     const { run, work } = await setup(t)
     const fifo = makeFifo(t, work, 'fifo')
     writeFileSync(fifo.path, 'last words\n')
@@ -185,7 +184,7 @@ describe('two runs that talk to each other', SAFETY, () => {
     assert.equal(stdout, 'last words\n')
   })
 
-  test('one that nobody listens to is told by SIGPIPE', async (t) => {
+  test('a writer without a reader gets SIGPIPE', async (t) => {
     const { run, work } = await setup(t)
     const fifo = makeFifo(t, work, 'fifo')
     fifo.closeReader()

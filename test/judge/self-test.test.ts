@@ -10,9 +10,8 @@ import { buildHelper } from '../../src/doors/judge/sandbox/build.ts'
 import { openSandbox } from '../../src/doors/judge/sandbox/sandbox.ts'
 import { selfTest } from '../../src/doors/judge/sandbox/self-test.ts'
 import { atEnd } from '../support/cleanup.ts'
-import { cannotTest, options } from './rig.ts'
+import { footing, options, SAFETY } from './rig.ts'
 
-const SAFETY = { skip: cannotTest, timeout: 120_000 }
 const NOBODY = 61_234
 
 function makeFolder(t: TestContext): string {
@@ -55,10 +54,10 @@ const noSandbox = (answer: (trial: string) => Partial<RunReport>): BoxRunner => 
 })
 
 const bareRun = ([program = '', ...args]: readonly string[]) =>
-  spawnSync(program, args, { uid: NOBODY, gid: NOBODY, encoding: 'utf8', cwd: '/' })
+  spawnSync(program, args, { ...(footing === 'root' ? { uid: NOBODY, gid: NOBODY } : {}), encoding: 'utf8', cwd: '/' })
 
 describe('before the sandbox is used', SAFETY, () => {
-  test('a program that gets out is found out, and what it could do is said', async (t) => {
+  test('a program that escapes is detected, and the error says what it could do', async (t) => {
     const folder = makeFolder(t)
     const { probe } = await buildHelper(folder)
     const runner = noSandbox(() => ({}))
@@ -76,7 +75,7 @@ describe('before the sandbox is used', SAFETY, () => {
     ['spin', 'the CPU limit'],
     ['output', 'the output limit'],
   ] as const) {
-    test(`${name} that does not hold is found out`, async (t) => {
+    test(`${name} that does not hold is detected`, async (t) => {
       const folder = makeFolder(t)
       const { probe } = await buildHelper(folder)
       const expected = { escape: 'OK', memory: 'MLE', spin: 'TLE', processes: 'OK', output: 'OLE' } as const
@@ -90,13 +89,13 @@ describe('before the sandbox is used', SAFETY, () => {
     })
   }
 
-  test('the real one holds, in both of its modes', async (t) => {
+  test('the real sandbox holds, in both of its modes', async (t) => {
     const cacheFolder = makeFolder(t)
 
     for (const mode of ['agent', 'exec'] as const) {
       const sandbox = await openSandbox(options({ cacheFolder, mode }))
-      assert.match(sandbox.about, /^cgroup v[12]$/)
-      assert.equal(sandbox.degraded, false)
+      assert.match(sandbox.about, footing === 'degraded' ? /^without cgroups/ : /^cgroup v[12]$/)
+      assert.equal(sandbox.degraded, footing === 'degraded')
     }
   })
 
@@ -109,7 +108,7 @@ describe('before the sandbox is used', SAFETY, () => {
     await assert.rejects(buildHelper(folder), /cannot be compiled.*cc.*ENOENT.*apt-get install gcc libc6-dev/s)
   })
 
-  test('is compiled once, and the next start finds it', async (t) => {
+  test('the helper is compiled once, and the next start finds it', async (t) => {
     const folder = makeFolder(t)
     const first = await buildHelper(folder)
     const built = readFileSync(first.box)

@@ -4,9 +4,7 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import type { RunReport } from '../../src/doors/judge/sandbox/box.ts'
 import { judge, openTestWorker } from './judge-worker.ts'
-import { cannotTest, LIMITS, setup, workFolder } from './rig.ts'
-
-const SAFETY = { skip: cannotTest, timeout: 120_000 }
+import { LIMITS, SAFETY, setup, workFolder } from './rig.ts'
 
 describe('a series', SAFETY, () => {
   /** `cat` on these inputs, with these answers. */
@@ -38,7 +36,7 @@ describe('a series', SAFETY, () => {
     return { box, request, said: reports.map(({ verdict, same }) => `${verdict} ${same}`) }
   }
 
-  test('goes on while outputs are the answers to the byte, and stops at the first that is not', async (t) => {
+  test('goes on while outputs equal the answers byte for byte, and stops at the first that does not', async (t) => {
     const all = await series(t, [
       ['1\n', '1\n'],
       ['', ''],
@@ -122,7 +120,7 @@ describe('tests that run as a series', SAFETY, () => {
   const verdicts = (tests: readonly { verdict: string; test: { name: string } }[]) =>
     tests.filter(({ test }) => test.name.startsWith('secret/')).map(({ verdict }) => verdict)
 
-  test('are all judged, in order, whether outputs are the answers to the byte or not', async (t) => {
+  test('are all judged, in order, whether outputs equal the answers byte for byte or not', async (t) => {
     const worker = await openTestWorker(t)
 
     const exact = await judge(t, worker, files(), c('printf("%d\\n", 2 * n);'))

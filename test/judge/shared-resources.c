@@ -105,7 +105,9 @@ static void hidden_files(void) { // where nobody can list them
 }
 
 static void deep_folders(void) {
-  for (int i = 0; i < 100 && mkdir("d", 0755) == 0 && chdir("d") == 0; i++) continue;
+  char name[251] = {0}; // and a path that is longer than the kernel takes
+  memset(name, 'd', sizeof name - 1);
+  for (int i = 0; i < 100 && mkdir(name, 0755) == 0 && chdir(name) == 0; i++) continue;
 }
 
 static void sparse_output(void) { // a large size without blocks is output all the same
@@ -123,24 +125,32 @@ static void unreadable_output(void) { // so that the judge cannot read it
   (void)!write(1, "wrong", 5);
 }
 
-static void attributes_of_output(void) {
+static void attributes_of_output(void) { // disk that no size and no folder shows
   static char value[60000];
   memset(value, 'x', sizeof value);
   char name[32];
-  for (int i = 0; i < 100; i++) {
-    snprintf(name, sizeof name, "user.a%d", i);
-    refused("setxattr of the output", fsetxattr(1, name, value, sizeof value, 0));
+  for (int size = 10; size <= (int)sizeof value; size *= 10) {
+    snprintf(name, sizeof name, "user.a%d", size);
+    refused("fsetxattr of the output", fsetxattr(1, name, value, (size_t)size, 0));
+    refused("setxattr of the output", setxattr("/proc/self/fd/1", name, value, (size_t)size, 0));
+    refused("setxattr of the folder", setxattr("/work", name, value, (size_t)size, 0));
+    refused("lsetxattr of the folder", lsetxattr("/work", name, value, (size_t)size, 0));
   }
 }
 
 // ---- limits that the kernel keeps per user id
 
 static void hog_pipes(void) { // pages of pipes are counted per user: those of others must not shrink
-  int ends[2], pipes = 0;
-  while (pipes < 500 && pipe(ends) == 0) {
-    refused("growing a pipe", fcntl(ends[1], F_SETPIPE_SZ, 1 << 20));
-    pipes++;
+  int ends[2], ready[2];
+  refused("growing a pipe", pipe(ready) == 0 ? fcntl(ready[1], F_SETPIPE_SZ, 1 << 20) : 0);
+  for (int i = 0; i < 8; i++) { // more than the 64 MB that a user may have before new pipes get a page or two
+    if (fork() != 0) continue;
+    for (int pipes = 0; pipes < 500 && pipe(ends) == 0; pipes++) continue;
+    (void)!write(ready[1], "x", 1);
+    pause();
   }
+  for (int i = 0; i < 8; i++) (void)!read(ready[0], ends, 1);
+  (void)!write(1, "taken", 5);
   pause();
 }
 

@@ -56,7 +56,7 @@ test('a client that hangs up in the middle is told apart from a fault of the ser
   assert.deepEqual(await heard, [400, true])
 })
 
-test('whoever stops reading an upload can still answer it', async (t) => {
+test('a handler that stops reading an upload can still answer it', async (t) => {
   const socket = await uploadTo(t, async (raw, response) => {
     const { body, signal } = receiveUpload(raw, response)
     body.destroy()

@@ -1,4 +1,4 @@
-// Contestants take turns in each repetition, and each repetition starts with another one: when the machine drifts, it drifts for all.
+// Contestants take turns of a few runs each, and each repetition starts with another one: when the machine drifts, it drifts for all.
 
 import { spreadOf, percentile } from '../../statistics.ts'
 import { table } from '../../table.ts'
@@ -7,6 +7,7 @@ import { findContestants, type Contestant, type Field } from './contestants.ts'
 import { measurePrecision, type Precision } from './precision.ts'
 
 const WIDTHS = [1, 2] as const
+const TURN_RUNS = 20
 const OVERSHOOTS_PER_REPETITION = 6
 /** Promised in docs/judge-sandbox.md: a warm run to a bare spawn, one at a time. */
 const WARM_TO_BARE_MAX = 0.6
@@ -28,8 +29,9 @@ export const measureSandbox: Part = async ({ runs, repetitions, isolate }, folde
   for (let repetition = 0; repetition < repetitions; repetition += 1) {
     const first = repetition % contestants.length
     for (const width of WIDTHS) {
-      for (const contestant of [...contestants.slice(first), ...contestants.slice(0, first)]) {
-        const ms = await timeRuns((ways.get(contestant) ?? []).slice(0, width), runs)
+      const order = [...contestants.slice(first), ...contestants.slice(0, first)]
+      const spent = await timeTurns(order, (contestant) => (ways.get(contestant) ?? []).slice(0, width), runs)
+      for (const [contestant, ms] of spent) {
         console.error(
           `${repetition + 1}/${repetitions}  ${width} at a time  ${contestant.title.padEnd(20)} ${(ms / runs).toFixed(2)} ms`,
         )
@@ -53,10 +55,30 @@ export const measureSandbox: Part = async ({ runs, repetitions, isolate }, folde
   }
 }
 
-/** NaN, which keeps no promise, where one of them was not measured. */
+/** The median over repetitions, each compared with itself. NaN, which keeps no promise, where one of them was not measured. */
 function warmToBare(results: ReadonlyMap<Contestant, Samples>): number {
-  const median = (name: string) => percentile([...results].find(([one]) => one.name === name)?.[1].alone ?? [], 50)
-  return median('agent') / median('bare')
+  const alone = (name: string) => [...results].find(([one]) => one.name === name)?.[1].alone ?? []
+  const bare = alone('bare')
+  return percentile(
+    alone('agent').map((ms, repetition) => ms / (bare[repetition] ?? NaN)),
+    50,
+  )
+}
+
+/** Milliseconds that each of them took for that many runs. */
+async function timeTurns(
+  order: readonly Contestant[],
+  waysOf: (contestant: Contestant) => readonly (() => Promise<void>)[],
+  runs: number,
+): Promise<ReadonlyMap<Contestant, number>> {
+  const spent = new Map<Contestant, number>()
+  for (let done = 0; done < runs; done += TURN_RUNS) {
+    for (const contestant of order) {
+      const ms = await timeRuns(waysOf(contestant), Math.min(TURN_RUNS, runs - done))
+      spent.set(contestant, (spent.get(contestant) ?? 0) + ms)
+    }
+  }
+  return spent
 }
 
 /** How long it takes to do that many runs, each way busy with one at a time. */

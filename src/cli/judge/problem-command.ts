@@ -3,40 +3,47 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import type { Problem } from '@reeve/sdk'
 import type { Command } from 'commander'
 import { isProblemId } from '../../doors/judge/problems/import-problem.ts'
 import type { FlatLimits } from '../../doors/judge/package/flat-archive.ts'
 import { PackageError } from '../../doors/judge/package/package.ts'
 import { zipFolder } from '../../doors/judge/package/zip-folder.ts'
-import { positiveNumber } from '../arguments.ts'
+import { positiveInteger, positiveNumber } from '../arguments.ts'
 import { addRemoteOptions, withClient, type RemoteOptions } from '../access/client.ts'
+import { everyRow } from '../access/every-row.ts'
 import { CommandFailed } from '../failure.ts'
 import { verifyProblem } from './problem-verify.ts'
-import { plain, print, printJson, printTable, say } from '../terminal.ts'
+import { counted, plain, print, printJson, printTable, say } from '../terminal.ts'
 
 const PAGE = 500
+const OF_JUDGE = { door: 'judge' } as const
 
 export function addProblemCommands(program: Command): void {
-  const problem = program.command('problem').description('problem packages: import, list, verify')
+  const problem = program.command('problem').description('import, list and verify problem packages')
 
   addRemoteOptions(problem.command('import'))
-    .description('import packages (needs an admin)')
+    .description('import problem packages (admins only)')
     .argument('<path...>', 'folders or zip files')
-    .option('--id <id>', 'its id; default: the name of the folder or file')
-    .option('--time-limit <seconds>', 'for an archive of tests without problem.yaml', positiveNumber)
-    .option('--memory-limit <mb>', 'for an archive of tests without problem.yaml', positiveNumber)
+    .option('--id <id>', 'the id of the problem; default: the name of the folder or file')
+    .option('--time-limit <seconds>', 'for tests without a problem.yaml', positiveNumber)
+    .option('--memory-limit <mb>', 'for tests without a problem.yaml', positiveNumber)
     .action(importProblems)
 
-  addRemoteOptions(problem.command('list')).description('all problems').action(listProblems)
+  addRemoteOptions(problem.command('list')).description('list all problems').action(listProblems)
 
   problem
     .command('verify')
-    .description('judge the labelled submissions of packages here; exit code 1: a verdict differs from its label')
-    .argument('<path...>', 'folders or zip files')
-    .option('--time-limit <seconds>', 'in place of the package’s own', positiveNumber)
-    .option('--only <text>', 'only submissions whose path holds this')
-    .option('--json', 'for programs')
+    .description(
+      'judge the labelled submissions of packages on this machine; exit code 1 if a verdict differs from its label',
+    )
+    .argument('<path...>', 'packages as folders or zip files, or folders that contain packages')
+    .option('--time-limit <seconds>', 'replaces the time limit of the package', positiveNumber)
+    .option('--time-factor <factor>', 'multiplies the time limits of packages', positiveNumber)
+    .option('--measure', 'measure the accepted submissions of packages without a time limit')
+    .option('--parallel <count>', 'number of submissions judged at a time', positiveInteger)
+    .option('--differences', 'print only verdicts that differ')
+    .option('--only <text>', 'only submissions whose path contains this text')
+    .option('--json', 'print JSON')
     .action(verifyProblem)
 }
 
@@ -53,7 +60,7 @@ async function importProblems(
       throw new CommandFailed(`${plain(problemId)} cannot be the id of a problem: use --id.`, 2)
     const one = await withZip(path, (zip) => putProblem(zip, problemId, limits, options))
     imported.push(one)
-    if (options.json !== true) print(`${one.problem_id}: ${plain(one.title)}, ${one.tests} tests`)
+    if (options.json !== true) print(`${one.problem_id}: ${plain(one.title)}, ${counted(one.tests, 'test')}`)
   }
   if (options.json === true) printJson(imported)
 }
@@ -96,27 +103,26 @@ const putProblem = (
   limits: FlatLimits,
   options: RemoteOptions,
 ): Promise<ImportedLine> =>
-  withClient(options, (reeve) =>
-    reeve.judge.putProblem(problemId, new Uint8Array(readFileSync(zip)), {
-      timeLimit: limits.timeSec,
-      memoryLimit: limits.memoryMb,
-    }),
+  withClient(
+    options,
+    (reeve) =>
+      reeve.judge.putProblem(problemId, new Uint8Array(readFileSync(zip)), {
+        timeLimit: limits.timeSec,
+        memoryLimit: limits.memoryMb,
+      }),
+    OF_JUDGE,
   )
 
 async function listProblems(options: RemoteOptions): Promise<void> {
-  const problems = await withClient(options, async ({ judge }) => {
-    const all: Problem[] = []
-    let after: string | null = null
-    do {
-      const page: { problems: Problem[]; next_after: string | null } = await judge.problems({
-        limit: PAGE,
-        ...(after === null ? {} : { after }),
-      })
-      all.push(...page.problems)
-      after = page.next_after
-    } while (after !== null)
-    return all
-  })
+  const problems = await withClient(
+    options,
+    ({ judge }) =>
+      everyRow(async (query: { after?: string }) => {
+        const { problems, next_after: next } = await judge.problems({ limit: PAGE, ...query })
+        return { rows: problems, next }
+      }),
+    OF_JUDGE,
+  )
   if (options.json === true) return printJson(problems)
   if (problems.length === 0) return say('No problems.')
   printTable(

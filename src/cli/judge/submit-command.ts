@@ -23,11 +23,11 @@ interface SubmitOptions extends ClientOptions {
 
 export function addSubmitCommand(program: Command): void {
   addRemoteOptions(program.command('submit'))
-    .description('submit a program to a problem; exit code 3: it was judged, and not accepted')
-    .argument('<file>', 'the source; - for standard input')
-    .requiredOption('--problem <id>', 'the problem')
-    .option('--language <id>', 'default: by the name of the file')
-    .option('--wait', 'wait for the verdict, with a line for each test')
+    .description('submit a program to a problem; exit code 3 if it is judged but not accepted')
+    .argument('<file>', 'the source file, or - for standard input')
+    .requiredOption('--problem <id>', 'the id of the problem')
+    .option('--language <id>', 'the id of the language; default: by the extension of the file')
+    .option('--wait', 'wait for the verdict, and print a line for each test')
     .action(submit)
 }
 
@@ -40,7 +40,7 @@ async function submit(file: string, options: SubmitOptions): Promise<void> {
     if (options.json !== true) print(`submitted  ${accepted.job_id}  ${plain(options.problem)}  ${language}`)
     return watch(reeve, accepted.job_id, { isQuiet: options.json === true })
   }
-  const submission = await withClient(options, sendIt, { owns: true })
+  const submission = await withClient(options, sendIt, { owns: true, door: 'judge' })
   if (options.json === true) printJson(submission)
   else if (options.wait !== true) print(submission.job_id)
   if ('verdict' in submission && submission.verdict !== 'AC') process.exitCode = NOT_ACCEPTED

@@ -37,6 +37,7 @@ import { announcedIn } from './submissions/submission-view.ts'
 import { countWaiting } from './submissions/submission-store.ts'
 import { rejudgeRoute } from './submissions/rejudge.ts'
 import { runRoute } from './submissions/run-program.ts'
+import { openLiveSubmissions } from './submissions/live-submissions.ts'
 import { submissionTopic } from './submissions/submission-topic.ts'
 import { submitRoute } from './submissions/submit.ts'
 import { watchRoute } from './submissions/watch-submission.ts'
@@ -76,6 +77,7 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
     }
     const slots = slotsOf(settings.JUDGE_SLOTS)
     const waiting = deps.quotas.open('submissions_waiting', (accountIds) => countWaiting(database, accountIds))
+    const live = openLiveSubmissions({ database, ledger })
     const isAnnounced = announcedIn(outbox, redisUrl(config) !== null)
 
     return {
@@ -91,8 +93,8 @@ export const judgeDoor: Door<typeof JUDGE_SETTINGS> = {
           log,
         }),
       ],
-      live: [submissionTopic({ events, ledger })],
-      loops: { working: [offered.loop(owner, judge.versions), judge.loop] },
+      live: [submissionTopic({ events, ledger }), live.topic],
+      loops: { serving: [live.loop], working: [offered.loop(owner, judge.versions), judge.loop] },
       async close() {
         await judge.close()
         if (judge.versions() !== null) await offered.leave(owner)

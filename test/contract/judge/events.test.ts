@@ -97,7 +97,7 @@ describe('judge GET /status/{job_id}/events', { skip: cannotTest }, () => {
     assert.deepEqual([finished.verdict, finished.reason], ['SE', 'enough'])
   })
 
-  test('judge 3.7: the topic `submission` tells all of it from the first event on, to its owner and admins', async (t) => {
+  test('judge 3.7: the topic `submission` sends all events from the first one on, to its owner and admins', async (t) => {
     const { url, ann } = await setup(t)
     await putProblem(url, 'slow', packageOf(packageFiles(SLOW_TESTS)))
     const bob = await account(url, 'bob')
@@ -135,6 +135,39 @@ describe('judge GET /status/{job_id}/events', { skip: cannotTest }, () => {
     assert.deepEqual(await follow(bob, { job_id: body.job_id }), { refused: 'not_found' })
     assert.deepEqual(await follow(ann, { job_id: 'none' }), { refused: 'not_found' })
     assert.deepEqual(await follow(ann, { job_id: 1 }), { refused: 'invalid_params' })
+  })
+
+  test('judge 3.8: the topic `submissions` sends changed and new submissions of the caller; `all` is for admins', async (t) => {
+    const { url, ann } = await setup(t)
+    const bob = await account(url, 'bob')
+    const root = await account(url, 'root', ['ADMIN'])
+    const first = (await submit(url, ann, { code: TWICE.accepted })).body.job_id
+    const follow = (who: Record<string, string>, params: object) => {
+      const live = clientOf(url, who).live({ WebSocket })
+      t.after(() => live.close())
+      const heard: string[] = []
+      live.follow({
+        topic: 'submissions',
+        params,
+        onMessage: ({ type, payload }) => type !== 'following' && heard.push(`${type} ${JSON.stringify(payload)}`),
+        onRefused: (code) => heard.push(`refused ${code}`),
+      })
+      return heard
+    }
+    const own = follow(ann, { job_ids: [first] })
+    const others = follow(bob, { job_ids: [first] })
+    const all = follow(root, { job_ids: [first], all: true })
+    const refusedAll = follow(bob, { job_ids: [], all: true })
+    await until('it is in sight', () => own.some((text) => text.startsWith('newest')) && all.length > 0)
+
+    const second = (await submit(url, ann, { code: TWICE.accepted })).body.job_id
+    await judged(url, ann, first)
+    for (const heard of [own, all]) {
+      await until('the end is told', () => heard.some((text) => text.includes(first) && text.includes('"done"')))
+      await until('the new one is told', () => heard.includes(`newest {"job_id":"${second}"}`))
+    }
+    assert.deepEqual(others, [])
+    assert.deepEqual(refusedAll, ['refused forbidden'])
   })
 
   test('judge 3.6: a client that disconnects leaves nothing behind, and a server that stops ends the stream', async (t) => {

@@ -31,7 +31,7 @@ const UNIQUE = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-|\b(job|attempt|trace|reques
 
 describe('judge Observability', { skip: cannotTest }, () => {
   test('judge 7.1: every metric exists under its name with its labels', async (t) => {
-    const { url, ann } = await setup(t)
+    const { url, ann } = await setup(t, { isShared: false })
     for (const code of [TWICE.accepted, TWICE.wrong, TWICE.spinning, 'int main(void) { return 1; }\n'])
       await judge(url, ann, { code })
 

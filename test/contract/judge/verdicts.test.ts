@@ -96,7 +96,7 @@ describe('judge verdicts', { skip: cannotTest }, () => {
   })
 
   test('judge 4.4: a compile error carries the compiler’s output, and the same code is compiled once', async (t) => {
-    const { url, ann } = await setup(t)
+    const { url, ann } = await setup(t, { isShared: false })
 
     const first = await judge(url, ann, { code: 'int main(void) { return missing_name; }\n' })
     const second = await judge(url, ann, { code: 'int main(void) { return missing_name; }\n' })

@@ -9,6 +9,7 @@ const TIME_SEC_MAX = 600
 const MEMORY_MB_DEFAULT = 1024
 const MEMORY_MB_MAX = 65_536
 const OUTPUT_MB_DEFAULT = 8
+/** Larger limits on output count as this one. */
 const OUTPUT_MB_MAX = 1024
 const COMPILE_SEC_DEFAULT = 60
 const COMPILE_MEMORY_MB_DEFAULT = 2048
@@ -34,19 +35,35 @@ export interface TimeLimitFiles {
 export function readLimits(yaml: FieldReader, files: TimeLimitFiles): ProblemLimits {
   const limits = yaml.inside('limits')
   const seconds = (name: string, or: number) => Math.round((limits.number(name, SECONDS) ?? or) * 1000)
-  const megabytes = (name: string, or: number, max = MEMORY_MB_MAX) =>
-    Math.round((limits.number(name, { ...MEGABYTES, max }) ?? or) * MB)
+  const megabytes = (name: string, or: number) => Math.round((limits.number(name, MEGABYTES) ?? or) * MB)
+  const output = (name: string, or: number) => Math.min(megabytes(name, or), OUTPUT_MB_MAX * MB)
   return {
     timeMs: seconds('time_limit', timeLimitOf(files)),
     timeMsOf: timeLimitsOfLanguages(limits),
     memoryBytes: megabytes('memory', MEMORY_MB_DEFAULT),
-    outputBytes: megabytes('output', OUTPUT_MB_DEFAULT, OUTPUT_MB_MAX),
+    outputBytes: output('output', OUTPUT_MB_DEFAULT),
     compileMs: seconds('compilation_time', COMPILE_SEC_DEFAULT),
     compileMemoryBytes: megabytes('compilation_memory', COMPILE_MEMORY_MB_DEFAULT),
     validationMs: seconds('validation_time', VALIDATION_SEC_DEFAULT),
     validationMemoryBytes: megabytes('validation_memory', VALIDATION_MEMORY_MB_DEFAULT),
-    validationOutputBytes: megabytes('validation_output', VALIDATION_OUTPUT_MB_DEFAULT, OUTPUT_MB_MAX),
+    validationOutputBytes: output('validation_output', VALIDATION_OUTPUT_MB_DEFAULT),
   }
+}
+
+const FACTOR_RANGE = { min: 1, max: 100 }
+const FACTOR_LEGACY = 5
+const FACTOR_DEFAULT = 2
+
+/** For a package without a time limit: the slowest accepted submission times this. Null: it has one. */
+export function readTimeRule(yaml: FieldReader, { timelimit, ini }: TimeLimitFiles): { factor: number } | null {
+  const limits = yaml.inside('limits')
+  if (limits.has('time_limit') || timelimit !== null || (ini !== null && iniValue(ini, 'timelimit') !== null))
+    return null
+  const isLegacy = !yaml.has('problem_format_version') || yaml.text('problem_format_version') === 'legacy'
+  const factor = isLegacy
+    ? (limits.number('time_multiplier', FACTOR_RANGE) ?? FACTOR_LEGACY)
+    : (limits.inside('time_multipliers').number('ac_to_time_limit', FACTOR_RANGE) ?? FACTOR_DEFAULT)
+  return { factor }
 }
 
 export const readPasses = (yaml: FieldReader): number =>

@@ -8,11 +8,11 @@ const DEPTH_MAX = 4
 const FILES_MAX = 200
 const FOLDERS = ['output_validators', 'output_validator']
 
-/** Scripts that a validator may bring instead of being compiled by its language. */
+/** Scripts that a validator may bring instead of being compiled by its language: either of them, or both. */
 export const BUILD = 'build'
 export const RUN = 'run'
 
-export const isScripted = (files: readonly string[]): boolean => files.includes(BUILD) && files.includes(RUN)
+export const isScripted = (files: readonly string[]): boolean => files.includes(BUILD) || files.includes(RUN)
 
 /** Null: the package has no validator. */
 export async function readValidator(packageFolder: string, scores: Validator['scores']): Promise<Validator | null> {

@@ -1,6 +1,6 @@
 // A package folder as a zip, for those who have it as files: the command line, and the samples that come with Reeve. Only
 // what a package needs is written: names, bytes, no dates, so that the same files are the same zip. Links are followed as
-// long as they stay inside.
+// long as they stay inside, or in the collection that the package is a part of.
 import { open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { crc32, deflateRawSync } from 'node:zlib'
@@ -26,9 +26,10 @@ interface Written {
   offset: number
 }
 
-export async function zipFolder(folder: string, zipPath: string): Promise<void> {
+/** `within`: links may lead to files below this folder, in place of the package's own. */
+export async function zipFolder(folder: string, zipPath: string, within = folder): Promise<void> {
   const root = await realpath(folder)
-  const names = await filesBelow(root)
+  const names = await filesBelow(root, await realpath(within))
   const zip = await open(zipPath, 'w')
   try {
     const written: Written[] = []
@@ -46,7 +47,7 @@ export async function zipFolder(folder: string, zipPath: string): Promise<void> 
 }
 
 /** Relative, in one order. */
-async function filesBelow(root: string): Promise<string[]> {
+async function filesBelow(root: string, within: string): Promise<string[]> {
   const found: string[] = []
   const walk = async (relative: string, depth: number) => {
     if (depth > 20) throw new PackageError(`${relative} is nested too deeply.`)
@@ -55,7 +56,7 @@ async function filesBelow(root: string): Promise<string[]> {
       const path = relative === '' ? entry : `${relative}/${entry}`
       const target = await realpath(join(root, path)).catch(() => null)
       if (target === null) continue // a link to nothing
-      if (!target.startsWith(`${root}${sep}`)) throw new PackageError(`${path} is a link that leaves the package.`)
+      if (!target.startsWith(`${within}${sep}`)) throw new PackageError(`${path} is a link that leaves the package.`)
       const seen = await stat(target)
       if (seen.isDirectory()) await walk(path, depth + 1)
       else if (seen.isFile()) found.push(path)

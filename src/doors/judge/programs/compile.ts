@@ -24,6 +24,10 @@ export interface Source {
   entry: string
 }
 
+/** The files whose names are not those of others. */
+export const without = (files: readonly SourceFile[], others: readonly SourceFile[]): SourceFile[] =>
+  files.filter(({ name }) => !others.some((other) => other.name === name))
+
 /** A program that can be run, wherever its folder is mounted. */
 export interface Program {
   folder: string
@@ -60,6 +64,8 @@ const COMPILER_OUTPUT_BYTES_MAX = 16 * MB
 /** A compiled program with all its files. */
 export const PROGRAM_BYTES_MAX = 64 * MB
 const PROCESSES_MAX = 128
+/** Changes when a source may compile to something else than in earlier versions: what they cached is not used any more. */
+const FORMAT = 3
 const STACK_BYTES = 64 * MB
 export const BOX_ENV = { PATH: '/usr/bin:/bin', HOME: '/tmp', TMPDIR: '/tmp', LANG: 'C.UTF-8' } as const
 
@@ -88,7 +94,7 @@ export async function compile(
 function keyOf({ toolchain, files, entry }: Source): string {
   const { language, version, compile: command, run } = toolchain
   const hash = createHash('sha256')
-  hash.update(JSON.stringify([language.id, version, command, run, entry]))
+  hash.update(JSON.stringify([FORMAT, language.id, version, command, run, entry]))
   for (const { name, bytes } of files.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     hash.update(`\n${JSON.stringify(name)} ${bytes.length}\n`).update(bytes)
   }

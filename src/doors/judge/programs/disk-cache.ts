@@ -4,11 +4,12 @@
 //
 // The limit on bytes holds at all times: before an entry is made, room for it is made as well, largest and oldest first.
 // An entry used within the last minutes stays, because somebody may be using it; if only such entries are left, `get` throws.
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Clock } from '../../../core/clock.ts'
 import { newJobId } from '../../../core/random.ts'
 import { isMissing } from '../package/files.ts'
+import { removeTree } from '../sandbox/remove-tree.ts'
 
 const ENTRY = 'entry.json'
 const FILES = 'files'
@@ -124,7 +125,7 @@ class FolderCache implements DiskCache {
       return { folder: join(root, key, FILES), about, isNew: true }
     } finally {
       this.#bytesReserved -= entryBytesMax
-      await rm(draft, { recursive: true, force: true })
+      await removeTree(draft)
     }
   }
 
@@ -147,7 +148,7 @@ class FolderCache implements DiskCache {
 
   async #remove({ path, bytes }: FoundEntry): Promise<void> {
     this.#remembered.delete(basename(path))
-    await rm(path, { recursive: true, force: true })
+    await removeTree(path)
     this.#bytesUsed = Math.max(0, (this.#bytesUsed ?? 0) - bytes)
   }
 

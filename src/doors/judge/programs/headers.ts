@@ -1,5 +1,8 @@
 // PrecompiledHeaders that a language compiles once: half of the time that a C++ submission takes to compile is spent on reading
 // <bits/stdc++.h>. They are made in a box, like everything that a compiler makes.
+//
+// A compiler uses a precompiled header only if nothing was included before it. Otherwise, and when it is included once more, it reads
+// the header itself in the same folder, which leads on to the system's own.
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -13,6 +16,8 @@ import { showToBoxes } from './show-to-boxes.ts'
 const MB = 1024 * 1024
 const COMPILE_MS = 120_000
 const MEMORY_BYTES = 2048 * MB
+/** Changes when the files of an entry do: entries of earlier versions are not used any more. */
+const FORMAT = 3
 export const HEADER_BYTES_MAX = 512 * MB
 
 /** The first program that includes a header waits until it is compiled, once per compiler and machine. */
@@ -22,7 +27,7 @@ export function openHeaders(cache: DiskCache): PrecompiledHeaders {
   const make = async (scope: RunScope, runner: BoxRunner, toolchain: Toolchain): Promise<string | null> => {
     const { header, version } = toolchain
     const key = createHash('sha256')
-      .update(JSON.stringify([version, header]))
+      .update(JSON.stringify([FORMAT, version, header]))
       .digest('hex')
     try {
       return (await cache.get(key, (into) => compileHeader(scope, runner, toolchain, into))).folder
@@ -53,7 +58,7 @@ async function compileHeader(scope: RunScope, runner: BoxRunner, toolchain: Tool
   if (header === null) return
   const own = join(folder, header.name)
   await mkdir(dirname(own), { recursive: true })
-  await writeFile(own, `#include <${header.name}>\n`)
+  await writeFile(own, `#include_next <${header.name}>\n`)
   await showToBoxes(folder)
   for (const writable of [folder, dirname(own)]) await chmod(writable, 0o777)
   const box = await runner.open({ workFolder: folder, writable: true, readOnlyPaths: paths, signal: scope.signal })

@@ -2,6 +2,7 @@
 // file of the host, a pipe without a writer. Only plain files are read, up to a limit.
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { codeOf } from '../../../core/values/error-code.ts'
 import { isMissing } from '../package/files.ts'
 
 const PLAIN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
@@ -11,7 +12,7 @@ const utf8 = new TextDecoder('utf-8')
 /** The beginning of a file, as text; empty if there is none. */
 export async function readStart(path: string, bytesMax: number): Promise<string> {
   const file = await open(path, PLAIN).catch((error: unknown) => {
-    if (isMissing(error) || isLink(error)) return null
+    if (isMissing(error) || isClosed(error)) return null
     throw error
   })
   if (file === null) return ''
@@ -24,7 +25,8 @@ export async function readStart(path: string, bytesMax: number): Promise<string>
   }
 }
 
-const isLink = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ELOOP'
+/** A link, or a file that its owner, who has Reeve's user, has closed. */
+const isClosed = (error: unknown): boolean => ['ELOOP', 'EACCES'].includes(codeOf(error) ?? '')
 
 /** Untrusted bytes as text that PostgreSQL can store: invalid UTF-8 and NUL are replaced. */
 function shownText(bytes: Buffer, bytesMax: number): string {

@@ -13,6 +13,8 @@ import { JudgeFailure, type RunScope } from '../work/box-run.ts'
 import type { Slot } from '../work/slot.ts'
 
 const OUTPUT_CHARS_MAX = 1000
+/** Of a validator in several files, the first of these is started. */
+const MAIN_FILES = [/^__main__\./, /^main\./i, /^(output_?)?valid/i]
 
 export interface Validators {
   /** Null: the problem has none. */
@@ -37,7 +39,7 @@ export function openValidators(deps: CompileDeps, toolchains: ReadonlyMap<string
 
 async function sourceOf({ folder, files }: Validator, toolchains: ReadonlyMap<string, Toolchain>): Promise<Source> {
   const { toolchain, entry } = isScripted(files)
-    ? { toolchain: scriptsWith([...toolchains.values()]), entry: RUN }
+    ? { toolchain: scriptsWith([...toolchains.values()], files.includes(BUILD)), entry: RUN }
     : startedOf(files, toolchains)
   return {
     toolchain,
@@ -48,7 +50,8 @@ async function sourceOf({ folder, files }: Validator, toolchains: ReadonlyMap<st
 
 function startedOf(files: readonly string[], toolchains: ReadonlyMap<string, Toolchain>) {
   const languages = [...toolchains.values()].map(({ language }) => language)
-  const entry = files.find((file) => languageOfFile(languages, file) !== undefined)
+  const sources = files.filter((file) => languageOfFile(languages, file) !== undefined)
+  const entry = MAIN_FILES.map((name) => sources.find((file) => name.test(file))).find(Boolean) ?? sources[0]
   const language = entry === undefined ? undefined : languageOfFile(languages, entry)
   const toolchain = language === undefined ? undefined : toolchains.get(language.id)
   if (entry === undefined || toolchain === undefined)
@@ -59,13 +62,13 @@ function startedOf(files: readonly string[], toolchains: ReadonlyMap<string, Too
   return { toolchain, entry }
 }
 
-/** A validator may bring its own scripts: `build` makes the program in its folder, `run` starts it. */
-function scriptsWith(toolchains: readonly Toolchain[]): Toolchain {
+/** A validator may bring its own scripts: `build` makes the program in its folder, `run`, which it may make, starts it. */
+function scriptsWith(toolchains: readonly Toolchain[], hasBuild: boolean): Toolchain {
   const run = [`{dir}/${RUN}`]
   return {
     language: { id: 'scripts', name: 'build and run', extensions: ['.sh'], source: RUN, version: [BUILD], run },
     version: toolchains.map(({ version }) => version).join('\n'),
-    compile: [`${IN_BOX}/${BUILD}`],
+    compile: hasBuild ? [`${IN_BOX}/${BUILD}`] : null,
     run,
     header: null,
     // Debian's `cc` and `java` are links that lead through this folder.

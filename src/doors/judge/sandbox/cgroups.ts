@@ -131,14 +131,23 @@ async function makeBase(version: 1 | 2, { mount, base }: { mount: string; base: 
   for (const part of base.split('/').filter((part) => part !== '')) {
     const child = join(folder, part)
     await mkdir(child, { recursive: true })
-    if (version === 2 && !hasControllers(await readFile(join(child, 'cgroup.controllers'), 'utf8')))
-      await handDown(folder)
+    if (version === 2) await lendTo(child, folder)
     folder = child
   }
   if (version !== 2) return
   await handDown(folder)
-  await writeFile(join(folder, 'cgroup.subtree_control'), '+cpu').catch(() => {}) // for weights, where it is lent
+  await handDownCpu(folder)
 }
+
+async function lendTo(child: string, parent: string): Promise<void> {
+  const list = await readFile(join(child, 'cgroup.controllers'), 'utf8')
+  if (!hasControllers(list)) await handDown(parent)
+  if (!/\bcpu\b/.test(list)) await handDownCpu(parent)
+}
+
+/** For weights. Not every system lends it, and limits do not depend on it. */
+const handDownCpu = (folder: string): Promise<void> =>
+  writeFile(join(folder, 'cgroup.subtree_control'), '+cpu').catch(() => {})
 
 const hasControllers = (list: string) =>
   ['memory', 'pids'].every((controller) => list.split(/\s+/).includes(controller))

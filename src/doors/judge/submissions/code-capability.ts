@@ -6,6 +6,7 @@ import type { Capability } from '../../../core/capabilities.ts'
 import { checkSubmission, type CheckDeps } from './check-submission.ts'
 import { problem } from '../errors.ts'
 import { effectsOfDeath } from '../work/judge-kind.ts'
+import type { JudgePayload } from './payload.ts'
 import { resultFrom } from './result.ts'
 import { messageOf } from './submit.ts'
 import { STATUS_TEXT } from './verdict.ts'
@@ -18,16 +19,16 @@ export interface CodeCapabilityDeps extends Pick<Deps, 'ledger' | 'events'> {
 }
 
 export const codeCapability = ({ ledger, events, checking }: CodeCapabilityDeps): Capability => ({
-  async begin({ key, body, traceId }) {
+  async begin({ key, askedBy, body, trace }) {
     const invalid = (message: string) => ({ ok: false, code: 'INVALID_PROBLEM', message }) as const
     const { problem_id: problemId, language, code } = body
     if (typeof problemId !== 'string' || typeof language !== 'string' || typeof code !== 'string')
       return invalid('problem_id, language and code must be strings.')
     const checked = await checkSubmission(checking, { problemId, language, code })
     if (!checked.ok) return invalid(problem(checked.code, messageOf(checked)).message)
-    const { payload } = checked
+    const payload: JudgePayload = { ...checked.payload, asked_by: askedBy }
     const idempotency = { scope: SCOPE, key, bodyHash: hashBody({ problemId, language, code }) }
-    const submitted = await ledger.submit({ kind: JUDGE_KIND, payload, traceId, idempotency })
+    const submitted = await ledger.submit({ kind: JUDGE_KIND, payload, trace, idempotency })
     return submitted.ok ? submitted : invalid('This problem was begun with another body.')
   },
 

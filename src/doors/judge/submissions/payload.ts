@@ -10,6 +10,8 @@ const Payload = Type.Object({
   code: Type.String(),
   /** Run the program on this, in place of the tests. */
   input: Type.Optional(Type.String()),
+  /** The job of another door that waits for the verdict. */
+  asked_by: Type.Optional(Type.String()),
 })
 const payloadSchema = Compile(Payload)
 

@@ -6,6 +6,7 @@ import type { Deps } from '../../../core/door.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
 import { accountOf, requireAccount } from '../../../core/http/auth/guard.ts'
 import { preferredWaitMs, waitSignal } from '../../../core/http/request/prefer.ts'
+import { isEnded } from '../../../core/ledger/ended.ts'
 import { parseJobId, type Job } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { LOOKUP_REFUSALS, problem } from '../errors.ts'
@@ -36,8 +37,8 @@ export const statusRoute =
       const found = await submissionOf(ledger, request, request.params.job_id)
       const timeoutMs = preferredWaitMs(request)
       if (timeoutMs > 0) reply.header('preference-applied', `wait=${timeoutMs / 1000}`)
-      const job =
-        timeoutMs === 0 ? found : await ledger.awaitEnd(found.jobId, { timeoutMs, signal: waitSignal(request, reply) })
+      const limits = () => ({ timeoutMs, signal: waitSignal(request, reply), isFresh: true }) // it was read just now
+      const job = timeoutMs === 0 || isEnded(found) ? found : await ledger.awaitEnd(found.jobId, limits())
       return viewOf(job ?? found, { isAnnounced, withCode: request.query.code === true })
     })
   }

@@ -47,7 +47,7 @@ export const rejudgeRoute =
         jobId,
         payload: { ...payload, package: found.packageSha256 },
         accountId,
-        traceId: request.traceId,
+        trace: request.trace,
         effects: [submitted({ jobId, accountId, problemId, language, rejudgeOf: old.jobId })],
       })
       return reply.code(202).send({ job_id: jobId, status: 'PENDING' })

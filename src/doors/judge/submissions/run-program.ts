@@ -53,7 +53,7 @@ export const runRoute =
       if (!rate.ok) throw tooMany(rate.retryAfterSec, settings)
 
       const payload = { ...checked.payload, input }
-      const submitted = await ledger.submit({ kind: JUDGE_KIND, payload, accountId, traceId: request.traceId })
+      const submitted = await ledger.submit({ kind: JUDGE_KIND, payload, accountId, trace: request.trace })
       if (!submitted.ok) throw new Error('A run has no idempotency key.')
       return reply.code(202).send({ job_id: submitted.jobId, status: 'PENDING' })
     })

@@ -64,7 +64,7 @@ export const submitRoute =
         jobId,
         payload: checked.payload,
         accountId,
-        traceId: request.traceId,
+        trace: request.trace,
         idempotency,
         effects: [submitted({ jobId, accountId, problemId, language })],
       })

@@ -6,12 +6,15 @@ import { listFolder, readSmallText } from '../package/files.ts'
 import type { SourceFile } from '../programs/compile.ts'
 import { publicClassOf } from '../programs/main-class.ts'
 import { labelOf, type Label } from './labels.ts'
+import { readSubmissionRules, type SubmissionRule } from './submission-rules.ts'
 
 export interface LabelledSubmission {
   /** Below submissions/. */
   name: string
   folder: string
   label: Label | null
+  /** Of submissions.yaml. */
+  rules: readonly SubmissionRule[]
   /** Null: in no language that is known here. */
   language: Language | null
   files: readonly SourceFile[]
@@ -27,12 +30,17 @@ export async function findSubmissions(
 ): Promise<LabelledSubmission[]> {
   const root = join(packageFolder, 'submissions')
   const entries = await entryPoints(packageFolder)
+  const rules = await readSubmissionRules(packageFolder)
   const found: LabelledSubmission[] = []
   for (const folder of (await listFolder(root))?.folders ?? []) {
     for (const name of (await readdir(join(root, folder))).filter((one) => !one.startsWith('.')).sort()) {
       const files = await sourcesAt(join(root, folder, name), name)
       if (files.length === 0) continue
-      found.push(submissionFrom(folder, name, files, languages, entries.get(`submissions/${folder}/${name}`)))
+      const path = `${folder}/${name}`
+      const entry = entries.get(`submissions/${path}`) ?? rules.entryOf(path)
+      const submission = submissionFrom(folder, name, files, languages, entry)
+      const label = rules.replacesLabelOf(folder) ? null : submission.label
+      found.push({ ...submission, label, rules: rules.of(path) })
     }
   }
   return found
@@ -52,11 +60,11 @@ function submissionFrom(
   files: readonly SourceFile[],
   languages: ReadonlyMap<string, Language>,
   entry: string | undefined,
-): LabelledSubmission {
+): Omit<LabelledSubmission, 'rules'> {
   const known = [...languages.values()]
   const first =
     files.find((file) => file.name === entry) ??
-    files.find((file) => /^main\./i.test(file.name) && languageOfFile(known, file.name) !== undefined) ??
+    files.find((file) => /^(__main__|main)\./i.test(file.name) && languageOfFile(known, file.name) !== undefined) ??
     files.find((file) => languageOfFile(known, file.name) !== undefined)
   const isForeign = first === undefined || PYTHON_2.test(first.bytes.toString('latin1', 0, 200))
   return {

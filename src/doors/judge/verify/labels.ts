@@ -20,6 +20,8 @@ const FOLDERS: Readonly<Record<string, readonly Verdict[]>> = {
   no_output: ['WA'],
   time_limit_exceeded: ['TLE'],
   run_time_error: ['RE', 'MLE'],
+  runtime_error: ['RE', 'MLE'],
+  brute_force: ['TLE', 'RE', 'MLE'],
   memory_limit_exceeded: ['MLE', 'RE'],
   output_limit: ['OLE'],
   output_limit_exceeded: ['OLE'],

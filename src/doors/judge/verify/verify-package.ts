@@ -1,30 +1,23 @@
 // A package judged by itself: each of its labelled submissions gets the verdict of its label, or the package, its time
 // limit or its label is wrong.
 import type { Logger } from 'pino'
-import { newJobId } from '../../../core/random.ts'
-import { judgeSubmission, type Judged } from '../work/judge-submission.ts'
 import type { Language } from '../languages/language.ts'
 import type { TestResult } from '../work/run-test.ts'
 import type { LoadedProblem } from '../work/test-run.ts'
-import { maxScoreOf } from '../work/judge-tests.ts'
-import { Interrupted, JudgeFailure } from '../work/box-run.ts'
 import type { JudgeWorker } from '../work/judge-worker.ts'
 import { findSubmissions, type LabelledSubmission } from './labelled-submissions.ts'
-
-export type LabelOutcome = 'as labelled' | 'differs' | 'not labelled' | 'not judged'
-
-export interface VerifiedProgram {
-  submission: LabelledSubmission
-  outcome: LabelOutcome
-  judged: Judged | null
-  /** Why it differs, or was not judged. */
-  why: string
-}
+import { withMeasuredLimit, withMeasuringLimit } from './measure-time-limit.ts'
+import { verifySubmission, type VerifiedProgram } from './verify-submission.ts'
 
 export interface VerifyContext {
   signal: AbortSignal
   log: Logger
   isWanted?: (submission: LabelledSubmission) => boolean
+  /** So many at a time. */
+  parallel?: number
+  /** Where the package names no time limit: measure its accepted submissions. */
+  measuresTime?: boolean
+  onTimeLimit?: (timeMs: number) => void
   onBegin?: (submission: LabelledSubmission) => void
   onTest?: (tested: TestResult) => void
   onEnd?: (verified: VerifiedProgram) => void
@@ -36,45 +29,42 @@ export async function verifyPackage(
   languages: ReadonlyMap<string, Language>,
   context: VerifyContext,
 ): Promise<VerifiedProgram[]> {
-  const all: VerifiedProgram[] = []
-  for (const submission of await findSubmissions(problem.package.folder, languages)) {
-    if (context.isWanted?.(submission) === false) continue
-    context.onBegin?.(submission)
-    const verified = await verifySubmission(worker, problem, submission, context)
-    all.push(verified)
-    context.onEnd?.(verified)
-  }
-  return all
+  const verify = (one: LoadedProblem, submissions: readonly LabelledSubmission[]) =>
+    inParallel(submissions, context.parallel ?? 1, async (submission) => {
+      context.onBegin?.(submission)
+      const verified = await verifySubmission(worker, one, submission, context)
+      context.onEnd?.(verified)
+      return verified
+    })
+  const wanted = (await findSubmissions(problem.package.folder, languages)).filter(
+    (submission) => context.isWanted?.(submission) ?? true,
+  )
+  const measuring = context.measuresTime === true ? await withMeasuringLimit(problem) : null
+  if (measuring === null) return verify(problem, wanted)
+  const isAccepted = ({ label }: LabelledSubmission) => label?.verdicts.join() === 'AC' && !label.isPartial
+  const accepted = await verify(measuring, wanted.filter(isAccepted))
+  const measured = await withMeasuredLimit(problem, accepted)
+  context.onTimeLimit?.(measured.package.limits.timeMs)
+  return [
+    ...accepted,
+    ...(await verify(
+      measured,
+      wanted.filter((one) => !isAccepted(one)),
+    )),
+  ]
 }
 
-async function verifySubmission(
-  worker: JudgeWorker,
-  problem: LoadedProblem,
-  submission: LabelledSubmission,
-  context: VerifyContext,
-): Promise<VerifiedProgram> {
-  const { language, files, entry, label } = submission
-  const notJudged = (why: string): VerifiedProgram => ({ submission, outcome: 'not judged', judged: null, why })
-  if (language === null) return notJudged('in a language that is not judged here')
-  if (!worker.toolchains.has(language.id)) return notJudged(`${language.name} is not installed`)
-  try {
-    const asked = { jobId: newJobId(), attemptId: 1, language: language.id, files, entry }
-    const judged = await judgeSubmission(worker, problem, asked, context)
-    if (label === null) return { submission, outcome: 'not labelled', judged, why: '' }
-    const why = differenceOf(judged, submission, problem)
-    return { submission, outcome: why === '' ? 'as labelled' : 'differs', judged, why }
-  } catch (error) {
-    if (error instanceof Interrupted) throw error
-    const detail = error instanceof JudgeFailure && error.detail !== '' ? ` ${error.detail}` : ''
-    const why = `${error instanceof Error ? error.message : String(error)}${detail}`
-    return { submission, outcome: 'differs', judged: null, why: `System Error: ${why}` }
+/** Results in the order of the items. */
+async function inParallel<Item, Result>(
+  items: readonly Item[],
+  count: number,
+  run: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  const left = items.entries()
+  const work = async () => {
+    for (const [index, item] of left) results[index] = await run(item)
   }
-}
-
-function differenceOf(judged: Judged, { label }: LabelledSubmission, problem: LoadedProblem): string {
-  if (label === null) return ''
-  if (!label.verdicts.includes(judged.verdict)) return `expected ${label.verdicts.join(' or ')}`
-  const most = maxScoreOf(problem.package.root)
-  if (!label.isPartial || judged.score === null || most === null) return ''
-  return judged.score > 0 && judged.score < most ? '' : `expected a part of ${most} points`
+  await Promise.all(Array.from({ length: count }, work))
+  return results
 }

@@ -12,6 +12,7 @@ import { StartError } from '../../../core/start-error.ts'
 import { payloadFrom } from '../submissions/payload.ts'
 import { finishedEffect, openProgress, type ProgressDeps } from '../submissions/progress.ts'
 import { resultFrom, type JudgeResult } from '../submissions/result.ts'
+import { submissionContexts } from '../submissions/context.ts'
 import { finished, submitted } from '../submissions/submission-store.ts'
 import type { JudgeMetrics } from '../metrics.ts'
 import { JudgeFailure } from './box-run.ts'
@@ -37,6 +38,7 @@ export const judgeKind = (deps: JudgeKindDeps): Kind => ({
   },
   releaseOld: releaseSubmissions(deps.submissionsKeptDays),
   run: (job, context) => runJudge(deps, job, context),
+  contextOf: submissionContexts(deps.events),
   effectsOfDeath: ({ jobId }, reason) => effectsOfDeath(deps.events, jobId, reason),
   onRecorded: (result) => deps.verdicts.inc({ verdict: resultFrom(result)?.verdict ?? 'SE' }),
   effectsOfReplay: (old, newJobId) => {

@@ -9,7 +9,7 @@ import { validatorMounts, type TestRun, type LoadedProblem } from './test-run.ts
 import type { JudgeWorker } from './judge-worker.ts'
 import { runOwnInput } from './run-own-input.ts'
 import { judgeTests, type GroupResult } from './judge-tests.ts'
-import { compile, type Program, type SourceFile } from '../programs/compile.ts'
+import { compile, without, type Program, type Source, type SourceFile } from '../programs/compile.ts'
 import { JudgeFailure, type RunScope } from './box-run.ts'
 import { emptyFiles, type Slot } from './slot.ts'
 import { openTestSeries } from './test-series.ts'
@@ -81,8 +81,8 @@ interface Work {
 async function judgeAt(worker: JudgeWorker, work: Work): Promise<Judged> {
   const { scope, slot, problem, submission, toolchain, context } = work
   const { limits, root, tests, isScoring } = problem.package
-  const files = [...submission.files, ...(await problem.includedFiles(toolchain.language.id))]
-  const compiled = await compile(worker, scope, slot.main, { toolchain, files, entry: submission.entry }, limits)
+  const source = sourceOf(toolchain, submission, await problem.includedFiles(toolchain.language.id))
+  const compiled = await compile(worker, scope, slot.main, source, limits)
   if (!compiled.ok) return compileError(compiled.output, scope)
   context.onCompiled?.(tests.length)
 
@@ -113,6 +113,12 @@ async function judgeAt(worker: JudgeWorker, work: Work): Promise<Judged> {
       degraded: scope.degraded,
     }
   })
+}
+
+/** Included files replace those of the submission. One with the name of a main file is the driver: it is started. */
+function sourceOf(toolchain: Toolchain, { files, entry }: ProgramSource, included: readonly SourceFile[]): Source {
+  const driver = included.find(({ name }) => name.startsWith('__main__.') || name === toolchain.language.source)
+  return { toolchain, files: [...without(files, included), ...included], entry: driver?.name ?? entry }
 }
 
 const compileError = (output: string, { degraded }: RunScope): Judged => ({

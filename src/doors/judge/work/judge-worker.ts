@@ -1,5 +1,5 @@
 // Everything that judging needs on this machine, opened once: the installed languages, the caches, and the slots.
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { availableParallelism, hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../../../core/clock.ts'
@@ -8,6 +8,7 @@ import type { Language } from '../languages/language.ts'
 import { findToolchain, type Missing, type Toolchain } from '../languages/toolchain.ts'
 import type { JudgeMeter } from '../metrics.ts'
 import type { BoxRunner } from '../sandbox/box.ts'
+import { removeTree } from '../sandbox/remove-tree.ts'
 import { openDiskCache, type DiskCache } from '../programs/disk-cache.ts'
 import { HEADER_BYTES_MAX, openHeaders } from '../programs/headers.ts'
 import { fileNameOfClass } from '../programs/main-class.ts'
@@ -98,7 +99,7 @@ export async function openJudgeWorker(options: JudgeWorkerOptions): Promise<Judg
     async close() {
       await slots.close()
       await checkSlots.close()
-      await rm(scratch, { recursive: true, force: true })
+      await removeTree(scratch)
     },
   }
 }
@@ -108,7 +109,7 @@ async function removeDeadSlots(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   for (const name of names) {
     const [host, pid] = name.split('~')
-    if (host === hostname() && !isAlive(Number(pid))) await rm(join(folder, name), { recursive: true, force: true })
+    if (host === hostname() && !isAlive(Number(pid))) await removeTree(join(folder, name))
   }
 }
 

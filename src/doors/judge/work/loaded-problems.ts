@@ -8,7 +8,7 @@ import { readPackage } from '../package/read-package.ts'
 import { unzip } from '../package/unzip.ts'
 import type { ProblemPackage, Test } from '../package/package.ts'
 import { listFolder } from '../package/files.ts'
-import type { SourceFile } from '../programs/compile.ts'
+import { without, type SourceFile } from '../programs/compile.ts'
 import type { CacheEntry, DiskCache } from '../programs/disk-cache.ts'
 import type { LoadedProblem } from './test-run.ts'
 import { JudgeFailure } from './box-run.ts'
@@ -96,12 +96,18 @@ export function problemFrom(problemPackage: ProblemPackage): LoadedProblem {
       return answer
     },
     includedFiles(languageId) {
-      const files = included.get(languageId) ?? filesIn(join(problemPackage.folder, 'include', languageId))
+      const files = included.get(languageId) ?? includedIn(join(problemPackage.folder, 'include'), languageId)
       included.set(languageId, files)
       files.catch(() => included.delete(languageId))
       return files
     },
   }
+}
+
+/** Those for all languages, and those of the language, which count where both have a name. */
+async function includedIn(folder: string, languageId: string): Promise<readonly SourceFile[]> {
+  const own = await filesIn(join(folder, languageId))
+  return [...without(await filesIn(join(folder, 'default')), own), ...own]
 }
 
 async function filesIn(folder: string): Promise<readonly SourceFile[]> {

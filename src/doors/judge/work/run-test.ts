@@ -151,9 +151,8 @@ async function runInteractively(testRun: TestRun, validator: Validator, trial: P
     interact(testRun, args, { keepsErrors: test.isSample, files }),
   )
   // A broken limit or a crash decides, unless the interactor had already rejected: what a program does after that does not
-  // count.
-  const isOver = contestant.verdict === 'TLE' || contestant.verdict === 'MLE' || contestant.verdict === 'OLE'
-  if (isOver && first === 'contestant') return { run: contestant, judgement: null }
+  // count. An interactor that then fails, because nobody answers any more, is not asked.
+  if (first === 'contestant' && contestant.verdict !== 'OK') return { run: contestant, judgement: null }
   const judgement = await judgementOf(validator, interactor, placesOf(testRun, trial))
   if (judgement.verdict === 'WA' && first === 'interactor') return { run: contestant, judgement }
   return { run: contestant, judgement: contestant.verdict === 'OK' ? judgement : null }

@@ -6,12 +6,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { truncateSync } from 'node:fs'
-import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
+import { chmod, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { newJobId } from '../../../core/random.ts'
 import { Semaphore } from '../../../core/concurrency/semaphore.ts'
 import { isMissing } from '../package/files.ts'
 import type { BoxRunner } from '../sandbox/box.ts'
+import { removeTree } from '../sandbox/remove-tree.ts'
+
+/** Of a folder that programs with another user write to. */
+const SHARED_MODE = 0o777
 
 export interface Slot {
   io: string
@@ -85,7 +89,7 @@ async function openSlot(folder: string, openRunner: () => BoxRunner): Promise<Sl
   await mkdir(io, { recursive: true })
   await mkdir(feedback)
   await chmod(io, 0o755) // a validator reads here
-  await chmod(feedback, 0o777) // and writes here
+  await chmod(feedback, SHARED_MODE) // and writes here
   const main = openRunner()
   let side: BoxRunner | null = null
   let pipes: Promise<void> | null = null
@@ -108,7 +112,7 @@ async function openSlot(folder: string, openRunner: () => BoxRunner): Promise<Sl
     async close() {
       await main.close()
       await side?.close()
-      await rm(folder, { recursive: true, force: true })
+      await removeTree(folder)
     },
   }
 }
@@ -132,5 +136,6 @@ export function emptyFiles(files: RunFiles): void {
 }
 
 export async function emptyFolder(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true })
+  await chmod(folder, SHARED_MODE) // a validator that has Reeve's user may have closed it
+  for (const name of await readdir(folder)) await removeTree(join(folder, name))
 }
