@@ -2,13 +2,20 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { connect, createServer as createTcpServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { ReeveClient } from '@reeve/sdk'
 import { ArenaClient } from '@reeve/sdk/arena'
 import { Client } from 'pg'
 import { WebSocket } from 'ws'
-import { ask, startServer } from '../contract/arena/setup.ts'
+import { ask, player, QUICK, startServer } from '../contract/arena/setup.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { REEVE, ROOT } from '../support/program.ts'
+import { temporaryFolder } from '../support/servers.ts'
+import { until } from '../support/until.ts'
 
 const hasScript = spawnSync('script', ['--version']).status === 0
 
@@ -71,6 +78,38 @@ test('reeve play --bot: bots whose login has ended log in again, as the same pla
   )
 })
 
+test('reeve play --bot: a match during which the login and the connection end is counted', async (t) => {
+  const { url, at } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '50', SESSION_TICKS: '40' } })
+  const client = new Client(at)
+  await client.connect()
+  atEnd(t, () => client.end())
+  const sockets = new Set<Socket>()
+  const proxy = createTcpServer((socket) => {
+    const upstream = connect(Number(new URL(url).port), '127.0.0.1')
+    for (const one of [socket, upstream]) sockets.add(one.on('error', () => {}))
+    socket.pipe(upstream).pipe(socket)
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  atEnd(t, () => proxy.close())
+  const address = proxy.address()
+  assert(typeof address === 'object' && address !== null)
+
+  const there = `http://127.0.0.1:${address.port}`
+  const { ended } = startReeve(t, 'play', '--bot', '2', '--matches', '1', '--url', there, '--json')
+  await until('a match is on', async () => (await client.query('select from live_matches')).rowCount === 1)
+  await client.query('delete from tokens')
+  for (const socket of sockets) socket.destroy()
+  const { code, out, err } = await ended
+
+  assert.equal(code, 0, err)
+  const reasons = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).reason)
+  assert.deepEqual(reasons, ['completed', 'completed'])
+  assert.equal((await client.query('select from match_results')).rowCount, 1)
+})
+
 test(
   'reeve play: a person in a terminal presses a key, and wins',
   { skip: !hasScript && 'no script(1) here' },
@@ -97,11 +136,37 @@ test(
   },
 )
 
+test('reeve play --api-key-file: the account of the key plays; a key that is not valid is one line', async (t) => {
+  const { url } = await startServer(t, { env: QUICK })
+  const { token, userId } = await player(url, 'ann')
+  const { api_key: key } = await new ReeveClient({ url, token }).account.createApiKey({ name: 'play' })
+  const folder = await temporaryFolder(t)
+  const [good, bad] = [join(folder, 'good'), join(folder, 'bad')]
+  await writeFile(good, `${key}\n`)
+  await writeFile(bad, 'no key\n')
+  const options = ['play', '--bot', '1', '--matches', '1', '--mode', 'bot', '--url', url, '--json', '--api-key-file']
+
+  const [played, refused, both] = await Promise.all([
+    reeve(t, ...options, good),
+    reeve(t, ...options, bad),
+    reeve(t, ...options, good, '--as', 'ann'),
+  ])
+
+  assert.equal(played.code, 0, played.err)
+  assert.equal(JSON.parse(played.out).reason, 'completed')
+  const { matches } = (await ask(url, `/api/matches?userId=${userId}`, { token })).body.data
+  assert.equal(matches.length, 1)
+  assert.equal(refused.code, 1)
+  assert.match(refused.err, /^401: .+\n$/)
+  assert.deepEqual([both.code, both.err], [2, '--as and --api-key-file exclude each other.\n'])
+})
+
 test('reeve play: without a terminal or a server it says so in one line', async (t) => {
-  const [noTerminal, noServer, noMode] = await Promise.all([
+  const [noTerminal, noServer, noMode, oneAccount] = await Promise.all([
     reeve(t, 'play', '--url', 'http://127.0.0.1:1'),
     reeve(t, 'play', '--bot', '1', '--url', 'http://127.0.0.1:1'),
     reeve(t, 'play', '--mode', 'ranked'),
+    reeve(t, 'play', '--bot', '2', '--as', 'ann'),
   ])
 
   assert.deepEqual(
@@ -110,4 +175,23 @@ test('reeve play: without a terminal or a server it says so in one line', async 
   )
   assert.deepEqual([noServer.code, noServer.err], [1, 'No answer from http://127.0.0.1:1: is the server running?\n'])
   assert.equal(noMode.code, 2)
+  assert.deepEqual(
+    [oneAccount.code, oneAccount.err],
+    [2, 'An account plays one match at a time: --bot takes 1 with --as or --api-key-file.\n'],
+  )
+})
+
+test('reeve play: a server that lets no WebSocket in is one line', async (t) => {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{"data": {"token": "t"}}')
+  })
+  server.on('upgrade', (_request, socket) => socket.destroy())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  atEnd(t, () => server.close())
+  const address = server.address()
+  assert(typeof address === 'object' && address !== null)
+
+  const { code, err } = await reeve(t, 'play', '--bot', '1', '--url', `http://127.0.0.1:${address.port}`)
+
+  assert.deepEqual([code, err], [1, 'The server cannot be reached (1006).\n'])
 })

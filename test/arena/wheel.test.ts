@@ -78,19 +78,50 @@ describe('the timing wheel', () => {
     assert(task.ranAt.length <= 1000 / SLOT_MS + 1)
   })
 
-  test('sessions that begin at one moment are spread evenly over an interval', (t) => {
+  test('many sessions that begin at one moment are spread evenly over an interval', (t) => {
     const { wheel } = setup()
     t.after(() => wheel.stop())
     const counts = new Map<number, number>()
 
-    for (let n = 0; n < 1000; n += 1) {
-      const moment = wheel.quietMoment(1100, 100)
+    for (let n = 0; n < 4000; n += 1) {
+      const moment = wheel.sharedMoment(1100, 100)
       wheel.addAt(new Task(), moment)
       counts.set(moment, (counts.get(moment) ?? 0) + 1)
     }
 
     assert.equal(counts.size, 100 / SLOT_MS)
-    for (const count of counts.values()) assert.equal(count, 1000 / (100 / SLOT_MS))
+    for (const count of counts.values()) assert.equal(count, 4000 / (100 / SLOT_MS))
+  })
+
+  test('few sessions tick together, whenever they began', (t) => {
+    const { wheel, pass, now } = setup()
+    t.after(() => wheel.stop())
+    const tasks = Array.from({ length: 50 }, () => new Task())
+    for (const task of tasks) {
+      let due = wheel.sharedMoment(now() + 100, 100)
+      task.onRun = () => wheel.addAt(task, (due += 100))
+      wheel.addAt(task, due)
+      pass(37)
+    }
+
+    for (let n = 0; n < 40; n += 1) pass(5) // all have begun
+    for (const task of tasks) task.ranAt.length = 0
+    for (let n = 0; n < 20; n += 1) pass(5)
+
+    assert.equal(new Set(tasks.flatMap(({ ranAt }) => ranAt)).size, 1)
+    assert(tasks.every(({ ranAt }) => ranAt.length === 1))
+  })
+
+  test('tasks that need no exact time run at most 100 ms after it, in every twentieth slot', (t) => {
+    const { wheel, pass } = setup()
+    t.after(() => wheel.stop())
+    const tasks = Array.from({ length: 300 }, () => new Task())
+    tasks.forEach((task, index) => wheel.addLoosely(task, 1200 + index))
+
+    for (let n = 0; n < 200; n += 1) pass(5)
+
+    tasks.forEach(({ ranAt: [at = 0] }, index) => assert(at >= 1200 + index && at < 1300 + index, `${at}`))
+    assert.deepEqual([...new Set(tasks.flatMap(({ ranAt }) => ranAt))], [1200, 1300, 1400, 1500])
   })
 
   test('an idle wheel does not make up for the time it stood still', (t) => {

@@ -25,6 +25,7 @@ const { config, database, engine, outbox, log, close } = await openWiring(option
 const settings = readSettings(ARENA_SETTINGS, options.settings, [])
 const node = openNode({ ...engine, config, database, log, metrics: openMetrics(), clock: systemClock }, settings)
 let isEnough = false
+let joining = 0
 
 class Bot implements Client {
   readonly id: number
@@ -50,9 +51,20 @@ class Bot implements Client {
   async join(): Promise<void> {
     if (!this.isFree || isEnough) return
     this.isFree = false
-    const { ok } = await node.seats.take({ userId: this.userId, mode: 'normal', timeoutMs: WAIT_MS, idempotency: null })
-    if (ok) node.matchmaker.joined(WAIT_MS)
-    else this.isFree = true // in a match from before: its end is told, or it is found out at the next try
+    joining += 1
+    try {
+      const { ok } = await node.seats.take({
+        userId: this.userId,
+        mode: 'normal',
+        timeoutMs: WAIT_MS,
+        idempotency: null,
+      })
+      if (ok) node.matchmaker.joined(WAIT_MS)
+      else this.isFree = true // in a match from before: its end is told, or it is found out at the next try
+    } finally {
+      joining -= 1
+      sayIfQuiet()
+    }
   }
 
   #hear(text: string): void {
@@ -73,7 +85,10 @@ class Bot implements Client {
 }
 
 const stopped = once(process, 'SIGTERM')
-process.on('message', () => (isEnough = true))
+process.on('message', () => {
+  isEnough = true
+  sayIfQuiet()
+})
 const loops = startLoops([...engine.ledger.loops, ...outbox.loops], log)
 const ofNode = startLoops(node.loops, log)
 const bots = options.userIds.map((userId, index) => new Bot(index + 1, userId))
@@ -94,6 +109,11 @@ await node.stop()
 await loops.stop()
 await close()
 process.exit()
+
+/** No player joins any more, and every seat that was asked for is taken or refused. */
+function sayIfQuiet(): void {
+  if (isEnough && joining === 0) void tell({ what: 'quiet' })
+}
 
 /** Those who were in a match of a process that died hear of its end, or not: they try from time to time. */
 async function joinAgain(): Promise<void> {

@@ -177,7 +177,7 @@ describe('a server of the arena that is killed', { concurrency: 4 }, () => {
     assert.equal((await annArena.join()).queued, true)
   })
 
-  test('between the last tick and the commit: the result is recorded by whoever comes next, once', async (t) => {
+  test('between the last tick and the commit: the next server records the result, once', async (t) => {
     const { start, player, database, counts } = await setup(t, { SESSION_TICKS: '40' })
     const first = await start()
     const [ann, bob] = [await player('ann'), await player('bob')]

@@ -12,6 +12,7 @@ import type {
   ArenaError,
   ArenaMode,
   ArenaProfile,
+  FoundPlayer,
   Joined,
   Leaderboard,
   LiveMatch,
@@ -38,6 +39,8 @@ export interface ArenaOptions {
   url: string
   /** Token of a login. Without it, a page of the same origin uses its session cookie. */
   token?: string
+  /** API key of a program, instead of a token. Needs a WebSocket that can send headers: that of the package `ws`. */
+  apiKey?: string
   /** Default: the global one. Node 20 has none: pass that of the package `ws`. */
   WebSocket?: SocketConstructor
   /** Default: the global one. */
@@ -85,15 +88,16 @@ export class ArenaClient {
   #userId = 0
   #current: ArenaSession | null = null
 
-  constructor({ url, token, WebSocket = platformWebSocket(), fetch }: ArenaOptions) {
+  constructor({ url, token, apiKey, WebSocket = platformWebSocket(), fetch }: ArenaOptions) {
     this.#http = new ReeveClient({
       url,
-      ...(token === undefined ? { cookie: true } : { token }),
+      ...(token !== undefined ? { token } : apiKey !== undefined ? { apiKey } : { cookie: true }),
       ...(fetch === undefined ? {} : { fetch }),
     })
     this.#socket = new ArenaSocket({
       url,
       token,
+      apiKey,
       WebSocket,
       onEvent: (event, p) => this.#hear(event, p),
       onError: (error) => this.#emit('error', error),
@@ -102,7 +106,7 @@ export class ArenaClient {
     })
   }
 
-  static async login(options: Omit<ArenaOptions, 'token'> & Credentials): Promise<ArenaClient> {
+  static async login(options: Omit<ArenaOptions, 'token' | 'apiKey'> & Credentials): Promise<ArenaClient> {
     const { username, password, register = false, ...rest } = options
     const http = new ReeveClient({ url: rest.url, ...(rest.fetch === undefined ? {} : { fetch: rest.fetch }) })
     const body = { username, password }
@@ -112,7 +116,7 @@ export class ArenaClient {
   }
 
   /** As a new guest, who has no password and no rating. */
-  static async guest(options: Omit<ArenaOptions, 'token'>): Promise<ArenaClient> {
+  static async guest(options: Omit<ArenaOptions, 'token' | 'apiKey'>): Promise<ArenaClient> {
     const { url, fetch } = options
     const http = new ReeveClient({ url, ...(fetch === undefined ? {} : { fetch }) })
     const { data } = await http.request<{ data: { token: string } }>('POST', '/api/auth/guest', { body: {} })
@@ -192,6 +196,12 @@ export class ArenaClient {
   /** A profile with its rank. Default: your own. */
   async player(userId?: number): Promise<PublicProfile> {
     return this.#ask('GET', `/api/players/${userId ?? (await this.profile()).userId}`)
+  }
+
+  /** Players of the leaderboard whose name begins so. */
+  async findPlayers(name: string): Promise<FoundPlayer[]> {
+    const { players } = await this.#ask<{ players: FoundPlayer[] }>('GET', '/api/players', { query: { name } })
+    return players
   }
 
   leaderboard(query: { page?: number; size?: number } = {}): Promise<Leaderboard> {

@@ -1,7 +1,7 @@
 // The WebSocket of a player: it connects, and connects again when the connection is lost, with a resync of what was missed.
 // The platform's WebSocket serves, or one that is given (`ws` on Node 20): the token goes as a subprotocol, which all of
 // them can send.
-import { ArenaError, type Envelope, type Snapshot } from './wire.ts'
+import { ArenaConnectionError, ArenaError, type Envelope, type Snapshot } from './wire.ts'
 
 const BEARER_PROTOCOL = 'reeve.bearer'
 const RETRY_BASE_MS = 250
@@ -23,7 +23,12 @@ export interface SocketLike {
   addEventListener(type: 'close', listener: (event: { code: number; reason: string }) => void): void
 }
 
-export type SocketConstructor = new (url: string, protocols: string[]) => SocketLike
+export type SocketConstructor = new (
+  url: string,
+  protocols: string[],
+  /** Only with an API key. */
+  options?: { headers: Record<string, string> },
+) => SocketLike
 
 export interface AuthState {
   userId: number
@@ -35,8 +40,9 @@ export interface AuthState {
 export interface ArenaSocketOptions {
   /** Of the server, http or https. */
   url: string
-  /** Undefined: the browser sends the cookie of its session. */
+  /** Neither token nor key: the browser sends the cookie of its session. */
   token: string | undefined
+  apiKey: string | undefined
   WebSocket: SocketConstructor
   onEvent(event: string, p: unknown): void
   /** An error that answers no request. */
@@ -56,6 +62,8 @@ export class ArenaSocket {
   readonly #options: ArenaSocketOptions
   readonly #asked = new Map<number, Asked>()
   #socket: SocketLike | null = null
+  /** The newest connection, also before the server has authenticated the player. */
+  #dialed: SocketLike | null = null
   #opening: Promise<AuthState> | null = null
   #resumeToken: string | null = null
   #seq = 0
@@ -79,13 +87,13 @@ export class ArenaSocket {
   /** Sends a message and resolves with its answer. */
   ask(event: string, p: object): Promise<unknown> {
     const socket = this.#socket
-    if (socket === null) return Promise.reject(new Error('The connection is lost.'))
+    if (socket === null) return Promise.reject(new ArenaConnectionError('The connection is lost.'))
     this.#seq += 1
     const seq = this.#seq
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => {
         this.#asked.delete(seq)
-        reject(new Error(`No answer to ${event}.`))
+        reject(new ArenaConnectionError(`No answer to ${event}.`))
       }, ANSWER_WITHIN_MS)
       this.#asked.set(seq, { resolve, reject, late })
       socket.send(JSON.stringify({ t: 'event', seq, event, p }))
@@ -94,12 +102,19 @@ export class ArenaSocket {
 
   close(): void {
     this.#isClosed = true
-    this.#socket?.close(CLOSED_BY_US, 'bye')
+    this.#dialed?.close(CLOSED_BY_US, 'bye')
+  }
+
+  #newSocket(): SocketLike {
+    const { url, token, apiKey, WebSocket } = this.#options
+    const at = `${url.replace(/^http/, 'ws').replace(/\/$/, '')}/ws`
+    if (token === undefined && apiKey !== undefined) return new WebSocket(at, [], { headers: { 'x-api-key': apiKey } })
+    return new WebSocket(at, protocolsOf(token))
   }
 
   #connect(): Promise<AuthState> {
-    const { url, token, WebSocket } = this.#options
-    const socket = new WebSocket(`${url.replace(/^http/, 'ws').replace(/\/$/, '')}/ws`, protocolsOf(token))
+    const socket = this.#newSocket()
+    this.#dialed = socket
     return new Promise((resolve, reject) => {
       let isIn = false
       const listening = this.#listen(socket)
@@ -120,7 +135,7 @@ export class ArenaSocket {
       })
       const onClose = ({ code, reason }: { code: number; reason: string }) => {
         if (!listening.stop()) return
-        if (!isIn) reject(new Error(reason === '' ? `The server cannot be reached (${code}).` : reason))
+        if (!isIn) reject(new ArenaConnectionError(reason === '' ? `The server cannot be reached (${code}).` : reason))
         this.#lost(socket, isIn)
       }
       socket.addEventListener('close', onClose)
@@ -199,7 +214,7 @@ export class ArenaSocket {
     if (this.#socket === socket) this.#socket = null
     for (const { reject, late } of this.#asked.values()) {
       clearTimeout(late)
-      reject(new Error('The connection was lost.'))
+      reject(new ArenaConnectionError('The connection was lost.'))
     }
     this.#asked.clear()
     if (this.#isClosed || this.#tries >= TRIES_MAX) return this.#options.onConnection('closed')

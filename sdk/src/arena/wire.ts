@@ -22,6 +22,8 @@ export interface PublicProfile extends ArenaProfile {
   rank: number | null
 }
 
+export type FoundPlayer = Pick<ArenaProfile, 'userId' | 'username' | 'rating'>
+
 export interface LeaderboardEntry extends ArenaProfile {
   rank: number
 }
@@ -94,8 +96,8 @@ export interface Match {
 }
 
 export interface MatchWithReplay extends Match {
-  /** For `unpackInputs(replayBytes(inputs))` of `@reeve/sdk/arena-replay`. */
-  replay: { format: string; inputs: string }
+  /** For `unpackInputs(replayBytes(inputs))` of `@reeve/sdk/arena-replay`. `kept` false: the server has deleted the inputs. */
+  replay: { format: string; inputs: string; kept: boolean }
 }
 
 export interface LiveMatch {
@@ -137,6 +139,11 @@ export interface Envelope {
   seq: number
   event: string | null
   p: unknown
+}
+
+/** No connection, or no answer over it. */
+export class ArenaConnectionError extends Error {
+  override name = 'ArenaConnectionError'
 }
 
 /** Something that the server refused over the WebSocket. */

@@ -1,7 +1,16 @@
 // `reeve play`: a match of the arena in this terminal. `reeve play --bot N`: so many bots who play until they are stopped, to
 // practise against or to put load on a server.
-import { ArenaClient, ArenaError, type ArenaMode, type ArenaSession, type SocketConstructor } from '@reeve/sdk/arena'
-import { ReeveError } from '@reeve/sdk'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  ArenaClient,
+  ArenaConnectionError,
+  ArenaError,
+  type ArenaMode,
+  type ArenaSession,
+  type SessionEnded,
+  type SocketConstructor,
+} from '@reeve/sdk/arena'
+import { ReeveClient, ReeveError } from '@reeve/sdk'
 import { Option, type Command } from 'commander'
 import { WebSocket } from 'ws'
 import { jitter, newPassword, newSecret } from '../../core/random.ts'
@@ -9,17 +18,18 @@ import { positiveInteger } from '../arguments.ts'
 import { CommandFailed } from '../failure.ts'
 import { openScreen } from './play-screen.ts'
 import { plain, print, printJson, say } from '../terminal.ts'
-import { urlOf } from '../access/client.ts'
+import { apiKeyOf, urlOf, type ClientOptions } from '../access/client.ts'
+import { checkedFetch } from '../access/checked-fetch.ts'
+import { requireOpen } from '../access/server-url.ts'
 import { tokenFor, withEngine } from '../access/with-engine.ts'
 
 const WAIT_SEC = 60
 const BOTS_MAX = 10_000
 const LOGINS_AT_ONCE = 4
 const TELL_EVERY_MS = 5000
+const LOOK_AGAIN_MS = 500
 
-interface PlayOptions {
-  url?: string
-  as?: string
+interface PlayOptions extends ClientOptions {
   mode: ArenaMode
   bot?: number
   matches?: number
@@ -33,7 +43,8 @@ export function addPlayCommand(program: Command): void {
     .command('play')
     .description('play a match of the arena in this terminal, or let bots play')
     .option('--url <url>', 'the server; default: SERVER_HOST and SERVER_PORT')
-    .option('--as <username>', 'play as this account (needs access to the database); default: a new guest')
+    .option('--api-key-file <file>', 'play as the account of this API key; default: a new guest')
+    .option('--as <username>', 'play as this account (needs access to the database)')
     .addOption(
       new Option('--mode <mode>', 'how opponents are chosen').choices(['normal', 'rated', 'bot']).default('normal'),
     )
@@ -44,11 +55,17 @@ export function addPlayCommand(program: Command): void {
 }
 
 async function play(options: PlayOptions): Promise<void> {
+  const isOneAccount = options.as !== undefined || options.apiKeyFile !== undefined
+  if (isOneAccount && (options.bot ?? 1) > 1)
+    throw new CommandFailed('An account plays one match at a time: --bot takes 1 with --as or --api-key-file.', 2)
   try {
+    const url = urlOf(options)
+    await requireOpen(url, { reeve: new ReeveClient({ url, fetch: checkedFetch }), door: 'arena' })
     if (options.bot === undefined) await playHere(options)
     else await playBots(options, Math.min(options.bot, BOTS_MAX))
   } catch (error) {
-    if (error instanceof ReeveError || error instanceof ArenaError) throw new CommandFailed(plain(error.message))
+    if (error instanceof ReeveError || error instanceof ArenaError || error instanceof ArenaConnectionError)
+      throw new CommandFailed(plain(error.message))
     if (error instanceof TypeError) throw new CommandFailed(`No answer from ${urlOf(options)}: is the server running?`)
     throw error
   }
@@ -106,25 +123,57 @@ async function playBot(
   total: { running: number; games: number },
 ): Promise<void> {
   let arena = first
+  let loginEnds = whenLoginEnds(arena)
+  const enterAgain = async () => {
+    arena.close()
+    arena = await enter()
+    loginEnds = whenLoginEnds(arena)
+  }
   for (let played = 0; played < (options.matches ?? Infinity);) {
     const session = await arena.play({ mode: options.mode, timeoutSeconds: WAIT_SEC }).catch(goOnAfter)
     if (session === 'again') continue
     if (session === 'login_over') {
-      arena.close()
-      arena = await enter()
+      await enterAgain()
       continue
     }
     total.running += 1
     session.onState(({ tick }) => {
       if (tick % 2 === 0) session.move(jitter(3, 1) - 3, { ahead: 2 })
     })
-    const ended = await session.ended
+    let ended = await Promise.race([session.ended, loginEnds])
+    if (ended === 'login_over') {
+      await enterAgain()
+      ended = await endOf(arena, session.sessionId)
+    }
     total.running -= 1
     total.games += 1 // two of them are a match of two bots
     played += 1
     if (options.json === true) printJson(ended)
   }
   arena.close()
+}
+
+/** The client cannot connect again with this login. */
+const whenLoginEnds = (arena: ArenaClient): Promise<'login_over'> =>
+  new Promise((resolve) => {
+    arena.on('connection', (state) => {
+      if (state !== 'lost') return
+      arena.profile().catch((error: unknown) => {
+        if (error instanceof ReeveError && error.status === 401) resolve('login_over')
+      })
+    })
+  })
+
+/** Of a match that goes on, or has ended while the player was away. */
+async function endOf(arena: ArenaClient, sessionId: string): Promise<SessionEnded> {
+  for (;;) {
+    const match = await arena.match(sessionId).catch((error: unknown) => {
+      if (error instanceof ReeveError && error.status === 404) return null
+      throw error
+    })
+    if (match !== null) return { sessionId, reason: match.reason, result: match.result }
+    await sleep(LOOK_AGAIN_MS)
+  }
 }
 
 /** Nobody came, or a match from before is still on: once more. A login ends after an hour, and bots play on. */
@@ -141,6 +190,14 @@ type Enter = () => Promise<ArenaClient>
 function entrance(options: PlayOptions, kind: 'guest' | 'bot'): Enter {
   const url = urlOf(options)
   const { as } = options
+  const apiKey = apiKeyOf(options)
+  if (apiKey !== null) {
+    return async () => {
+      const arena = new ArenaClient({ url, apiKey, WebSocket: socketOf })
+      await arena.profile() // a key that is not valid is refused here with a sentence, at the WebSocket with a number
+      return arena
+    }
+  }
   if (as !== undefined) return async () => new ArenaClient({ url, token: await tokenOf(as), WebSocket: socketOf })
   const credentials = { username: `${kind}-${newSecret().slice(0, 8)}`, password: newPassword() }
   return () => ArenaClient.login({ url, ...credentials, register: true, WebSocket: socketOf })

@@ -12,9 +12,12 @@ import type { Live } from '../../core/http/routes/metrics.ts'
 import { pruneLoop } from './prune.ts'
 import { envelope } from './errors.ts'
 import { matchKind } from './matches/match-kind.ts'
+import { matchRetention } from './matches/retention.ts'
 import { openNode, type ArenaNode } from './node.ts'
 import { queueRoutes } from './queue/join.ts'
+import { findPlayersRoute } from './read/find-players.ts'
 import { leaderboardRoute } from './read/leaderboard.ts'
+import { openLiveMatches } from './read/live-matches.ts'
 import { matchesRoutes } from './read/matches.ts'
 import { opsStatusRoute } from './read/ops-status.ts'
 import { setListed } from './read/listed.ts'
@@ -33,9 +36,12 @@ export const arenaDoor: Door<typeof ARENA_SETTINGS> = {
   open(deps, settings) {
     const node = openNode(deps, settings)
     deps.identity.onActiveChange(setListed)
+    const live = openLiveMatches({ database: deps.database, store: node.store })
     return {
-      kinds: [matchKind],
-      loops: { serving: node.loops, working: [pruneLoop(deps.database)] },
+      kinds: [matchKind(deps.database)],
+      live: [live.topic],
+      loops: { serving: [...node.loops, live.loop], working: [pruneLoop(deps.database)] },
+      retention: matchRetention(deps, settings),
       stopServing: () => node.stop(),
       routes: (app) => arenaRoutes(app, { deps, settings, node }),
     }
@@ -82,6 +88,7 @@ async function arenaRoutes(app: App, { deps, settings, node }: Arena): Promise<v
   await app.register(gatewayRoute({ ...conversation, config, identity, wheel, metrics }))
   await app.register(queueRoutes({ database, identity, settings, seats, matchmaker }))
   await app.register(profileRoutes({ pool, identity }))
+  await app.register(findPlayersRoute({ pool, identity }))
   await app.register(leaderboardRoute({ pool }))
   await app.register(matchesRoutes({ pool: database, identity, store }))
   await app.register(opsStatusRoute({ opsToken: config.OPS_TOKEN, count }))

@@ -27,6 +27,18 @@ export const ARENA_SETTINGS = {
     or: 20,
     about: 'Spectators of one match per server.',
   }),
+  MATCHES_KEPT_DAYS: integer({
+    min: 0,
+    max: 36_500,
+    or: 0,
+    about: 'How long matches are kept that moved no rating. 0: for ever.',
+  }),
+  REPLAYS_KEPT_DAYS: integer({
+    min: 0,
+    max: 36_500,
+    or: 0,
+    about: 'How long the inputs of matches are kept, which their replays show. 0: as long as the match.',
+  }),
 } satisfies Settings
 
 export type ArenaSettings = Values<typeof ARENA_SETTINGS>

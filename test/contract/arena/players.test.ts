@@ -184,6 +184,10 @@ describe('arena: players', { concurrency: 3 }, () => {
 
     const { body } = await ask(url, '/api/leaderboard')
     const profile = await ask(url, `/api/players/${ann.userId}`, { token: bob.token })
+    const found = async (name: string) =>
+      (await ask(url, `/api/players?name=${name}`, { token: bob.token })).body.data.players.map(
+        ({ username }: { username: string }) => username,
+      )
 
     const names = body.data.entries.map(({ username }: { username: string }) => username)
     assert.deepEqual(names.sort(), ['bob', `player-${ann.userId}`])
@@ -191,6 +195,8 @@ describe('arena: players', { concurrency: 3 }, () => {
     assert.equal(profile.body.data.username, `player-${ann.userId}`)
     assert.equal(profile.body.data.matches, 1)
     assert([1, 2].includes(profile.body.data.rank))
+    assert.deepEqual([await found('BO'), await found('ann'), await found('nobody')], [['bob'], [], []])
+    assert.equal((await ask(url, '/api/players?name=bob')).status, 401)
     assert.equal((await ask(url, '/api/players/999999', { token: bob.token })).status, 404)
   })
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { replayBytes, replayInputs, unpackInputs } from '@reeve/sdk/arena-replay'
+import { ReeveClient, type LiveMessage } from '@reeve/sdk'
+import { WebSocket } from 'ws'
 import { until } from '../../support/until.ts'
-import { ask, connect, join, matched, player, QUICK, startServer, type Line } from './setup.ts'
+import { ask, connect, join, matched, player, QUICK, startServer, type Line, type Player } from './setup.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -203,6 +205,51 @@ describe('arena: a session', { concurrency: 3 }, () => {
     assert.equal((await ask(url, '/api/matches?size=0', { token: ann.token })).status, 400)
     assert.equal((await ask(url, '/api/matches?before=x', { token: ann.token })).status, 400)
     assert.equal((await ask(url, '/api/matches')).status, 401)
+  })
+
+  test('arena 7.5: the topic `matches` of /live tells both players that a match of theirs has ended', async (t) => {
+    const { url } = await startServer(t, { env: { SESSION_TICKS: '2', SESSION_TICK_INTERVAL_MS: '10' } })
+    const cid = await player(url, 'cid')
+    const told = new Map<string, string[]>()
+    const follow = ({ username, token }: Pick<Player, 'username' | 'token'>) => {
+      const live = new ReeveClient({ url, token }).live({ WebSocket })
+      t.after(() => live.close())
+      const heard: string[] = []
+      told.set(username, heard)
+      return new Promise<void>((resolve) => {
+        live.follow({
+          topic: 'matches',
+          onMessage: ({ type, payload }) => (type === 'following' ? resolve() : heard.push(JSON.stringify(payload))),
+        })
+      })
+    }
+    await follow(cid)
+    const { ann, bob, annLine, sessionId } = await matched(t, url)
+    await Promise.all([follow(ann), follow(bob)])
+    await annLine.event('session.ended')
+
+    await until('both are told', () => told.get(ann.username)?.length === 1 && told.get(bob.username)?.length === 1)
+    assert.deepEqual(told.get(ann.username), [JSON.stringify({ matchId: sessionId })])
+    assert.deepEqual(told.get(bob.username), told.get(ann.username))
+    assert.deepEqual(told.get('cid'), [])
+  })
+
+  test('arena 7.5: with `running` the topic `matches` sends the running matches, and again when one has ended', async (t) => {
+    const { url } = await startServer(t)
+    const { ann, annLine, sessionId } = await matched(t, url)
+    const [running] = (await ask(url, '/api/matches/live', { token: ann.token })).body.data.matches
+    const live = new ReeveClient({ url, token: (await player(url, 'cid')).token }).live({ WebSocket })
+    t.after(() => live.close())
+    const told: unknown[] = []
+    const onMessage = ({ type, payload }: LiveMessage) => void (type === 'running' && told.push(payload))
+    live.follow({ topic: 'matches', params: { running: true }, onMessage })
+    await until('the match is told', () => told.length === 1)
+    annLine.send('session.resign', { sessionId }, 9)
+    await until('its end is told', () => told.length === 2)
+
+    const { matchId, mode, participants, ticks, createdAt } = running
+    assert.deepEqual(told, [{ matches: [{ matchId, mode, participants, ticks, createdAt }] }, { matches: [] }])
+    assert.equal(matchId, sessionId)
   })
 
   test('arena 7.3: session.watch lets a bounded number of others follow a match read-only', async (t) => {

@@ -1,5 +1,6 @@
 // The sessions that this node runs.
 import type { Held } from '../../../core/ledger/job.ts'
+import { Wake } from '../../../core/loop.ts'
 import type { Match } from '../match.ts'
 import type { Game } from './game.ts'
 import { Session, type SessionWorld } from './session.ts'
@@ -15,6 +16,8 @@ export interface Opening {
 export class Sessions {
   readonly #sessions = new Map<string, Session>()
   readonly #world: SessionWorld
+  /** Rings when the first session opens. */
+  readonly opened = new Wake()
 
   constructor(world: SessionWorld) {
     this.#world = world
@@ -36,14 +39,15 @@ export class Sessions {
   open({ match, game, held, isResumed = false }: Opening): Session {
     const session = new Session(this.#world, match, game, held, { isResumed })
     this.#sessions.set(session.sessionId, session)
+    if (this.#sessions.size === 1) this.opened.ring()
     return session
   }
 
-  /** The first tick comes after one to two intervals, in the slot with the fewest tasks. */
+  /** The first tick comes after one to two intervals, in a slot that other sessions use or in an empty one. */
   begin(session: Session): void {
     const { wheel } = this.#world
     const { tickIntervalMs } = session.match
-    session.begin(wheel.quietMoment(wheel.now() + tickIntervalMs, tickIntervalMs))
+    session.begin(wheel.sharedMoment(wheel.now() + tickIntervalMs, tickIntervalMs))
   }
 
   /** The session no longer runs on this node. */

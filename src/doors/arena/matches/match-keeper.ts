@@ -13,6 +13,7 @@ import { readResult } from './record-result.ts'
 import { invitation, type Runner } from './runner.ts'
 
 const PASS_MS = 100
+const IDLE_MS = 60_000 // without a session
 const SNAPSHOT_MS = 1000
 const RETRY_MS = 5000
 const SHARES = 10 // passes over which sessions that began together are spread
@@ -60,7 +61,10 @@ export function openMatchKeeper(deps: MatchKeeperDeps): MatchKeeper {
   return {
     loop: {
       name: 'renew-and-snapshot-matches',
-      everyMs: PASS_MS,
+      get everyMs() {
+        return deps.sessions.size === 0 ? IDLE_MS : PASS_MS
+      },
+      wake: deps.sessions.opened,
       async runOnce() {
         const now = performance.now()
         const toRenew: Session[] = []

@@ -16,6 +16,7 @@ export function takeoverLoop({ ledger, runner }: { ledger: Ledger; runner: Runne
     name: 'take-over-matches',
     everyMs: EVERY_MS,
     wake: new Wake(),
+    isDue: `exists (select from live_matches)`,
     async runOnce() {
       const abandoned = await ledger.findAbandoned({ kinds: [MATCH_KIND], exhausted: false })
       const waiting = await ledger.findWaiting({

@@ -10,10 +10,10 @@ import type { Wheel } from '../engine/wheel.ts'
 import type { Runner } from '../matches/runner.ts'
 import type { ArenaMetrics } from '../metrics.ts'
 import type { ArenaSettings } from '../settings.ts'
-import { canPair, pairOnce } from './pairing.ts'
+import { CAN_PAIR, canPair, pairOnce } from './pairing.ts'
 import type { Seats } from './seats.ts'
 
-const PAIR_EVERY_MS = 250 // rating windows widen and a row may have been locked; a join wakes the loop at once
+const PAIR_EVERY_MS = 250 // while several wait: rating windows widen and a row may have been locked; a join wakes the loop at once
 const EXPIRE_EVERY_MS = 1000 // for waits that began on other nodes; an alarm ends those of this node on time
 const EXPIRE_MAX = 500 // user ids per message
 
@@ -46,6 +46,7 @@ export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
   const joined = new Wake()
   const due = new Wake()
   const alarm = new Alarm(deps.wheel, () => due.ring())
+  const pairAgain = new Alarm(deps.wheel, () => joined.ring())
   const tellTimeout = (userIds: readonly number[]) => deps.sendToAll({ type: 'timeout', userIds })
 
   return {
@@ -59,9 +60,11 @@ export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
       name: 'pair-players',
       everyMs: PAIR_EVERY_MS,
       wake: joined,
+      isDue: CAN_PAIR,
       async runOnce() {
         if (!(await canPair(deps.database.hot))) return false
         const { paired, isFull } = await pairOnce(deps)
+        if (!isFull) pairAgain.setFor(deps.wheel.now() + PAIR_EVERY_MS)
         if (paired.length === 0) return false
         deps.metrics.paired.inc(paired.length)
         for (const { match, node } of paired) {
@@ -75,6 +78,7 @@ export function openMatchmaker(deps: MatchmakerDeps): Matchmaker {
     expiring: {
       name: 'expire-queue-entries',
       everyMs: EXPIRE_EVERY_MS,
+      isDue: `exists (select from seats where match_id is null and expires_at <= statement_timestamp())`,
       wake: due,
       async runOnce() {
         const userIds = await deps.seats.expire(EXPIRE_MAX)

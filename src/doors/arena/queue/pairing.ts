@@ -21,9 +21,10 @@ const NODE_LOST_SEC = 10
 // Any number that nothing else uses.
 const LOCK = `select pg_advisory_xact_lock(7305860)`
 
-const CAN_PAIR = `
-  select exists (select from seats where mode = 'bot' and match_id is null)
-      or (select count(*) from (select from seats where match_id is null limit 2) as two) = 2 as can`
+export const CAN_PAIR = `
+  exists (select from seats where mode = 'bot' and match_id is null)
+      or (select count(*) from (select from seats where match_id is null limit 2) as two) = 2`
+const SELECT_CAN_PAIR = `select ${CAN_PAIR} as can`
 
 const WAITING = `
   select s.user_id, s.mode, s.code, a.username, a.is_guest, p.rating, p.rd, p.volatility, p.games,
@@ -88,7 +89,7 @@ export interface PairingPass {
 
 /** A cheap check before the pass, which locks rows. */
 export async function canPair(pool: Pool): Promise<boolean> {
-  const [row] = await pool.query<{ can: boolean }>(CAN_PAIR)
+  const [row] = await pool.query<{ can: boolean }>(SELECT_CAN_PAIR)
   return row?.can === true
 }
 

@@ -26,7 +26,11 @@ const Match = Type.Object({
 export const MatchView = Success(
   Type.Object({
     ...Match.properties,
-    replay: Type.Object({ format: Type.String(), inputs: Type.String({ description: 'Packed, in base64.' }) }),
+    replay: Type.Object({
+      format: Type.String(),
+      inputs: Type.String({ description: 'Packed, in base64.' }),
+      kept: Type.Boolean({ description: 'False: the inputs are no longer kept (REPLAYS_KEPT_DAYS).' }),
+    }),
   }),
 )
 

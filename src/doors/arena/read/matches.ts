@@ -10,7 +10,7 @@ import type { Identity } from '../../../core/identity/identity.ts'
 import { parseJobId } from '../../../core/ledger/job.ts'
 import { envelope, arenaError, refusals } from '../errors.ts'
 import { shownName } from '../match.ts'
-import type { MatchStore } from '../matches/match-store.ts'
+import type { MatchStore, StoredMatch } from '../matches/match-store.ts'
 import { participantsOf } from '../wire.ts'
 import { Live, MatchPage, MatchView } from './match-schema.ts'
 
@@ -36,7 +36,7 @@ const SELECT_OF_PLAYER = `
    order by r.match_id desc limit $3`
 
 const SIZE_DEFAULT = 20
-const LIVE_MAX = 50
+export const RUNNING_SHOWN_MAX = 50
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 const Filter = Type.Object({
@@ -85,15 +85,8 @@ export const matchesRoutes =
         schema: { ...documented, summary: 'Running matches, newest first.', response: { 200: Live, ...refusals } },
       },
       async (_request, reply) => {
-        const live = await store.list(LIVE_MAX)
-        const matches = live.map(({ match, tick }) => ({
-          matchId: match.matchId,
-          mode: match.mode,
-          participants: participantsOf(match),
-          tick,
-          ticks: match.ticks,
-          createdAt: match.createdAt,
-        }))
+        const live = await store.list(RUNNING_SHOWN_MAX)
+        const matches = live.map((stored) => ({ ...runningMatch(stored), tick: stored.tick }))
         return reply.send(envelope.success({ matches }))
       },
     )
@@ -115,10 +108,23 @@ export const matchesRoutes =
           matchId === null ? [] : await pool.query<MatchResultRow & { inputs: string }>(SELECT_ONE, [matchId])
         if (row === undefined) throw arenaError('match_not_found')
         const inputs = row.inputs.replaceAll('\n', '') // PostgreSQL inserts line breaks
-        return reply.send(envelope.success({ ...matchOf(row), replay: { format: REPLAY_FORMAT, inputs } }))
+        const replay = { format: REPLAY_FORMAT, inputs, kept: inputs !== '' || !hasMoved(row) }
+        return reply.send(envelope.success({ ...matchOf(row), replay }))
       },
     )
   }
+
+/** What does not change of it. */
+export const runningMatch = ({ match }: Pick<StoredMatch, 'match'>) => ({
+  matchId: match.matchId,
+  mode: match.mode,
+  participants: participantsOf(match),
+  ticks: match.ticks,
+  createdAt: match.createdAt,
+})
+
+/** Positions follow from the inputs. */
+const hasMoved = ({ position_a: a, position_b: b }: MatchResultRow): boolean => (a ?? 0) !== 0 || (b ?? 0) !== 0
 
 interface MatchResultRow {
   match_id: string

@@ -91,7 +91,7 @@ export class PlayerSocket extends Timed implements Client {
     this.#input = new PacedInput({ wheel: options.wheel, handle: (message) => options.onMessage(message) })
     this.#listen()
     // Spread by connection number, so that connections opened together are not pinged together.
-    options.wheel.addAt(this, now + 1000 + ((options.id * 617) % (PONG_WITHIN_MS - 1000)))
+    options.wheel.addLoosely(this, now + 1000 + ((options.id * 617) % (PONG_WITHIN_MS - 1000)))
   }
 
   #listen(): void {
@@ -173,13 +173,13 @@ export class PlayerSocket extends Timed implements Client {
         this.#wasPaused = this.#socket.isPaused
         this.#pong = `${this.#options.tickOf() ?? ''} ${unitRandom()}`
         this.#socket.ping(this.#pong)
-        return this.#wheel.addAt(this, now + PONG_WITHIN_MS - SECOND_CHECK_MS)
+        return this.#wheel.addLoosely(this, now + PONG_WITHIN_MS - SECOND_CHECK_MS)
       case 'sent':
         this.#ping = 'overdue'
-        return this.#wheel.addAt(this, now + SECOND_CHECK_MS)
+        return this.#wheel.addLoosely(this, now + SECOND_CHECK_MS)
       case 'overdue':
         if (this.#wasPaused && now - this.#pingedMs < PONG_WITHIN_FLOOD_MS)
-          return this.#wheel.addAt(this, now + SECOND_CHECK_MS)
+          return this.#wheel.addLoosely(this, now + SECOND_CHECK_MS)
         return this.#offend('ping')
       default:
         return assertNever(this.#ping)
