@@ -1,6 +1,7 @@
 // How long a waiting program waits after a person has solved its task.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Ask, Field } from './field.ts'
+import type { Ask } from './ask.ts'
+import type { Field, ProcessorTime } from './field.ts'
 
 const TASKS = '/api/v1/captcha/tasks'
 const WAIT_SEC = 50
@@ -24,15 +25,15 @@ export interface Latencies {
 /** As many programs as `waiters`, each with a task of its own that the operator has claimed, solved one after the other. */
 export async function eachItsOwn({ program, operator }: Field, { waiters, rate }: Sizes): Promise<Latencies> {
   const uuids = await inTurns(waiters, async (n) => {
-    const { body } = await program('POST', TASKS, { body: { url: `https://s${n}.example/` } })
-    const { status } = await operator('POST', `${TASKS}/${body.uuid}/assign`, { body: { operator_id: 'operator' } })
+    const created = await program('POST', TASKS, { body: { url: `https://s${n}.example/` } })
+    const { uuid } = created.json()
+    const { status } = await operator('POST', `${TASKS}/${uuid}/assign`, { body: { operator_id: 'operator' } })
     if (status !== 200) throw new Error(`A claim was refused: ${status}`)
-    return String(body.uuid)
+    return String(uuid)
   })
   const arrivedAt = new Map<string, number>()
   const waiting = uuids.map(async (uuid) => {
-    await untilSolved(program, uuid)
-    arrivedAt.set(uuid, performance.now())
+    arrivedAt.set(uuid, await untilSolved(program, uuid))
   })
   await sleep(SETTLE_MS)
 
@@ -41,9 +42,9 @@ export async function eachItsOwn({ program, operator }: Field, { waiters, rate }
   const solving = uuids.map(async (uuid, n) => {
     await sleep(Math.max(0, (n / rate) * 1000 - (performance.now() - began)))
     const sent = performance.now()
-    const { status } = await operator('POST', `${TASKS}/${uuid}/solve`, { body: SOLUTION })
+    const { status, arrivedAt: answered } = await operator('POST', `${TASKS}/${uuid}/solve`, { body: SOLUTION })
     if (status !== 200) throw new Error(`A solution was refused: ${status}`)
-    times.set(uuid, { sent, answered: performance.now() })
+    times.set(uuid, { sent, answered })
   })
   await Promise.all(solving)
   await Promise.all(waiting)
@@ -57,24 +58,42 @@ export async function eachItsOwn({ program, operator }: Field, { waiters, rate }
   }
 }
 
-/** All of them for the session of one domain: one solution wakes everyone. */
-export async function allForOne({ program, operator }: Field, { waiters }: Sizes): Promise<number[]> {
-  const { body } = await program('POST', TASKS, { body: { url: 'https://herd.example/' } })
-  const waiting = Array.from({ length: waiters }, async () => {
-    const { body: found } = await program('GET', '/api/v1/captcha/sessions/herd.example', { waitSec: WAIT_SEC })
-    if (found.has_session !== true) throw new Error('A waiting program was not woken.')
-    return performance.now()
-  })
-  await sleep(SETTLE_MS)
-  const sent = performance.now()
-  await operator('POST', `${TASKS}/${body.uuid}/solve`, { body: SOLUTION })
-  return (await Promise.all(waiting)).map((arrived) => arrived - sent)
+export interface Herd {
+  /** From the operator's request to each program's answer, in milliseconds. */
+  latencies: number[]
+  /** Microseconds for one of the programs, from the operator's request to the last answer. */
+  processor: ProcessorTime
 }
 
-async function untilSolved(program: Ask, uuid: string): Promise<void> {
+/** All of them for the session of one domain: one solution wakes everyone. */
+export async function allForOne(
+  { program, operator, spent }: Field,
+  domain: string,
+  { waiters }: Sizes,
+): Promise<Herd> {
+  const created = await program('POST', TASKS, { body: { url: `https://${domain}/` } })
+  const { uuid } = created.json()
+  const path = `/api/v1/captcha/sessions/${domain}`
+  const waiting = Array.from({ length: waiters }, () => program('GET', path, { waitSec: WAIT_SEC }))
+  await sleep(SETTLE_MS)
+  const before = spent()
+  const sent = performance.now()
+  await operator('POST', `${TASKS}/${uuid}/solve`, { body: SOLUTION })
+  const answers = await Promise.all(waiting)
+  const after = spent()
+  if (answers.some((answer) => answer.json().has_session !== true)) throw new Error('A waiting program was not woken.')
+  const each = (of: keyof ProcessorTime) => (after[of] - before[of]) / waiters
+  return {
+    latencies: answers.map(({ arrivedAt }) => arrivedAt - sent),
+    processor: { server: each('server'), postgres: each('postgres'), load: each('load') },
+  }
+}
+
+/** The moment at which the program had the solution. */
+async function untilSolved(program: Ask, uuid: string): Promise<number> {
   for (;;) {
-    const { body } = await program('GET', `${TASKS}/${uuid}`, { waitSec: WAIT_SEC })
-    if (body.status === 'solved') return
+    const answer = await program('GET', `${TASKS}/${uuid}`, { waitSec: WAIT_SEC })
+    if (answer.json().status === 'solved') return answer.arrivedAt
   }
 }
 

@@ -48,7 +48,7 @@ async function setup(t: TestContext) {
 const TOKEN = { type: 'token', payload: 'tok' }
 
 describe('a desk that is killed', () => {
-  test('keeps what it answered: the lock holds, the solution is there and is told once', async (t) => {
+  test('keeps what it acknowledged: the lock holds, and the solution is there and announced once', async (t) => {
     const { begin, database } = await setup(t)
     const first = await begin()
     const [held, solved] = [await first.create(1), await first.create(2)]

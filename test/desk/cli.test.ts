@@ -40,14 +40,14 @@ describe('reeve desk', () => {
     assert.deepEqual([removed.status, body.entries[0].domain], [0, 'shop.org'])
   })
 
-  test('what is asked wrongly ends with 2, what cannot be done with 1', async (t) => {
+  test('wrong usage exits with 2, a failure with 1', async (t) => {
     const { reeve } = await setup(t)
 
     assert.equal(reeve('allow', '*.org', '--reason', 'all of it').status, 2)
     assert.equal(reeve('remove', 'shop.org').status, 1)
   })
 
-  test('tasks shows them with nothing that a terminal would obey', async (t) => {
+  test('tasks lists the tasks of a status, with domain and operator', async (t) => {
     const { reeve, create, assign } = await setup(t)
     const { uuid } = await create({ url: 'https://one.example/' })
     await create({ url: 'https://two.example/' })

@@ -118,7 +118,7 @@ describe('a browser’s handshake', () => {
     return undefined
   })
 
-  test('meets the guard: its corpus is not dialled, though it be on the list', async (t) => {
+  test('obeys the outgoing guard: private and misleading hosts are not dialled, even if they are on the list', async (t) => {
     const there = await site(t)
     const made = await world(t, { allowCidrs: [] })
     if (made === null) return t.skip(NOT_INSTALLED)
@@ -131,7 +131,7 @@ describe('a browser’s handshake', () => {
     return undefined
   })
 
-  test('meets the guard also where it dials by itself: no way around the checked proxy', async (t) => {
+  test('obeys the outgoing guard when it dials by itself: nothing bypasses the checked proxy', async (t) => {
     const there = await site(t)
     const made = await world(t, { allowCidrs: [] })
     if (made === null) return t.skip(NOT_INSTALLED)
@@ -169,7 +169,7 @@ describe('a browser’s handshake', () => {
     return undefined
   })
 
-  test('is cut off at the size and the time that are set', async (t) => {
+  test('is cut off at the configured size and time', async (t) => {
     const huge = await site(t, (_request, response) => response.end(Buffer.alloc(11 * 1024 * 1024)))
     const silent = await site(t, () => {})
     const [patient, hurried] = [await world(t), await world(t, { timeoutMs: 300 })]
@@ -180,14 +180,14 @@ describe('a browser’s handshake', () => {
     return undefined
   })
 
-  test('of a browser that nobody knows is none', async (t) => {
+  test('is not available for an unknown browser', async (t) => {
     assert.equal(await world(t, { browser: 'netscape4' }), null)
     assert.equal(await world(t, { browser: 'none' }), null)
   })
 })
 
 describe('the checked proxy', () => {
-  test('serves only who knows its secret, and connects only where it may', async (t) => {
+  test('serves only clients that know its secret, and connects only to allowed hosts', async (t) => {
     const there = await site(t)
     const proxy = await openCheckedProxy({
       outbound: openOutbound({ allowCidrs: ['127.0.0.1/32'], resolve: async () => [LOOPBACK] }),

@@ -1,22 +1,17 @@
 // What the desk adds to the ledger's transactions runs on the hot connections, whose plans are made once and kept.
 import assert from 'node:assert/strict'
-import { rm } from 'node:fs/promises'
 import { test, type TestContext } from 'node:test'
-import { pino } from 'pino'
 import { parseConfig } from '../../src/core/config.ts'
 import type { Database } from '../../src/core/db/database.ts'
-import { depsOf, openEngine } from '../../src/core/engine.ts'
-import { openFolderStore } from '../../src/core/files/folder-store.ts'
 import { openHttp } from '../../src/core/http/server.ts'
 import { insertAccount } from '../../src/core/identity/accounts.ts'
-import { openIdentity } from '../../src/core/identity/identity.ts'
-import { openMetrics } from '../../src/core/metrics.ts'
 import { readSettings } from '../../src/core/settings.ts'
 import { deskDoor } from '../../src/doors/desk/door.ts'
 import { DESK_SETTINGS } from '../../src/doors/desk/settings.ts'
 import { migrationFolders } from '../../src/doors/outline.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { testDatabase } from '../support/database.ts'
+import { testEngine } from '../support/engine.ts'
 import { recording, scansOf, type Statement } from '../support/plans.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { rows } from '../support/size.ts'
@@ -54,15 +49,8 @@ test('every hot statement of the desk finds its rows by index, with a plan made 
 async function hotStatements(t: TestContext, real: Database): Promise<Statement[]> {
   const seen = new Map<string, Statement>()
   const database = recording(real, seen)
-  const dataDir = await temporaryFolder()
-  atEnd(t, () => rm(dataDir, { recursive: true, force: true }))
-  const { core: config } = parseConfig({ REEVE_DATA_DIR: dataDir }, {})
-  const [log, metrics] = [pino({ level: 'silent' }), openMetrics()]
-  const engine = await openEngine({ config, database, metrics, log })
-  atEnd(t, () => engine.close())
-  const identity = openIdentity({ database, config })
-  const files = openFolderStore(dataDir)
-  const deps = depsOf(engine, { config, database, files, identity, metrics, log })
+  const { core: config } = parseConfig({ REEVE_DATA_DIR: await temporaryFolder(t), LOG_LEVEL: 'silent' }, {})
+  const { engine, deps } = await testEngine(t, { config, database })
   const opened = await deskDoor.open(deps, readSettings(DESK_SETTINGS, {}, []))
   atEnd(t, () => opened.close?.())
   const about = { database: '', feed: '', files: '' }

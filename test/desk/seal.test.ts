@@ -44,6 +44,20 @@ describe('a sealed value', () => {
       assert.throws(() => sealer.open('solution:a', sealed.join('.')), { name: 'Unsealable' })
   })
 
+  test('opens in the one text it was sealed as, not in another that decodes to the same bytes', () => {
+    const sealer = openSealer([k1])
+    // 7 letters of JSON and 16 of the tag: two bits of the last letter are unused.
+    const sealed = sealer.seal('solution:a', 'value')
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    const next = `${sealed.slice(0, -1)}${letters[letters.indexOf(sealed.slice(-1)) + 1]}`
+    const bytes = (text: string) => Buffer.from(text.split('.')[3] ?? '', 'base64url')
+
+    assert.deepEqual(bytes(next), bytes(sealed))
+    for (const other of [next, `${sealed}=`, `${sealed}.`, `${sealed}.AAAA`, `${sealed} `])
+      assert.throws(() => sealer.open('solution:a', other), { name: 'Unsealable' }, other)
+    assert.equal(sealer.open('solution:a', sealed), 'value')
+  })
+
   test('is never the same twice, and carries the name of its key', () => {
     const sealer = openSealer([k1])
 
@@ -79,7 +93,7 @@ describe('the ring of keys', () => {
     return { open, folder, database }
   }
 
-  test('makes one for the data folder that only its owner can read, and uses it again', async (t) => {
+  test('makes a key in the data folder that only its owner can read, and uses it again', async (t) => {
     const { open, folder } = await setup(t)
     const dir = await folder()
 
@@ -101,7 +115,7 @@ describe('the ring of keys', () => {
     for (const sealer of sealers) for (const one of sealed) assert.equal(sealer.open('solution:a', one), 'value')
   })
 
-  test('a second machine that made its own seals nothing, and does once the keys are set at both', async (t) => {
+  test('a second machine with a key of its own seals nothing until both have the same keys set', async (t) => {
     const { open, folder } = await setup(t)
     const [one, two] = [await folder(), await folder()]
     await open(one)
@@ -121,7 +135,7 @@ describe('a ticket of the frame', () => {
 
   const cookieOf = (line: string | null) => line?.split(';', 1)[0]
 
-  test('is good for a cookie of its task until it is over', () => {
+  test('is exchanged for a cookie that is valid for its task until it expires', () => {
     const { text, expiresAt } = tickets.issue('u1', ANN, NOW)
     const cookie = cookieOf(tickets.cookieFor(text, 'u1', NOW))
     const end = expiresAt.getTime()

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { answerOf, setup as besides, staffed, type Answer, type Asker } from '../contract/desk/setup.ts'
+import { raceRounds } from '../support/size.ts'
 
 const TASKS = '/api/v1/captcha/tasks'
-const RACES = 1000
+const RACES = raceRounds(1000)
 const AT_ONCE = 20
 const LIMITS = {
   CAPTCHA_OPERATOR_RATE_LIMIT: '1000000',

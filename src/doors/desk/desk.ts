@@ -16,6 +16,7 @@ import type { DeskSettings } from './settings.ts'
 import type { TaskCallbacks } from './solutions/callbacks.ts'
 import type { Sealer } from './solutions/seal.ts'
 import type { TaskStore } from './tasks/task-store.ts'
+import type { TaskWaits } from './tasks/task-waits.ts'
 
 export interface Desk {
   config: Config
@@ -29,6 +30,7 @@ export interface Desk {
   proxies: Proxies
   previews: FileStore
   tasks: TaskStore
+  taskWaits: TaskWaits
   sessions: SessionReader
   sessionWaits: SessionWaits
   changes: Changes

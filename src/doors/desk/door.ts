@@ -14,9 +14,10 @@
 // redis-mirror/  what Redis shows of all this
 // frame/         the solver frame: POST /tasks/{uuid}/frame, GET /tasks/{uuid}/cookies, the pages
 // adapter/       other ways in: the common solver API, and `captcha` problems of other doors
-import type { Door } from '../../core/door.ts'
+import type { Deps, Door } from '../../core/door.ts'
 import { redisUrl } from '../../core/config.ts'
 import { detailBody } from '../../core/http/errors/detail.ts'
+import { auditRetention } from '../../core/retention.ts'
 import { StartError } from '../../core/start-error.ts'
 import { ADAPTER_PATHS, adapterRoutes } from './adapter/adapter.ts'
 import { assignRoute } from './locks/assign.ts'
@@ -46,7 +47,8 @@ import { revealRoute } from './solutions/reveal.ts'
 import { openSessionReader } from './sessions/session-store.ts'
 import { openSessionWaits } from './sessions/session-waits.ts'
 import { sessionsRoute } from './sessions/sessions.ts'
-import { DESK_SETTINGS } from './settings.ts'
+import { DESK_SETTINGS, type DeskSettings } from './settings.ts'
+import { DELETE_OLD_LINES } from './changes/audit.ts'
 import { openChanges } from './changes/change.ts'
 import { socketRoute } from './changes/socket.ts'
 import { callbackSecretRoute, openTaskCallbacks } from './solutions/callbacks.ts'
@@ -56,6 +58,7 @@ import { cleanUpRoute } from './supervision/clean-up.ts'
 import { operatorsRoute } from './supervision/operators.ts'
 import { sweepLoops } from './supervision/sweeps.ts'
 import { openTaskStore } from './tasks/task-store.ts'
+import { openTaskWaits } from './tasks/task-waits.ts'
 
 const PATHS = ['/api/v1/captcha', '/api/v1/captcha/', '/internal/solver-frame/', '/ws/captcha', '/ws/captcha/']
 
@@ -70,14 +73,7 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
 
   async open(deps, settings) {
     const { config, database, ledger, events, identity, bus, outbox, clock, log } = deps
-    if (settings.CAPTCHA_AUTH === 'off')
-      log.warn('CAPTCHA_AUTH is off: everyone who can reach the desk may do everything there')
-    if (settings.CAPTCHA_REDIS_SESSIONS === 'plain')
-      log.warn('CAPTCHA_REDIS_SESSIONS is plain: every program that reaches Redis can read the cookies of all sessions')
-    if (settings.FRAME_HOST.replace(/:\d+$/, '') === hostOf(config.PUBLIC_URL))
-      throw new StartError(
-        'FRAME_HOST must be another host name than that of PUBLIC_URL: pages of other sites are shown there.',
-      )
+    checkSettings(deps, settings)
     const sealer = await openKeyRing({
       configured: settings.CAPTCHA_ENCRYPTION_KEYS,
       dataDir: config.REEVE_DATA_DIR,
@@ -86,6 +82,8 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
     })
     const proxies = openProxies(settings.CAPTCHA_PROXIES)
     const mirror = openMirror({ redisUrl: redisUrl(config), settings, database, sealer, proxies, log })
+    const tasks = openTaskStore(database)
+    const taskWaits = openTaskWaits(ledger, tasks)
     const sessions = openSessionReader(database)
     const sessionWaits = openSessionWaits(bus, sessions)
     const callbacks = openTaskCallbacks({ deliveries: deps.deliveries, sealer })
@@ -101,7 +99,8 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
       sealer,
       proxies,
       previews: openPreviews(deps.files, settings.CAPTCHA_PREVIEW_DIR),
-      tasks: openTaskStore(database),
+      tasks,
+      taskWaits,
       sessions,
       sessionWaits,
       changes: openChanges({ database, events, mirror, outbox, sessionWaits, callbacks, counts }),
@@ -118,8 +117,10 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
       attention: () => overdueTasks(database),
       frameOrigin: (request) => hostsOf(request, settings.FRAME_HOST, config).frame,
       topics: [mirrorDelivery({ mirror, tasks: desk.tasks }), ...callbacks.topics],
-      loops: { serving: [sessionWaits.loop], working: [...sweepLoops(desk), ...mirror.loops] },
+      retention: [auditRetention(deps, DELETE_OLD_LINES)],
+      loops: { serving: [taskWaits.loop, sessionWaits.loop], working: [...sweepLoops(desk), ...mirror.loops] },
       async close() {
+        taskWaits.close()
         sessionWaits.close()
         mirror.close()
         await frame.close()
@@ -138,6 +139,18 @@ export const deskDoor: Door<typeof DESK_SETTINGS> = {
       },
     }
   },
+}
+
+/** Warns of what opens the desk to more than it should, and refuses what would show a page of a stranger on the console's host. */
+function checkSettings({ config, log }: Pick<Deps, 'config' | 'log'>, settings: DeskSettings): void {
+  if (settings.CAPTCHA_AUTH === 'off')
+    log.warn('CAPTCHA_AUTH is off: everyone who can reach the desk may do everything there')
+  if (settings.CAPTCHA_REDIS_SESSIONS === 'plain')
+    log.warn('CAPTCHA_REDIS_SESSIONS is plain: every program that reaches Redis can read the cookies of all sessions')
+  if (settings.FRAME_HOST.replace(/:\d+$/, '') === hostOf(config.PUBLIC_URL))
+    throw new StartError(
+      'FRAME_HOST must be another host name than that of PUBLIC_URL: pages of other sites are shown there.',
+    )
 }
 
 const hostOf = (url: string): string | null => (URL.canParse(url) ? new URL(url).hostname : null)

@@ -85,7 +85,7 @@ test('desk 12.2: null, empty and zero are taken as not set', async (t) => {
   assert.equal(body.form.question, 'Write down what the picture says.')
 })
 
-test('desk 12.3: a widget asks for a token, each call is new work, on the same list of domains', async (t) => {
+test('desk 12.3: a widget asks for a token, each call is new work, and the list of domains applies', async (t) => {
   const { call, uuidOf, operator } = await withKey(t)
   const task = (type: string, websiteURL = 'https://shop.example/') => ({
     task: { type, websiteURL, websiteKey: '6LfI9', proxyPassword: 'hidden', cookies: 'a=b', action: '', data: null },

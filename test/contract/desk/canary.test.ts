@@ -56,7 +56,8 @@ async function busyDesk(t: TestContext, mode: Mode) {
   })
   const proxy = `http://user:${of('proxy')}@10.0.0.1:3128`
   const env = { CAPTCHA_PROXIES: proxy, ...(redis === null ? {} : { REDIS_URL: redis.at, CAPTCHA_REDIS_PREFIX: '' }) }
-  const desk = await staffed(t, { env })
+  const lines: string[] = []
+  const desk = await staffed(t, { env, lines })
   const { operator, admin, scraper, create, assign, solve } = desk
   const heard = await desk.listen(operator)
   await admin.post('/api/v1/captcha/domains', { domain: site.domain, reason: 'a test' })
@@ -87,7 +88,7 @@ async function busyDesk(t: TestContext, mode: Mode) {
   if (redis !== null)
     await until('Redis heard of it', () => heardOnRedis.some((line) => line.includes('session_expired')))
   const uuids: string[] = [framed.uuid, token.uuid, session.uuid, cookie.uuid, question.uuid]
-  return { ...desk, heard, heardOnRedis, redis, uuids }
+  return { ...desk, heard, heardOnRedis, redis, uuids, lines }
 }
 
 async function everythingThatIsShown(world: Awaited<ReturnType<typeof busyDesk>>): Promise<Record<string, string>> {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { inBothModes, PNG, staffed } from './setup.ts'
 
 const TASKS = '/api/v1/captcha/tasks'
-inBothModes('desk 7.1: any question with a small form, answered as the form asks', async (t, mode) => {
+inBothModes('desk 7.1: any question can have a small form, and the answer must fit it', async (t, mode) => {
   const { create, operator, scraper } = await staffed(t, { mode })
   const form = {
     question: 'What is on the picture?',
@@ -98,7 +98,7 @@ test('desk 3.8: CAPTCHA_PREVIEW_ENABLED=false refuses previews', async (t) => {
   assert.equal((await scraper.put(`${TASKS}/${uuid}/preview`, PNG, 'image/png')).status, 403)
 })
 
-inBothModes('desk 2.3: who allowed or removed a domain, why and when is kept', async (t, mode) => {
+inBothModes('desk 2.3: it is recorded who allowed or removed a domain, why and when', async (t, mode) => {
   const { admin, operator, scraper } = await staffed(t, { mode })
   const path = '/api/v1/captcha/domains'
 

@@ -82,7 +82,8 @@ test('desk 11.3: the host of the frame answers pages and nothing else, even with
 })
 
 test('desk 11.4: preflight requests of a page are answered, and no ticket is logged', async (t) => {
-  const { ticketUrl, cookie, frameUrl: inner, open, lines } = await framed(t, page)
+  const lines: string[] = []
+  const { ticketUrl, cookie, frameUrl: inner, open } = await framed(t, page, { lines })
   const ticket = new URL(ticketUrl).searchParams.get('t') ?? ''
 
   const asked = await open(`${inner}/http/shop.org/api`, { method: 'OPTIONS', headers: { origin: 'null' } })

@@ -131,7 +131,7 @@ test('desk 10.3: a cancel and a replay reach Redis, through the API and a comman
   )
 })
 
-test('desk 10.4: when Redis is killed and emptied nothing is lost, and it is repainted', async (t) => {
+test('desk 10.4: when Redis is killed and emptied nothing is lost, and its keys are written again', async (t) => {
   const dir = await temporaryFolder(t)
   const server = await startRedis({ dir })
   const port = Number(new URL(server.at).port)

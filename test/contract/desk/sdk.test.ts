@@ -21,13 +21,17 @@ import { atEnd } from '../../support/cleanup.ts'
 import { nodeArgs } from '../../support/program.ts'
 import { startRedis } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
-import { inBothModes, setup, staffed, type Mode } from './setup.ts'
+import { inBothModes, setup, staffed, type Mode, type SetupOptions } from './setup.ts'
 
 const URL_ = 'https://shop.example/cart'
 const PROXY = 'http://user:secret@10.0.0.1:3128'
 
-async function program(t: TestContext, mode: Mode = 'PostgreSQL', env: Record<string, string> = {}) {
-  const desk = await staffed(t, { mode, env: { CAPTCHA_PROXIES: PROXY, ...env } })
+async function program(
+  t: TestContext,
+  mode: Mode = 'PostgreSQL',
+  { env, ...options }: Pick<SetupOptions, 'env' | 'lines'> = {},
+) {
+  const desk = await staffed(t, { mode, ...options, env: { CAPTCHA_PROXIES: PROXY, ...env } })
   const { url, scraper } = desk
   const reeve = new ReeveClient({ url, token: scraper.token })
   /** Solves whatever waits, once there is something. */
@@ -112,7 +116,7 @@ test('desk 8.4: any final state ends the wait, and so does the time-out', async 
   assert.deepEqual([await waiting, await byDomain, timedOut], [null, null, null])
 })
 
-test('desk 8.3: a token and an answer come with the session that is waited for', async (t) => {
+test('desk 8.3: createTaskAndWait answers with the token or the answer of its own task', async (t) => {
   const { reeve, solveNext } = await program(t)
 
   const token = createTaskAndWait(URL_, reeve)
@@ -202,7 +206,7 @@ inBothModes('desk 8.6: a solution before, between and after create, read and wai
   }
 })
 
-inBothModes('desk 8.6: who waits for a domain before anyone has asked for it is woken', async (t, mode) => {
+inBothModes('desk 8.6: a wait for a domain that begins before any task exists is woken', async (t, mode) => {
   const { reeve, solve, create } = await program(t, mode)
 
   const waiting = Array.from({ length: 20 }, () => waitForSolution('shop.example', reeve, { timeoutMs: 30_000 }))
@@ -212,11 +216,11 @@ inBothModes('desk 8.6: who waits for a domain before anyone has asked for it is 
   for (const got of await Promise.all(waiting)) assert.equal(got?.taskUuid, uuid)
 })
 
-test('desk 8.6: solved at another server, with Redis killed meanwhile, everyone is woken', async (t) => {
+test('desk 8.6: every wait ends when the tasks are solved at another server and Redis is killed meanwhile', async (t) => {
   const redis = await startRedis()
   atEnd(t, () => redis.stop())
   const env = { REDIS_URL: redis.at }
-  const { reeve, solve, create, at, dataDir, operator, url } = await program(t, 'PostgreSQL', env)
+  const { reeve, solve, create, at, dataDir, operator, url } = await program(t, 'PostgreSQL', { env })
   const second = await setup(t, { on: at, dataDir, env: { ...env, CAPTCHA_PROXIES: PROXY } })
   const uuids: string[] = []
   for (let n = 0; n < 12; n += 1) uuids.push((await create({ url: `https://s${n}.example/` })).uuid)
@@ -240,8 +244,10 @@ test('desk 8.6: solved at another server, with Redis killed meanwhile, everyone 
   assert.deepEqual([...new Set(ended.map(({ status }) => status))], ['solved'])
 })
 
-test('desk 8.7: a wait without a time takes the server’s, and does not spin on a session of another variant', async (t) => {
-  const { reeve, create, solve, operator, lines } = await program(t, 'PostgreSQL', { CAPTCHA_WORKER_WAIT_TIMEOUT: '2' })
+test('desk 8.7: a wait without a time-out takes the server’s, and does not spin on a session of another variant', async (t) => {
+  const lines: string[] = []
+  const env = { CAPTCHA_WORKER_WAIT_TIMEOUT: '2' }
+  const { reeve, create, solve, operator } = await program(t, 'PostgreSQL', { env, lines })
   const { uuid } = await create({ user_agent: 'Agent/1' })
   await solve(uuid, operator, { user_agent: 'Agent/1' })
   const reads = () => lines.filter((line) => line.includes('/sessions/') && line.includes('request completed')).length

@@ -10,7 +10,7 @@ async function withClients(t: TestContext) {
   return { ...world, ann: deskOf(world.operator), bob: deskOf(world.other), eve: deskOf(world.admin) }
 }
 
-test('desk 3.15: open tasks are searched, filtered by age, and paged from a place that stays', async (t) => {
+test('desk 3.15: open tasks are searched, filtered by age, and paged by a stable cursor', async (t) => {
   const { create, ann, solve, operator, database } = await withClients(t)
   const made = []
   for (const [name, priority] of [

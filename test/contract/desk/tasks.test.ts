@@ -258,7 +258,7 @@ inBothModes('desk 3.5: lists have pages, filters and counts; a program sees its 
   assert.equal((await operator.get(`${TASKS}?status=nothing`)).status, 422)
 })
 
-test('desk 3.6: a task of another program, and what is no task, are 404', async (t) => {
+test('desk 3.6: a task of another program and an unknown task are 404', async (t) => {
   const { operator, account, create } = await staffed(t)
   const rival = await account('sue', 'SCRAPER')
   const { uuid } = await create()
@@ -289,7 +289,8 @@ inBothModes('desk 3.7: Prefer: wait answers at the end of the task', async (t, m
 })
 
 test('desk 1.2: with CAPTCHA_AUTH=off everyone may do everything, operator_id is believed, and the start warns', async (t) => {
-  const { url, lines } = await setup(t, { env: { CAPTCHA_AUTH: 'off' } })
+  const lines: string[] = []
+  const { url } = await setup(t, { env: { CAPTCHA_AUTH: 'off' }, lines })
   const ask = async (method: string, path: string, body?: object) =>
     answerOf(
       await fetch(url + path, {

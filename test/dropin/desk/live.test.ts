@@ -37,7 +37,8 @@ test('desk 10.5: with CAPTCHA_REDIS_SESSIONS=plain workers read sessions, locks 
   atEnd(t, () => redis.quit())
   const prefix = `plain${process.pid}`
   const env = { CAPTCHA_REDIS_SESSIONS: 'plain', CAPTCHA_REDIS_PREFIX: prefix }
-  const { create, assign, solve, operator, lines } = await staffed(t, { mode: 'Redis', env })
+  const lines: string[] = []
+  const { create, assign, solve, operator } = await staffed(t, { mode: 'Redis', env, lines })
   const { uuid, id } = await create({ priority: 7, user_agent: 'Agent/1' })
 
   await until('it is queued', async () => (await redis.zscore(`${prefix}:queue:pending`, uuid)) !== null)

@@ -116,8 +116,9 @@ async function create(parts: AdapterParts, fields: Fields, account: Account, req
     priority: parts.settings.CAPTCHA_DEFAULT_PRIORITY,
     proxy: null,
     isShared: false, // a token is good once: each call is new work
-    traceId: request.traceId,
+    trace: request.trace,
     idempotency: null,
+    askedBy: null,
   })
   if (!created.ok) throw new AdapterError('ERROR_INTERNAL')
   return { errorId: 0, taskId: Number(created.task.id) }

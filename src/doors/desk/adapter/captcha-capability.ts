@@ -41,7 +41,7 @@ export const openCaptchaCapability = (parts: CapabilityParts): Capability => ({
   },
 })
 
-async function begin(parts: CapabilityParts, { key, body, traceId, wantedUntil }: WorkRequest): Promise<Begun> {
+async function begin(parts: CapabilityParts, { key, askedBy, body, trace, wantedUntil }: WorkRequest): Promise<Begun> {
   const asked = textsOf(body)
   if (asked === null) return wrong('A captcha problem has a url, an image (base64) or a question, each a text.')
   const { url, image, question } = asked
@@ -57,7 +57,14 @@ async function begin(parts: CapabilityParts, { key, body, traceId, wantedUntil }
     return wrong(`domain_not_authorised: ${parsed.page.domain} is not on the desk's list.`)
 
   const idempotency = { scope: SCOPE, key, bodyHash: hashBody(body) }
-  const created = await createTask(parts, { ...parsed, accountId: NO_ACCOUNT, creator: CREATOR, traceId, idempotency })
+  const created = await createTask(parts, {
+    ...parsed,
+    accountId: NO_ACCOUNT,
+    creator: CREATOR,
+    trace,
+    idempotency,
+    askedBy,
+  })
   return created.ok ? { ok: true, jobId: created.task.job_id } : wrong('Another problem was sent under the same name.')
 }
 

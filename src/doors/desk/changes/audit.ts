@@ -13,6 +13,15 @@ const INSERT = `
     left join captcha_task t on t.uuid = r.uuid
       on conflict do nothing`
 
+/** With the days that they are kept, and how many at most. What was done with a task that is still open stays. */
+export const DELETE_OLD_LINES = `
+  delete from captcha_audit where audit_id = any (array(
+    select audit_id from captcha_audit a
+     where at < statement_timestamp() - $1 * interval '1 day'
+       and not exists (select from captcha_task t where t.uuid = a.uuid and t.ended_at is null)
+     limit $2))
+  returning true as deleted`
+
 export const ACTIONS = [
   'created',
   'seen',

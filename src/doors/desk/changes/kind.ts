@@ -3,7 +3,7 @@
 import { Type, type Static } from 'typebox'
 import { Check } from 'typebox/value'
 import type { Clock } from '../../../core/clock.ts'
-import type { Kind } from '../../../core/executor/kind.ts'
+import type { Kind, WatchedJob } from '../../../core/executor/kind.ts'
 import type { Job } from '../../../core/ledger/job.ts'
 import { releaseTaskless } from '../tasks/retention.ts'
 import type { Changes } from './change.ts'
@@ -17,12 +17,15 @@ const DeskPayload = Type.Object({
   uuid: Type.String({ format: 'uuid' }),
   domain: Type.String(),
   callback_url: Type.Optional(Type.String()),
+  /** The job of another door that waits for the answer. */
+  asked_by: Type.Optional(Type.String()),
 })
 export type DeskPayload = Static<typeof DeskPayload>
 
 export const deskKind = ({ changes, clock }: { changes: Changes; clock: Clock }): Kind => ({
   name: DESK_KIND,
   releaseOld: releaseTaskless,
+  contextOf: async (jobs) => new Map(jobs.map((job) => [job.jobId, { dependents: askedBy(job) }])),
   effectsOfDeath(job, reason) {
     const task = taskOf(job, clock)
     return task === null ? [] : changes.effectsElsewhere(cancelled(task, 'admin', reason))
@@ -32,6 +35,9 @@ export const deskKind = ({ changes, clock }: { changes: Changes; clock: Clock })
     return task === null ? [] : changes.effectsElsewhere(replayed(task, newJobId))
   },
 })
+
+const askedBy = ({ payload }: WatchedJob): string[] =>
+  Check(DeskPayload, payload) && payload.asked_by !== undefined ? [payload.asked_by] : []
 
 /** Null: a job of this kind that was submitted without a task. */
 function taskOf({ jobId, payload, accountId }: Pick<Job, 'jobId' | 'payload' | 'accountId'>, clock: Clock) {

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
 import { refusals } from '../../../core/http/errors/detail.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
+import { sendJsonText } from '../../../core/http/send-json.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
 import { preferredWaitMs, waitSignal } from '../../../core/http/request/prefer.ts'
 import { HttpError } from '../../../core/http/errors/http-error.ts'
@@ -43,6 +44,7 @@ const SessionResponse = Type.Object({
     description: 'CAPTCHA_WORKER_WAIT_TIMEOUT: how long a program should wait, in seconds.',
   }),
 })
+type SessionAnswer = Static<typeof SessionResponse>
 const Deleted = Type.Object({ domain: Type.String(), deleted: Type.Integer(), message: Type.String() })
 
 type SessionParts = GuardParts & Pick<Desk, 'sessions' | 'sessionWaits' | 'changes' | 'sealer' | 'proxies'>
@@ -52,6 +54,13 @@ export const sessionsRoute =
   async (app) => {
     const { CAPTCHA_WORKER_WAIT_TIMEOUT: waitTimeout } = parts.settings
     const secured = { tags: ['desk'], security: SECURED, params: Path }
+    // One read answers all who wait for a domain: its sessions are opened and written once, however many wait.
+    const answers = new WeakMap<readonly SessionRow[], string>()
+    const answerOf = (domain: string, rows: readonly SessionRow[]): SessionAnswer => {
+      const sessions = rows.slice(0, SESSIONS_SHOWN_MAX).map((row) => viewOf(parts, row))
+      const [session = null] = sessions
+      return { domain, has_session: session !== null, session, sessions, wait_timeout: waitTimeout }
+    }
 
     app.get(
       '/api/v1/captcha/sessions/:domain',
@@ -66,9 +75,9 @@ export const sessionsRoute =
       async (request, reply) => {
         const of = { accountId: accountOf(request).accountId, domain: parsedDomain(request.params.domain) }
         const rows = await findSessions(parts, of, request, reply)
-        const sessions = rows.slice(0, SESSIONS_SHOWN_MAX).map((row) => viewOf(parts, row))
-        const [session = null] = sessions
-        return { domain: of.domain, has_session: session !== null, session, sessions, wait_timeout: waitTimeout }
+        const answer = answers.get(rows) ?? String(reply.code(200).serialize(answerOf(of.domain, rows)))
+        answers.set(rows, answer)
+        return sendJsonText(reply, answer)
       },
     )
 

@@ -39,16 +39,15 @@ export function openSealer(keys: readonly [SealKey, ...SealKey[]]): Sealer {
       const iv = newBytes(IV_BYTES)
       const cipher = createCipheriv('aes-256-gcm', first.key, iv).setAAD(Buffer.from(about))
       const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final(), cipher.getAuthTag()])
-      return [MARK, first.id, iv.toString('base64url'), text.toString('base64url')].join('.')
+      return written(first.id, iv, text)
     },
     open(about, sealed) {
-      const [mark, id = '', iv = '', text = ''] = sealed.split('.')
+      const [mark, id = '', ...parts] = sealed.split('.')
       const key = keyOf.get(id)
       if (mark !== MARK || key === undefined) throw new Unsealable(`There is no key "${id}" here.`)
       try {
-        const bytes = Buffer.from(text, 'base64url')
-        const options = { authTagLength: TAG_BYTES }
-        const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'), options)
+        const [iv, bytes] = bytesOf(id, parts, sealed)
+        const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES })
         decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(-TAG_BYTES))
         const plain = Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()])
         return JSON.parse(plain.toString('utf8'))
@@ -58,4 +57,15 @@ export function openSealer(keys: readonly [SealKey, ...SealKey[]]): Sealer {
     },
     sign: (text) => createHmac('sha256', signingKey).update(text).digest('base64url'),
   }
+}
+
+const written = (id: string, iv: Buffer, text: Buffer): string =>
+  [MARK, id, iv.toString('base64url'), text.toString('base64url')].join('.')
+
+// Node ignores the unused bits of the last letter and letters that are not base64url: one value has one text here.
+function bytesOf(id: string, parts: string[], sealed: string): [iv: Buffer, text: Buffer] {
+  const [iv = '', text = ''] = parts
+  const bytes: [Buffer, Buffer] = [Buffer.from(iv, 'base64url'), Buffer.from(text, 'base64url')]
+  if (written(id, ...bytes) !== sealed) throw new Unsealable('A sealed value is not written as it was sealed.')
+  return bytes
 }

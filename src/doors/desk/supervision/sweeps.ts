@@ -40,10 +40,31 @@ const PRUNE_EVERY_MS = 60_000
 export type SweepParts = Pick<Desk, 'database' | 'ledger' | 'changes' | 'settings'>
 
 export const sweepLoops = (parts: SweepParts & Pick<Desk, 'previews'>): Loop[] => [
-  { name: 'release-lapsed-desk-locks', everyMs: SWEEP_EVERY_MS, runOnce: () => sweepLapsed(parts) },
-  { name: 'expire-unclaimed-desk-tasks', everyMs: SWEEP_EVERY_MS, runOnce: () => sweepUnclaimed(parts) },
-  { name: 'report-overdue-desk-tasks', everyMs: SWEEP_EVERY_MS, runOnce: () => sweepOverdue(parts) },
-  { name: 'delete-expired-desk-sessions', everyMs: SWEEP_EVERY_MS, runOnce: () => sweepSessions(parts) },
+  {
+    name: 'release-lapsed-desk-locks',
+    everyMs: SWEEP_EVERY_MS,
+    isDue: `exists (select from captcha_task where locked_until <= statement_timestamp())`,
+    runOnce: () => sweepLapsed(parts),
+  },
+  {
+    name: 'expire-unclaimed-desk-tasks',
+    everyMs: SWEEP_EVERY_MS,
+    isDue: `exists (select from captcha_task where unclaimed_since <= statement_timestamp()
+                       - ${parts.settings.CAPTCHA_TASK_TIMEOUT} * interval '1 second')`,
+    runOnce: () => sweepUnclaimed(parts),
+  },
+  {
+    name: 'report-overdue-desk-tasks',
+    everyMs: SWEEP_EVERY_MS,
+    isDue: `exists (select from captcha_task where ended_at is null)`,
+    runOnce: () => sweepOverdue(parts),
+  },
+  {
+    name: 'delete-expired-desk-sessions',
+    everyMs: SWEEP_EVERY_MS,
+    isDue: `exists (select from captcha_session where expires_at <= statement_timestamp())`,
+    runOnce: () => sweepSessions(parts),
+  },
   { name: 'prune-desk-solutions-and-previews', everyMs: PRUNE_EVERY_MS, runOnce: () => pruneSolutions(parts) },
 ]
 

@@ -14,6 +14,7 @@ import type { Page } from '../domains/domain.ts'
 import { DESK_KIND, type DeskPayload } from '../changes/kind.ts'
 import type { Proxy } from '../domains/proxies.ts'
 import { COLUMNS, type Form, type Image, type WholeTaskRow } from './task.ts'
+import type { TraceContext } from '../../../core/traces/context.ts'
 
 const INSERT = `
   insert into captcha_task as t (uuid, job_id, account_id, url, domain, challenge_type, error_message, priority, proxy_id,
@@ -54,8 +55,10 @@ export interface NewTask {
   question: { form: Form; images: readonly Image[] } | null
   /** The same work twice is one task. A question, or a token that is good once, is new work each time. */
   isShared: boolean
-  traceId: string | null
+  trace: TraceContext | null
   idempotency: Idempotency | null
+  /** The job of another door that waits for the answer. */
+  askedBy: string | null
 }
 
 export type CreateAnswer = { ok: true; task: WholeTaskRow; isNew: boolean } | Refused<'idempotency_conflict'>
@@ -115,12 +118,13 @@ async function nameTask(tx: Tx, ledger: Ledger, { idempotency }: NewTask, uuid: 
 }
 
 async function submitJob(tx: Tx, ledger: Ledger, asked: NewTask, task: WholeTaskRow): Promise<void> {
-  const { accountId, traceId, priority } = asked
+  const { accountId, trace, priority } = asked
   const callback = task.callback_url === null ? {} : { callback_url: task.callback_url }
-  const payload: DeskPayload = { task_id: task.id, uuid: task.uuid, domain: task.domain, ...callback }
+  const asker = asked.askedBy === null ? {} : { asked_by: asked.askedBy }
+  const payload: DeskPayload = { task_id: task.id, uuid: task.uuid, domain: task.domain, ...callback, ...asker }
   // A person may take as long as needed: a task is never buried for its number of attempts.
   await ledger.submitIn(tx, [
-    { kind: DESK_KIND, jobId: task.uuid, payload, priority, accountId, traceId, maxAttempts: null },
+    { kind: DESK_KIND, jobId: task.uuid, payload, priority, accountId, trace, maxAttempts: null },
   ])
 }
 

@@ -64,8 +64,9 @@ export const createTaskRoute =
           ...asked,
           accountId,
           creator: username,
-          traceId: request.traceId,
+          trace: request.trace,
           idempotency: idempotencyOf(request, 'desk'),
+          askedBy: null,
         })
         if (!created.ok) throw idempotencyConflict()
         return reply.code(201).send(creatorView(parts, created.task))
@@ -84,7 +85,7 @@ export async function checkDomain(
   if (!taken.ok) throw tooMany(taken.retryAfterSec)
 }
 
-type AskedTask = Omit<NewTask, 'accountId' | 'creator' | 'traceId' | 'idempotency'>
+type AskedTask = Omit<NewTask, 'accountId' | 'creator' | 'trace' | 'idempotency' | 'askedBy'>
 
 export function parseTask(
   { proxies, settings }: Pick<Desk, 'proxies' | 'settings'>,

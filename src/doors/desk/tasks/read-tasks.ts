@@ -1,5 +1,4 @@
-// GET /tasks, /tasks/pending and /tasks/{uuid}. An operator sees all tasks, a program its own. The ledger waits for the end of a job:
-// no end is missed between the read and the wait, even if a notification is lost.
+// GET /tasks, /tasks/pending and /tasks/{uuid}. An operator sees all tasks, a program its own.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
@@ -66,7 +65,7 @@ const Listed = Type.Object({
 
 export const TaskPath = Type.Object({ uuid: Type.String({ maxLength: 512 }) })
 
-type ReadParts = GuardParts & Pick<Desk, 'tasks' | 'ledger' | 'database' | 'sealer' | 'proxies'>
+type ReadParts = GuardParts & Pick<Desk, 'tasks' | 'taskWaits' | 'database' | 'sealer' | 'proxies'>
 
 export const readTasksRoute =
   (parts: ReadParts): FastifyPluginAsyncTypebox =>
@@ -121,12 +120,11 @@ export async function noteSeen(on: Queryable, request: FastifyRequest, task: Who
   await audit(on, { action: 'seen', actor: actorOf(request), uuid: task.uuid })
 }
 
-async function waited({ tasks, ledger }: ReadParts, task: WholeTaskRow, request: FastifyRequest, reply: FastifyReply) {
+async function waited({ taskWaits }: ReadParts, task: WholeTaskRow, request: FastifyRequest, reply: FastifyReply) {
   const timeoutMs = preferredWaitMs(request)
   if (timeoutMs === 0 || isEndedStatus(task.status)) return task
   reply.header('preference-applied', `wait=${timeoutMs / 1000}`)
-  await ledger.awaitEnd(task.job_id, { timeoutMs, signal: waitSignal(request, reply) })
-  return (await tasks.find(task.uuid)) ?? task
+  return (await taskWaits.wait(task, { timeoutMs, signal: waitSignal(request, reply) })).task ?? task
 }
 
 function filterOf(request: FastifyRequest, query: Query): TaskFilter {
