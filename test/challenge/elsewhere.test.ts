@@ -67,8 +67,8 @@ async function setup(t: TestContext, options: { offered?: boolean; refuses?: boo
     pluginMsMax: 1,
     waitMsMax: DAY_MS,
   })
-  const { run } = kind
-  assert(run !== undefined)
+  const { run, contextOf } = kind
+  assert(run !== undefined && contextOf !== undefined)
   const start = () => world.start(run, { kind, slots: 1 })
 
   const solve = async (more: object = {}) => {
@@ -92,10 +92,11 @@ async function setup(t: TestContext, options: { offered?: boolean; refuses?: boo
     )
     return row === undefined ? null : JSON.parse(row.payload.body)
   }
-  const tasks = async () => (await ledger.list({ kind: 'task', limit: 10 })).map(({ jobId }) => jobId)
+  const tasks = async () => (await ledger.search({ kind: 'task' }, 10)).jobs.map(({ jobId }) => jobId)
   return {
     ...world,
     run,
+    contextOf,
     start,
     solve,
     callback,
@@ -108,7 +109,7 @@ async function setup(t: TestContext, options: { offered?: boolean; refuses?: boo
 
 describe('challenge: a captcha or code problem', () => {
   test('becomes a job of the other door, whose outcome is the answer', async (t) => {
-    const { start, solve, callback, tasks, acquire, ledger, acknowledged, asked } = await setup(t)
+    const { start, solve, callback, tasks, acquire, ledger, acknowledged, asked, contextOf } = await setup(t)
     const waiting = acknowledged()
     const jobId = await solve()
     start()
@@ -116,6 +117,7 @@ describe('challenge: a captcha or code problem', () => {
     const none = await callback()
     const done = acknowledged()
     const [task = ''] = await tasks()
+    const waits = await contextOf(await ledger.briefs([jobId]))
     await ledger.finalize({ ...(await acquire(task, 'ann')), result: '3 and 7' })
     await done
 
@@ -126,9 +128,10 @@ describe('challenge: a captcha or code problem', () => {
     assert.deepEqual([status, answer, others], ['success', '3 and 7', { verdict: 'AC', solver: 'captcha' }])
     assert(Number.isInteger(computeMs) && computeMs >= 0)
     assert.deepEqual(
-      asked.map(({ key, body }) => [key, body['question']]),
-      [[jobId, 'Which are bridges?']],
+      asked.map(({ key, askedBy, body }) => [key, askedBy, body['question']]),
+      [[jobId, jobId, 'Which are bridges?']],
     )
+    assert.deepEqual([...waits], [[jobId, { waitsFor: [task] }]])
   })
 
   test('that could not be solved there fails with the code of that door', async (t) => {

@@ -46,7 +46,7 @@ test('challenge: every hot statement finds its rows by index, with a plan made o
       constraints: {},
       callback_url: 'https://a.example/',
     }
-    await store.accept({ nonce: nonce(`n${announceByOutbox}`), payload, bytes: 1, traceId: 't' })
+    await store.accept({ nonce: nonce(`n${announceByOutbox}`), payload, bytes: 1, trace: { traceId: 't' } })
   }
   await openNonceLookup(noted, 'solver')('n1')
   await burnNonce(noted.hot, { side: 'solver', skewSec: SKEW_SEC }, nonce('n1', 1)) // stale: it is looked up

@@ -83,13 +83,13 @@ export const challengeDoor: Door<typeof CHALLENGE_SETTINGS> = {
       },
       async routes(app) {
         openTransport(app, settings, PATHS)
-        const solveVerifier = openVerifier({ database, side: 'solver', keys: keys.solver, skewSec, threads })
+        const solveVerifier = openVerifier({ database, side: 'solver', keys: keys.solver, skewSec })
         const store = openSolveStore({ ledger }, skewSec)
         const resendCallback = openResendCallback({ database, outbox })
         await app.register(solveRoute({ verifier: solveVerifier, store, resendCallback, allowInsecure }))
         await app.register(statsRoute({ outbox, ledger, clock }))
 
-        const callbackVerifier = openVerifier({ database, side: 'challenger', keys: keys.challenger, skewSec, threads })
+        const callbackVerifier = openVerifier({ database, side: 'challenger', keys: keys.challenger, skewSec })
         await app.register(callbackRoute({ database, verifier: callbackVerifier, skewSec, threads }))
         await app.register(createChallengeRoute({ database, identity, quotas, threads }))
         await app.register(readChallengesRoute({ database, deliveries, identity }))

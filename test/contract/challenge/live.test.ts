@@ -21,12 +21,14 @@ test('challenge 6.14: /live tells the owner of a challenge, and nobody else, wha
   const live = owner.live({ WebSocket })
   t.after(() => live.close())
   const seen: string[] = []
+  const newest: string[] = []
   const refused: string[] = []
   live.follow({
     topic: 'challenges',
     params: { challenge_ids: ['mine', 'theirs', 'nobody’s'] },
     onMessage: ({ type, payload }) => {
       if (type === 'changed') seen.push(JSON.stringify(payload))
+      if (type === 'newest') newest.push(JSON.stringify(payload))
     },
   })
   const tooMany = Array.from({ length: 201 }, (_, index) => `c${index}`)
@@ -42,6 +44,10 @@ test('challenge 6.14: /live tells the owner of a challenge, and nobody else, wha
   await owner.challenges.send('mine')
   await until('it was accepted', () => seen.some((text) => text.includes('"accepted"')))
 
+  await owner.challenges.create({ ...NEW, challenge_id: 'another' })
+  await until('the newest was told', () => newest.length > 1)
+
+  assert.deepEqual(newest, ['{"challenge_id":"mine"}', '{"challenge_id":"another"}'])
   assert.match(seen[0] ?? '', /"challenge_id":"mine","state":"created"/)
   assert(seen.every((text) => !text.includes('theirs') && !text.includes('"answer"')))
   assert.deepEqual(refused, ['invalid_params'])

@@ -88,7 +88,7 @@ describe('an existing Challenger’s rules', () => {
     )
   })
 
-  test('constraints of 0 are not set', async (t) => {
+  test('constraints of 0 count as not set', async (t) => {
     const { create } = await setup(t)
     const constraints = { timeout_ms: 0, deadline_ts: 0 }
 

@@ -55,7 +55,7 @@ export const callbackRoute =
     readSignedBodies(app)
     const find = openFinding(database)
     const record = openRecording(database, skewSec)
-    const summary = 'Receive a result. RequestVerifier: Authorization: RCS-HMAC-SHA256 …'
+    const summary = 'Receive a result. Signed with `Authorization: RCS-HMAC-SHA256 …`.'
     app.post(
       '/callback/:challenge_id',
       {

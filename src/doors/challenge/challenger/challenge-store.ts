@@ -1,6 +1,7 @@
 // The Challenger's tables: challenges with their answers, their results, deliveries and callbacks.
 import { batched } from '../../../core/db/batch.ts'
 import type { Database, Queryable } from '../../../core/db/database.ts'
+import { jsonInTurns } from '../../../core/values/json-pieces.ts'
 import type { Deliveries } from '../../../core/deliveries/deliveries.ts'
 import { SEND_TOPIC } from '../deliveries/topics.ts'
 import type { CallbackRow, ResultRow } from './challenge-schema.ts'
@@ -20,7 +21,7 @@ export const STATE = `
 
 const COLUMNS = `
   challenge_id, seq, account_id, problem, output_spec, constraints, validation_rule, answer, solver_job_id,
-  idempotency_key, body_hash, created_at, sent_at, completed_at, ${STATE} as state`
+  idempotency_key, body_hash, bytes, created_at, sent_at, completed_at, ${STATE} as state`
 
 const FIND_SAME = `
   select ${COLUMNS} from challenges where challenge_id = $1 or (account_id = $2 and idempotency_key = $3)`
@@ -66,6 +67,7 @@ export interface ChallengeRow {
   solver_job_id: string | null
   idempotency_key: string | null
   body_hash: string
+  bytes: number
   created_at: Date
   sent_at: Date | null
   completed_at: Date | null
@@ -87,14 +89,14 @@ export interface ChallengeToStore {
 
 /** False: the id or the key is taken. */
 export async function insertChallenge(on: Queryable, challenge: ChallengeToStore): Promise<boolean> {
-  const json = (value: unknown) => (value === undefined || value === null ? null : JSON.stringify(value))
+  const json = (value: unknown) => (value === undefined || value === null ? null : jsonInTurns(value, challenge.bytes))
   const rows = await on.query(INSERT, [
     challenge.challengeId,
     challenge.accountId,
-    JSON.stringify(challenge.problem),
-    json(challenge.outputSpec),
-    json(challenge.constraints),
-    JSON.stringify(challenge.validationRule),
+    await jsonInTurns(challenge.problem, challenge.bytes),
+    await json(challenge.outputSpec),
+    await json(challenge.constraints),
+    await jsonInTurns(challenge.validationRule, challenge.bytes),
     challenge.answer,
     challenge.idempotencyKey,
     challenge.bodyHash,

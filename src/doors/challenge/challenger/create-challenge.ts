@@ -4,7 +4,8 @@ import { Type } from 'typebox'
 import type { Database } from '../../../core/db/database.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
 import { accountOf, requireRole } from '../../../core/http/auth/guard.ts'
-import { hashBody, idempotencyConflict, idempotencyOf } from '../../../core/http/request/idempotency.ts'
+import { hashBodyInTurns, idempotencyConflict, idempotencyOf } from '../../../core/http/request/idempotency.ts'
+import { sendInTurns } from '../../../core/http/send-json.ts'
 import type { Identity } from '../../../core/identity/identity.ts'
 import type { Quota } from '../../../core/quotas/quota.ts'
 import { assertQuota, type Quotas } from '../../../core/quotas/quotas.ts'
@@ -57,7 +58,8 @@ export const createChallengeRoute =
         },
       },
       async (request, reply) => {
-        const { body } = request
+        const { body, rawBody } = request
+        const bytes = rawBody?.length ?? 0
         const rule = parseRule(body.validation_rule)
         if (typeof rule === 'string') throw challengeError('INVALID_VALIDATION_RULE', rule)
         const wrong = await problemWithRule(rule, body.answer, threads)
@@ -73,10 +75,10 @@ export const createChallengeRoute =
           validationRule: body.validation_rule,
           answer: body.answer,
           idempotencyKey: idempotencyOf(request, 'challenge')?.key ?? null,
-          bodyHash: hashBody(body),
-          bytes: Number(request.headers['content-length'] ?? JSON.stringify(body).length),
+          bodyHash: await hashBodyInTurns(body, bytes),
+          bytes,
         })
-        return reply.code(201).send(viewOf(row))
+        return sendInTurns(reply.code(201), viewOf(row), row.bytes)
       },
     )
   }

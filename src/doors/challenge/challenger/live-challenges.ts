@@ -1,7 +1,8 @@
-// The topic `challenges`: those of an account's own challenges that a page has in sight, whenever one of them has changed.
+// The topic `challenges`: those of an account's own challenges that a page has in sight, whenever one of them has changed, and
+// the newest one.
 import { Type } from 'typebox'
 import type { Deps } from '../../../core/door.ts'
-import { openSights } from '../../../core/live/sights.ts'
+import { both, lookLoop, openSights } from '../../../core/live/sights.ts'
 import { liveTopic, type LiveTopic } from '../../../core/live/topic.ts'
 import type { Loop } from '../../../core/loop.ts'
 import { SEND_TOPIC } from '../deliveries/topics.ts'
@@ -16,7 +17,11 @@ const SELECT_STATES = `
          (select max(result_id) from challenge_results r where r.challenge_id = c.challenge_id) as last_result
     from challenges c where challenge_id = any($1)`
 
-const EVERY_MS = 1000
+const SELECT_NEWEST = `
+  select a.account_id, c.challenge_id
+    from unnest($1::bigint[]) as a (account_id),
+         lateral (select challenge_id from challenges where account_id = a.account_id order by seq desc limit 1) as c`
+
 const IN_SIGHT_MAX = 200
 
 const Params = Type.Object(
@@ -42,6 +47,10 @@ export function openLiveChallenges({ database, deliveries }: Pick<Deps, 'databas
       rows.map((row) => [row.challenge_id, { ...row, last_attempt: attempts.get(row.challenge_id) ?? null }]),
     )
   })
+  const newest = openSights(async (accounts) => {
+    const rows = await database.query<{ account_id: string; challenge_id: string }>(SELECT_NEWEST, [accounts])
+    return new Map(rows.map((row) => [row.account_id, row.challenge_id]))
+  })
   return {
     topic: liveTopic({
       name: 'challenges',
@@ -49,19 +58,15 @@ export function openLiveChallenges({ database, deliveries }: Pick<Deps, 'databas
       params: Params,
       async open({ params: { challenge_ids: ids }, account, send }) {
         const own = await database.query<ChallengeStateRow>(SELECT_OWN, [account.accountId, ids])
-        return sights.open(
-          own.map((row) => row.challenge_id),
-          (changed) => send('changed', { challenges: changed }),
+        return both(
+          sights.open(
+            own.map((row) => row.challenge_id),
+            (changed) => send('changed', { challenges: changed }),
+          ),
+          newest.open([String(account.accountId)], ([id]) => send('newest', { challenge_id: id })),
         )
       },
     }),
-    loop: {
-      name: 'watch-challenges-for-pages',
-      everyMs: EVERY_MS,
-      async runOnce() {
-        await sights.look()
-        return false
-      },
-    },
+    loop: lookLoop('challenges', sights, newest),
   }
 }

@@ -5,6 +5,7 @@ import type { Database } from '../../../core/db/database.ts'
 import type { Deliveries } from '../../../core/deliveries/deliveries.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
 import { accountOf, requireRole } from '../../../core/http/auth/guard.ts'
+import { sendInTurns } from '../../../core/http/send-json.ts'
 import type { Identity } from '../../../core/identity/identity.ts'
 import { ChallengeStory, ChallengeView, viewOf } from './challenge-schema.ts'
 import { findChallenge, listChallenges, storyOf, type ChallengeRow } from './challenge-store.ts'
@@ -45,11 +46,12 @@ export const readChallengesRoute =
           response: { 200: Page, ...OWNER_REFUSALS },
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const { before = null, limit = LIMIT_DEFAULT } = request.query
         const { accountId } = accountOf(request)
         const { rows, hasMore } = await listChallenges(database, { accountId, before, limit })
-        return { challenges: rows.map(viewOf), next_before: hasMore ? Number(rows.at(-1)?.seq ?? 0) : null }
+        const page = { challenges: rows.map(viewOf), next_before: hasMore ? Number(rows.at(-1)?.seq ?? 0) : null }
+        return sendInTurns(reply, page, sum(rows.map((row) => row.bytes)))
       },
     )
 
@@ -64,12 +66,16 @@ export const readChallengesRoute =
           response: { 200: ChallengeStory, ...OWNER_REFUSALS },
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const row = await ownChallenge(database, request.params.id, accountOf(request).accountId)
-        return { ...viewOf(row), ...(await storyOf(database, deliveries, row.challenge_id)) }
+        const story = await storyOf(database, deliveries, row.challenge_id)
+        const bytes = row.bytes + sum(story.results.map(({ answer }) => answer?.length ?? 0))
+        return sendInTurns(reply, { ...viewOf(row), ...story }, bytes)
       },
     )
   }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
 /** Another account's challenge is reported as not found. */
 export async function ownChallenge(database: Database, challengeId: string, accountId: number): Promise<ChallengeRow> {

@@ -2,7 +2,7 @@
 // recorded, the challenge completed by its first result, and the audit row written.
 import { batched } from '../../../core/db/batch.ts'
 import type { Database, Tx } from '../../../core/db/database.ts'
-import { jsonParam } from '../../../core/db/params.ts'
+import { jsonInTurns } from '../../../core/values/json-pieces.ts'
 import { hideFromPlanner } from '../../../core/db/sql.ts'
 import { nonceRows, type Nonce, type NonceVerdict } from '../signing/nonces.ts'
 
@@ -115,7 +115,7 @@ export function openRecording(
     sizeOf: ({ bytes }) => bytes,
     async run(asked) {
       const bytes = asked.reduce((sum, recording) => sum + recording.bytes, 0)
-      const results = await jsonParam(
+      const results = await jsonInTurns(
         asked.map(({ result, bytes }, place) => ({ ...rowOf(result, place), bytes })),
         bytes,
       )

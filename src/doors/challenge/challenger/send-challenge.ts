@@ -79,7 +79,7 @@ export const sendChallengeRoute =
           const first = await firstRequestId(ledger, tx, signed, idempotency)
           if (first !== signed.requestId) return first
           await tx.query(MARK_SENDING, [row.challenge_id])
-          await deliveries.addIn(tx, SEND_TOPIC, signed)
+          await deliveries.addIn(tx, SEND_TOPIC, signed, request.trace)
           return first
         })
         outbox.wake()

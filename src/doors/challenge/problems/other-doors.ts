@@ -10,6 +10,7 @@ import type { Capability, Capabilities } from '../../../core/capabilities.ts'
 import type { Constraints } from '../solver/constraints.ts'
 import type { JsonObject } from '../signing/verify.ts'
 import { deadlinePassed, solved, UnsolvableProblem, type CallbackOutcome } from './solution.ts'
+import { traceOfJob } from '../../../core/traces/context.ts'
 
 const FIND_WAIT = `
   select date_part('epoch', clock_timestamp()) * 1000 as now_ms,
@@ -60,8 +61,8 @@ export async function solveElsewhere(deps: ElsewhereDeps, job: Acquired, asked: 
 
 async function begin(capability: Capability | null, job: Acquired, { type, problem }: OtherDoorProblem, wait: Wait): Promise<WaitsForJob> {
   if (capability === null) throw new UnsolvableProblem('SOLVER_UNAVAILABLE', `This server does not solve ${type} problems: the door that does is not open.`)
-  const { jobId, traceId } = job
-  const begun = await capability.begin({ key: jobId, body: problem, traceId, wantedUntil: wait.until })
+  const { jobId } = job
+  const begun = await capability.begin({ key: jobId, askedBy: jobId, body: problem, trace: traceOfJob(job), wantedUntil: wait.until })
   if (!begun.ok) throw new UnsolvableProblem(begun.code, begun.message)
   const remember = { sql: REMEMBER, row: { job_id: jobId, waits_for: begun.jobId } }
   return { ...waitFor(begun.jobId, wait), effects: [remember] }

@@ -55,6 +55,7 @@ export async function openPlugins(paths: readonly string[]): Promise<Plugins> {
   }
 }
 
+/** `late`: it did not stop when its time was over. */
 type PluginAnswer = Extract<FromThread, { id: number }> | 'gone' | 'late'
 
 /** One thread, from its start to its end. */
@@ -77,17 +78,21 @@ async function startPluginThread(modules: readonly string[]) {
   })
 
   const ask = (asked: PluginProblem, { timeoutMs, signal }: PluginLimits) =>
-    new Promise<PluginAnswer>((resolve) => {
+    new Promise<{ answer: PluginAnswer; isTimeOver: boolean }>((resolve) => {
       const id = (lastId += 1)
+      let isTimeOver = false
       const stop = () => post(id)
       const settle = (answer: PluginAnswer) => {
         clearTimeout(timer)
         clearTimeout(lastTimer)
         signal.removeEventListener('abort', stop)
         waiting.delete(id)
-        resolve(answer)
+        resolve({ answer, isTimeOver })
       }
-      const timer = setTimeout(stop, timeoutMs)
+      const timer = setTimeout(() => {
+        isTimeOver = true
+        stop()
+      }, timeoutMs)
       const lastTimer = setTimeout(() => settle('late'), timeoutMs + GRACE_MS)
       signal.addEventListener('abort', stop)
       waiting.set(id, settle)
@@ -101,11 +106,13 @@ async function startPluginThread(modules: readonly string[]) {
     end: async () => void (await thread.terminate()),
     async solve(asked: PluginProblem, limits: PluginLimits): Promise<CallbackOutcome> {
       const started = performance.now()
-      const answer = await ask(asked, limits)
+      const { answer, isTimeOver } = await ask(asked, limits)
       if (answer === 'gone') throw new Error('The thread of the plug-ins ended.')
       if (answer === 'late') await thread.terminate()
-      const isLate = answer === 'late' || (!answer.ok && performance.now() - started >= limits.timeoutMs)
-      return isLate ? failed('TIMEOUT', `Not solved within ${limits.timeoutMs} ms.`) : outcomeOf(answer, asked.type, performance.now() - started)
+      if (answer === 'late' || (!answer.ok && isTimeOver)) {
+        return failed('TIMEOUT', `Not solved within ${limits.timeoutMs} ms.`)
+      }
+      return outcomeOf(answer, asked.type, performance.now() - started)
     },
   }
 }

@@ -84,11 +84,15 @@ function taskOf(problem: JsonObject, outputSpec: unknown, further: readonly stri
     case 'math':
       return { task: 'math', ...mathOf(problem, isObject(outputSpec) ? outputSpec : {}) }
     case 'text':
-      return { task: 'text', problem }
+      return { task: 'text', problem: emptied(problem) }
     default:
       throw new UnsolvableProblem('UNSUPPORTED_PROBLEM', `type must be one of ${[...BUILT_IN, ...further].join(', ')}.`)
   }
 }
+
+/** Operations read texts and numbers. The contents of any container would only be copied to the thread, which blocks this one. */
+const emptied = (problem: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(problem).map(([name, value]) => [name, isObject(value) || Array.isArray(value) ? {} : value]))
 
 const OPERATORS = new Map([
   ['add', '+'],

@@ -5,6 +5,7 @@ import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { newJobId } from '../../../core/random.ts'
 import type { Constraints } from './constraints.ts'
 import { nonceRows, type Nonce, type NonceVerdict } from '../signing/nonces.ts'
+import type { TraceContext } from '../../../core/traces/context.ts'
 
 // Rows are inserted in order, so that two servers that accept the same challenges cannot deadlock. A nonce that comes twice
 // belongs to its first request (`is_first`); a challenge that comes twice is inserted once. A nonce that was used before is
@@ -58,7 +59,7 @@ export interface SolveAcceptance {
   payload: SolvePayload
   /** Size of the request's body. */
   bytes: number
-  traceId: string
+  trace: TraceContext
 }
 
 export interface SolveReceipt {
@@ -81,8 +82,8 @@ export function openSolveStore({ ledger }: { ledger: Ledger }, skewSec: number):
       sizeOf: ({ bytes }) => bytes,
       async run(asked) {
         const nonces = nonceRows(asked.map(({ nonce }) => nonce))
-        const jobs = asked.map(({ payload, bytes, traceId }, place) => ({
-          job: { kind: SOLVE_KIND, jobId: newJobId(), payload, traceId },
+        const jobs = asked.map(({ payload, bytes, trace }, place) => ({
+          job: { kind: SOLVE_KIND, jobId: newJobId(), payload, trace },
           more: {
             ...nonces[place],
             challenge_id: payload.challenge_id,

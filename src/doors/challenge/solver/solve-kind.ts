@@ -24,6 +24,8 @@ const REPLACE_JOB = `
     from json_to_recordset($1) as r (job_id uuid, new_job_id uuid)
    where solve_requests.job_id = r.job_id`
 
+const WAITS = `select job_id, waits_for from solve_requests where job_id = any($1::uuid[]) and waits_for is not null`
+
 const StoredPayload = Compile(
   Type.Object({
     challenge_id: Type.String(),
@@ -59,6 +61,11 @@ export function solveKind(context: SolveKindContext): Kind {
       const message = `The solver gave up: ${reason}`.slice(0, ERROR_CHARS_MAX)
       const failure = { status: 'failed', error_code: 'SOLVER_FAILED', error_message: message } as const
       return effectsOf(deliveries, job.jobId, payload, failure)
+    },
+    async contextOf(jobs) {
+      const jobIds = jobs.map(({ jobId }) => jobId)
+      const rows = await context.database.query<{ job_id: string; waits_for: string }>(WAITS, [jobIds])
+      return new Map(rows.map((row) => [row.job_id, { waitsFor: [row.waits_for] }]))
     },
     effectsOfReplay: (old, newJobId) => [{ sql: REPLACE_JOB, row: { job_id: old.jobId, new_job_id: newJobId } }],
   }

@@ -42,7 +42,7 @@ export const solveRoute =
   ({ verifier, store, resendCallback, allowInsecure }: SolveDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     readSignedBodies(app)
-    const summary = 'Accept a challenge to solve. RequestVerifier: Authorization: RCS-HMAC-SHA256 …'
+    const summary = 'Accept a challenge to solve. Signed with `Authorization: RCS-HMAC-SHA256 …`.'
     app.post(
       '/solve',
       {
@@ -55,7 +55,7 @@ export const solveRoute =
         if (payload instanceof HttpError) return verifier.refuse(verified, payload)
 
         const { bodyBytes: bytes } = verified
-        const { verdict, isNew } = await store.accept({ nonce: verified, payload, bytes, traceId: request.traceId })
+        const { verdict, isNew } = await store.accept({ nonce: verified, payload, bytes, trace: request.trace })
         if (verdict !== 'burnt') throw nonceRefusal(verdict)
         if (!isNew) await askedAgain(resendCallback, payload.challenge_id, request.log)
         const message = isNew ? 'Challenge accepted' : 'Challenge already accepted'
