@@ -5,14 +5,17 @@ import { isObject } from '../core/values/is-object.ts'
 import { addRemoteOptions, withClient, type RemoteOptions } from './access/client.ts'
 import { positiveInteger } from './arguments.ts'
 import { CommandFailed } from './failure.ts'
-import { readJson } from './read-input.ts'
+import { inputName, readJson } from './read-input.ts'
 import { plain, print, printJson, printTable, say } from './terminal.ts'
 
 const LIMIT_MAX = 200
-const OWNS = { owns: true }
+const OF_ACCOUNT = { owns: true, door: 'challenge' } as const
+const OF_DOOR = { door: 'challenge' } as const
 
 export function addChallengeCommands(program: Command): void {
-  const challenge = program.command('challenge').description('create, send and show challenges; dead letters')
+  const challenge = program
+    .command('challenge')
+    .description('create, send and list challenges, and send dead letters again')
   const command = (name: string, about: string) => addRemoteOptions(challenge.command(name).description(about))
 
   command('create', 'create a challenge from the JSON body of POST /challenges')
@@ -22,20 +25,23 @@ export function addChallengeCommands(program: Command): void {
     .argument('<challenge_id>')
     .option('--solver-url <url>', 'default: SOLVER_URL of the server')
     .action(send)
-  command('show', 'one challenge with its results and deliveries').argument('<challenge_id>').action(show)
-  command('list', 'the newest challenges').option('--limit <n>', 'maximum number', positiveInteger, 20).action(list)
-  command('dead', 'the dead letters of the door, newest first (needs an admin)')
+  command('show', 'show a challenge with its results and deliveries').argument('<challenge_id>').action(show)
+  command('list', 'list the newest challenges')
+    .option('--limit <n>', 'maximum number', positiveInteger, 20)
+    .action(list)
+  command('dead', 'list the newest dead letters of the door (admins only)')
     .option('--limit <n>', 'maximum number', positiveInteger, 20)
     .action(dead)
-  command('replay', 'send dead letters again, one by its id or all (needs an admin)')
-    .argument('[delivery_id]', 'default: all', positiveInteger)
+  command('replay', 'send dead letters again (admins only)')
+    .argument('[delivery_id]', 'the number of the delivery; default: all dead letters', positiveInteger)
     .action(replay)
 }
 
 async function create(file: string, options: RemoteOptions): Promise<void> {
   const body = readJson(file)
-  if (!isChallenge(body)) throw new CommandFailed(`${plain(file)} is not the body of a challenge.`, 2)
-  const made = await withClient(options, (reeve) => reeve.challenges.create(body), OWNS)
+  if (!isChallenge(body))
+    throw new CommandFailed(`${inputName(file)} is not the body of a challenge: it has no "problem".`, 2)
+  const made = await withClient(options, (reeve) => reeve.challenges.create(body), OF_ACCOUNT)
   if (options.json === true) printJson(made)
   else print(plain(made.challenge_id))
 }
@@ -46,19 +52,19 @@ const isChallenge = (body: unknown): body is NewChallenge => isObject(body) && '
 async function send(challengeId: string, options: RemoteOptions & { solverUrl?: string }): Promise<void> {
   const body = options.solverUrl === undefined ? {} : { solver_url: options.solverUrl }
   const path = `/challenges/${encodeURIComponent(challengeId)}/send`
-  const sent = await withClient(options, (reeve) => reeve.request<object>('POST', path, { body }), OWNS)
+  const sent = await withClient(options, (reeve) => reeve.request<object>('POST', path, { body }), OF_ACCOUNT)
   if (options.json === true) return printJson(sent)
   const as = options.as === undefined ? '' : ` --as ${plain(options.as)}`
   print(`Sending. See: reeve challenge show ${plain(challengeId)}${as}`)
 }
 
 async function show(challengeId: string, options: RemoteOptions): Promise<void> {
-  printJson(await withClient(options, (reeve) => reeve.challenges.get(challengeId), OWNS))
+  printJson(await withClient(options, (reeve) => reeve.challenges.get(challengeId), OF_ACCOUNT))
 }
 
 async function list(options: RemoteOptions & { limit: number }): Promise<void> {
   const limit = Math.min(options.limit, LIMIT_MAX)
-  const { challenges } = await withClient(options, (reeve) => reeve.challenges.list({ limit }), OWNS)
+  const { challenges } = await withClient(options, (reeve) => reeve.challenges.list({ limit }), OF_ACCOUNT)
   if (options.json === true) return printJson(challenges)
   if (challenges.length === 0) return say('No challenges.')
   printTable(
@@ -70,8 +76,10 @@ async function list(options: RemoteOptions & { limit: number }): Promise<void> {
 async function dead(options: RemoteOptions & { limit: number }): Promise<void> {
   const query = { status: 'dead', limit: Math.min(options.limit, LIMIT_MAX) }
   type Page = { deliveries: Delivery[] }
-  const { deliveries } = await withClient(options, (reeve) =>
-    reeve.request<Page>('GET', '/challenges/deliveries', { query }),
+  const { deliveries } = await withClient(
+    options,
+    (reeve) => reeve.request<Page>('GET', '/challenges/deliveries', { query }),
+    OF_DOOR,
   )
   if (options.json === true) return printJson(deliveries)
   if (deliveries.length === 0) return say('No dead letters.')
@@ -86,7 +94,7 @@ async function dead(options: RemoteOptions & { limit: number }): Promise<void> {
 async function replay(letterId: number | undefined, options: RemoteOptions): Promise<void> {
   const path = `/challenges/deliveries/${letterId === undefined ? '' : `${letterId}/`}replay`
   type Answer = { replayed: number[] }
-  const { replayed } = await withClient(options, (reeve) => reeve.request<Answer>('POST', path))
+  const { replayed } = await withClient(options, (reeve) => reeve.request<Answer>('POST', path), OF_DOOR)
   if (options.json === true) printJson({ replayed })
   else print(`${replayed.length} replayed.`)
 }

@@ -9,18 +9,22 @@ import { plain, print, printJson, printTable, say } from './terminal.ts'
 const STATUSES = ['dead', 'pending', 'delivered'] as const satisfies readonly Delivery['status'][]
 
 export function addDeliveryCommands(program: Command): void {
-  const delivery = program.command('delivery').description('look at callbacks and sends, and send dead letters again')
+  const delivery = program
+    .command('delivery')
+    .description('list callbacks and other signed requests, and send dead letters again')
   const command = (name: string, about: string) => addRemoteOptions(delivery.command(name).description(about))
 
-  command('list', 'the newest deliveries; by default the dead letters')
+  command('list', 'list the newest deliveries, by default the dead letters')
     .option('--status <status>', `one of ${STATUSES.join(', ')}`, 'dead')
-    .option('--topic <topic>', 'only this topic')
-    .option('--limit <n>', 'at most so many', positiveInteger, 20)
+    .option('--topic <topic>', 'only deliveries of this topic')
+    .option('--limit <n>', 'maximum number of deliveries', positiveInteger, 20)
     .action(list)
-  command('show', 'one delivery with its attempts')
-    .argument('<delivery_id>', 'its number', positiveInteger)
+  command('show', 'show a delivery with its attempts')
+    .argument('<delivery_id>', 'the number of the delivery', positiveInteger)
     .action(show)
-  command('replay', 'send a dead letter again').argument('<delivery_id>', 'its number', positiveInteger).action(replay)
+  command('replay', 'send a dead letter again')
+    .argument('<delivery_id>', 'the number of the delivery', positiveInteger)
+    .action(replay)
 }
 
 async function list(options: RemoteOptions & { status: string; topic?: string; limit: number }): Promise<void> {

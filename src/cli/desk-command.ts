@@ -1,28 +1,29 @@
 // `reeve desk`: the list of domains that the owner may automate, and a look at the tasks.
-import type { DeskDomain } from '@reeve/sdk'
 import type { Command } from 'commander'
 import { parseEntry } from '../doors/desk/domains/domain.ts'
 import { STATUSES } from '../doors/desk/tasks/task.ts'
 import { addRemoteOptions, withClient, type RemoteOptions } from './access/client.ts'
+import { everyRow } from './access/every-row.ts'
 import { positiveInteger } from './arguments.ts'
 import { CommandFailed } from './failure.ts'
 import { plain, print, printJson, printTable, say } from './terminal.ts'
 
 const PAGE_MAX = 100
+const OF_DESK = { door: 'desk' } as const
 
 export function addDeskCommands(program: Command): void {
-  const desk = program.command('desk').description('the domains that may be automated, and the tasks of the desk')
+  const desk = program.command('desk').description('manage the domains that may be automated, and list tasks')
   const command = (name: string, about: string) => addRemoteOptions(desk.command(name).description(about))
 
   command('allow', 'allow a domain that the owner of this deployment is authorised to automate')
-    .argument('<domain>', 'a host, with its port unless it is the default one; *.shop.org for all subdomains')
-    .requiredOption('--reason <reason>', 'why it may be automated; kept with your name and the time')
+    .argument('<domain>', 'a host, with its port unless that is the default; *.shop.org for all subdomains')
+    .requiredOption('--reason <reason>', 'why it may be automated; recorded with your name and the time')
     .action(allow)
-  command('list', 'the domains on the list').action(list)
-  command('remove', 'remove a domain from the list').argument('<domain>').action(remove)
-  command('tasks', 'the newest tasks, newest first')
-    .option('--status <status>', `only ${STATUSES.join(', ')}`)
-    .option('--domain <domain>', 'only of this domain')
+  command('list', 'list the allowed domains').action(list)
+  command('remove', 'remove a domain from the list of allowed domains').argument('<domain>').action(remove)
+  command('tasks', 'list the newest tasks')
+    .option('--status <status>', `only tasks with this status: ${STATUSES.join(', ')}`)
+    .option('--domain <domain>', 'only tasks of this domain')
     .option('--limit <n>', `maximum number of tasks, up to ${PAGE_MAX}`, positiveInteger, 20)
     .action(tasks)
 }
@@ -31,24 +32,21 @@ async function allow(domain: string, options: RemoteOptions & { reason: string }
   const entry = parsedEntry(domain)
   const reason = options.reason.trim()
   if (reason === '') throw new CommandFailed('Say why it may be automated: --reason "…".', 2)
-  const row = await withClient(options, (reeve) => reeve.desk.allowDomain(entry, reason))
+  const row = await withClient(options, (reeve) => reeve.desk.allowDomain(entry, reason), OF_DESK)
   if (options.json === true) return printJson(row)
   print(`${plain(row.domain)} is on the list.`)
 }
 
 async function list(options: RemoteOptions): Promise<void> {
-  const rows = await withClient(options, async ({ desk }) => {
-    const all: DeskDomain[] = []
-    let after: string | null = null
-    do {
-      const page: { domains: DeskDomain[]; next_after: string | null } = await desk.domains(
-        after === null ? {} : { after },
-      )
-      all.push(...page.domains)
-      after = page.next_after
-    } while (after !== null)
-    return all
-  })
+  const rows = await withClient(
+    options,
+    ({ desk }) =>
+      everyRow(async (query: { after?: string }) => {
+        const { domains, next_after: next } = await desk.domains(query)
+        return { rows: domains, next }
+      }),
+    OF_DESK,
+  )
   if (options.json === true) return printJson(rows)
   if (rows.length === 0) return say('No domain is on the list: every task but those of reserved names is refused.')
   printTable(
@@ -59,7 +57,7 @@ async function list(options: RemoteOptions): Promise<void> {
 
 async function remove(domain: string, options: RemoteOptions): Promise<void> {
   const entry = parsedEntry(domain)
-  await withClient(options, (reeve) => reeve.desk.removeDomain(entry))
+  await withClient(options, (reeve) => reeve.desk.removeDomain(entry), OF_DESK)
   if (options.json === true) return printJson({ domain: entry })
   print(`${plain(entry)} is off the list.`)
 }
@@ -75,7 +73,7 @@ async function tasks(options: RemoteOptions & { status?: string; domain?: string
     order: 'newest' as const,
     limit: Math.min(options.limit, PAGE_MAX),
   }
-  const found = (await withClient(options, (reeve) => reeve.desk.list(filter))).tasks
+  const found = (await withClient(options, (reeve) => reeve.desk.list(filter), OF_DESK)).tasks
   if (options.json === true) return printJson(found)
   if (found.length === 0) return say('No tasks.')
   printTable(

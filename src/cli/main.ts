@@ -29,7 +29,7 @@ async function program(asked: string | undefined): Promise<Command> {
     .version(VERSION)
     .exitOverride()
     .showHelpAfterError('(reeve --help lists the commands)')
-    .addHelpText('after', '\nSettings are environment variables: `reeve config` lists them with what is in force.')
+    .addHelpText('after', '\nSettings are environment variables. `reeve config` prints all of them with their values.')
 
   const server = (role: 'up' | 'serve' | 'work', about: string) =>
     reeve
@@ -38,45 +38,48 @@ async function program(asked: string | undefined): Promise<Command> {
       .action(async () => {
         process.exitCode = await (await import('./server/server-command.ts')).runServer(role)
       })
-  server('up', 'everything in one process: HTTP, work, and the embedded database unless DATABASE_URL is set')
-  server('serve', 'only HTTP and WebSocket (needs DATABASE_URL)')
-  server('work', 'only executors and background loops (needs DATABASE_URL)')
+  server('up', 'run everything in one process: HTTP, executors, and the embedded database unless DATABASE_URL is set')
+  server('serve', 'run only HTTP and WebSocket (needs DATABASE_URL)')
+  server('work', 'run only executors and background loops (needs DATABASE_URL)')
 
-  const plain = (name: string, about: string) => reeve.command(name).description(about).option('--json', 'for programs')
-  plain('migrate', 'bring the database up to date')
-    .option('--plan', 'only say which migrations are pending and what they lock; changes nothing')
+  const plain = (name: string, about: string) => reeve.command(name).description(about).option('--json', 'print JSON')
+  plain('migrate', 'apply pending migrations to the database')
+    .option('--plan', 'only list the pending migrations and the tables that they lock; change nothing')
     .action(async (options) => (await import('./server/migrate-command.ts')).migrateCommand(options))
   const asking = (name: string, about: string) =>
     plain(name, about)
-      .option('--url <url>', 'ask this server; default: this machine')
-      .option('--api-key-file <file>', 'with --url: a file with an admin’s API key; default: reeve login')
-  asking('config', 'the settings in force, secrets masked').action(async (options) =>
+      .option('--url <url>', 'the server to ask; default: this machine')
+      .option(
+        '--api-key-file <file>',
+        'with --url: a file with an API key of an admin; default: the key stored by reeve login',
+      )
+  asking('config', 'print the settings in force, with secrets masked').action(async (options) =>
     (await import('./server/config-command.ts')).showConfig(options),
   )
-  asking('doctor', 'check what a server needs').action(async (options) =>
+  asking('doctor', 'check that everything a server needs is there and works').action(async (options) =>
     (await import('./server/doctor-command.ts')).runDoctor(options),
   )
 
   reeve
     .command('backup')
-    .description('write database, files and keys to one file, while the server runs')
+    .description('write the database, files and keys to one file, while the server runs')
     .argument('<file>')
     .option('--force', 'replace the file if it exists')
-    .option('--verify', 'restore it into a scratch place afterwards, and compare')
-    .option('--json', 'for programs')
+    .option('--verify', 'afterwards restore it into a temporary place and compare')
+    .option('--json', 'print JSON')
     .action(async (file, options) => (await import('./server/backup-command.ts')).backupCommand(file, options))
   reeve
     .command('restore')
-    .description('read a backup into an empty database and data folder')
+    .description('restore a backup into an empty database and data folder')
     .argument('<file>')
-    .option('--verify', 'only restore it into a scratch place and compare; changes nothing')
-    .option('--json', 'for programs')
+    .option('--verify', 'only restore it into a temporary place and compare; change nothing')
+    .option('--json', 'print JSON')
     .action(async (file, options) => (await import('./server/backup-command.ts')).restoreCommand(file, options))
   reeve
     .command('move')
-    .description('copy the embedded database into an empty one of another PostgreSQL server; stop the server first')
+    .description('copy the embedded database to an empty database of another PostgreSQL server (stop Reeve first)')
     .argument('<database_url>')
-    .option('--json', 'for programs')
+    .option('--json', 'print JSON')
     .action(async (url, options) => (await import('./server/backup-command.ts')).moveCommand(url, options))
 
   const isThere = reeve.commands.some((command) => command.name() === asked)

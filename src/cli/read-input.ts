@@ -11,6 +11,9 @@ export function readInput(file: string): Buffer {
   }
 }
 
+/** For people. */
+export const inputName = (file: string): string => (file === '-' ? 'Standard input' : plain(file))
+
 export const readText = (file: string): string => readInput(file).toString('utf8')
 
 export function readJson(file: string): unknown {
@@ -18,13 +21,13 @@ export function readJson(file: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new CommandFailed(`${plain(file)} is not JSON.`, 2)
+    throw new CommandFailed(`${inputName(file)} is not JSON.`, 2)
   }
 }
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
-  EACCES: 'it is not yours to read',
+  EACCES: 'you may not read it',
   EISDIR: 'it is a folder',
 }
 

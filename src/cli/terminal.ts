@@ -30,6 +30,9 @@ export function printTable(header: readonly string[], rows: readonly (readonly s
   for (const row of rows) print(line(row))
 }
 
+/** 1 test, 2 tests. */
+export const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
+
 /** Control characters of a stranger's text must not reach the terminal. */
 // oxlint-disable-next-line no-control-regex
 export const plain = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ')

@@ -60,7 +60,7 @@ describe('reeve challenge', () => {
       [
         [1, '404: There is no such challenge.'],
         [1, 'There is no account nobody: use --as.'],
-        [2, '- is not JSON.'],
+        [2, 'Standard input is not JSON.'],
         [1, '403: Insufficient role'],
       ],
     )

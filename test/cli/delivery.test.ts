@@ -8,7 +8,7 @@ const ADD_DEAD = `
   insert into outbox_events (topic, payload, status, attempts, last_error)
   values ('pool_callback', $1, 'dead', 6, 'connection_refused') returning outbox_id::integer as id`
 
-test('lists dead letters, shows one, replays it, and names what it does not know', async (t) => {
+test('reeve delivery lists dead letters, shows one, replays it, and names an unknown id or status', async (t) => {
   const { url, database, env } = await startReeve(t, { doors: 'pool', role: 'serve' })
   const letter = {
     subject: 'job 7',

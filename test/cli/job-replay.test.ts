@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 import { reeve } from './reeve-command.ts'
 
-test('a dead job is replayed with what its door commits with that, and solved', async (t) => {
+test('a dead job is replayed together with its door’s effects, and solved', async (t) => {
   const receiver = await startReceiver(t)
   const { url, at } = await startServer(t, { role: 'serve' }) // nobody works yet
   const client = new Client(at)

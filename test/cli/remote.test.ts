@@ -48,7 +48,7 @@ const json = (ran: { code: number | null; stdout: string; stderr: string }) => {
 describe('a server elsewhere', () => {
   test('login stores a key that only the user can read, every command uses it, and logout revokes it', async (t) => {
     const { url } = await deployment(t)
-    const { env, run, file } = await elsewhere(t)
+    const { env, run, file, folder } = await elsewhere(t)
 
     const wrong = await run(['login', url, '--username', 'chief', '--password-stdin'], 'guess')
     const login = await run(['login', url, '--username', 'chief', '--password-stdin'], `${PASSWORD}\n`)
@@ -88,6 +88,10 @@ describe('a server elsewhere', () => {
       ['worker', 'list'],
     ])
       assert(Array.isArray(json(await run([...args, '--json']))), args.join(' '))
+    const workerKey = join(folder, 'worker.key')
+    assert.equal((await run(['worker', 'keygen', '--key', workerKey])).code, 0)
+    assert.equal(json(await run(['worker', 'register', '--name', 'w1', '--key', workerKey, '--json'])).name, 'w1')
+    assert.equal(json(await run(['worker', 'list', '--all', '--json']))[0].owner, 'chief')
     assert.equal(json(await run(['config', '--url', url, '--json']))['REGISTRATION'], 'open')
     assert.equal(json(await run(['doctor', '--url', url, '--json']))[0].what, 'server')
 
@@ -100,8 +104,8 @@ describe('a server elsewhere', () => {
   })
 })
 
-describe('what goes wrong is one sentence, with 1, or 2 for wrong usage', () => {
-  test('no file, no server, another server, a rate limit, an answer of another form', async (t) => {
+describe('an error is one sentence, with exit code 1, or 2 for wrong usage', () => {
+  test('a missing file, no server, another server, a rate limit, an unexpected answer', async (t) => {
     const { run, file } = await elsewhere(t)
     const key = await file('key', 'no-key')
     const at = (url: string, ...args: string[]) => run([...args, '--url', url, '--api-key-file', key])

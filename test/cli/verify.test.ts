@@ -137,7 +137,7 @@ describe('reeve verify', () => {
     assert.doesNotMatch(stdout, /line [134],/)
   })
 
-  test('what is asked wrongly ends with 2, and a secret that is not set is named', async (t) => {
+  test('wrong usage exits with 2, and a secret that is not set is named', async (t) => {
     const file = await setup(t)
     const runs = await Promise.all([
       reeve(['verify']),

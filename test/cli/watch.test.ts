@@ -52,7 +52,7 @@ async function startBreaking(t: TestContext, brokenBy: 'reset' | 'end') {
 }
 
 for (const brokenBy of ['reset', 'end'] as const) {
-  test(`judge.watch goes on since the last event when its connection breaks (${brokenBy})`, async (t) => {
+  test(`judge.watch continues after the last event when its connection breaks (${brokenBy})`, async (t) => {
     const { url, since } = await startBreaking(t, brokenBy)
 
     const seen: string[] = []

@@ -11,7 +11,7 @@ import { doorSettings } from '../../doors/outline.ts'
 import { CommandFailed } from '../failure.ts'
 import { plain } from '../terminal.ts'
 import { findLogin, type StoredLogin } from './logins.ts'
-import { explained, serverUrl } from './server-url.ts'
+import { explained, serverUrl, type DoorName } from './server-url.ts'
 import { checkedFetch } from './checked-fetch.ts'
 
 export interface ClientOptions {
@@ -22,13 +22,16 @@ export interface ClientOptions {
 
 const addClientOptions = (command: Command): Command =>
   command
-    .option('--url <url>', 'the server; default: the deployment here, else the server of the last reeve login')
-    .option('--api-key-file <file>', 'with --url: a file with an API key; default: what reeve login has stored')
-    .option('--as <username>', 'where the database is here: the account to speak for; default: this command line')
+    .option(
+      '--url <url>',
+      'the server; default: the deployment on this machine, else the server of the last reeve login',
+    )
+    .option('--api-key-file <file>', 'with --url: a file with an API key; default: the key stored by reeve login')
+    .option('--as <username>', 'act as this account (only where the database is on this machine)')
 
 /** What every command has that asks a server. */
 export const addRemoteOptions = (command: Command): Command =>
-  addClientOptions(command).option('--json', 'print JSON, with the names of the HTTP API')
+  addClientOptions(command).option('--json', 'print JSON, with the field names of the HTTP API')
 
 export interface RemoteOptions extends ClientOptions {
   json?: boolean
@@ -37,22 +40,26 @@ export interface RemoteOptions extends ClientOptions {
 export interface ClientUse {
   /** What it makes belongs to an account, without --as the admin's, and depends on the settings of the server that runs: it is asked. */
   owns?: boolean
+  /** Default: it asks no door. */
+  door?: DoorName
 }
 
 export async function withClient<T>(
   options: ClientOptions,
   use: (reeve: ReeveClient) => Promise<T>,
-  { owns = false }: ClientUse = {},
+  { owns = false, door }: ClientUse = {},
 ): Promise<T> {
+  const ask = (access: SpokenTo) => {
+    const reeve = new ReeveClient(access)
+    return explained(access.url, () => use(reeve), door && { reeve, door })
+  }
   const remote = await remoteOf(options)
-  if (remote !== null) return explained(remote.url, () => use(new ReeveClient({ ...remote, fetch: checkedFetch })))
+  if (remote !== null) return ask({ ...remote, fetch: checkedFetch })
 
   const { core: config } = parseConfig(environment(), doorSettings())
-  if (options.url !== undefined || owns) return askAsAccount(urlOf(options), options.as ?? nameOfAdmin(config), use)
+  if (options.url !== undefined || owns) return askAsAccount(urlOf(options), options.as ?? nameOfAdmin(config), ask)
   const { withLocalServer } = await import('./local-server.ts')
-  return withLocalServer(options.as ?? null, ({ url, token, fetch }) =>
-    explained(url, () => use(new ReeveClient({ url, token, fetch }))),
-  )
+  return withLocalServer(options.as ?? null, ask)
 }
 
 /** The URL, and what a stranger may ask it: for commands with credentials of their own. */
@@ -62,13 +69,20 @@ export function urlOf({ url }: Pick<ClientOptions, 'url'>): string {
   return `http://${core.SERVER_HOST.replace('0.0.0.0', '127.0.0.1')}:${core.SERVER_PORT}`
 }
 
+/** Null: no file is named. */
+export function apiKeyOf({ apiKeyFile, as }: Pick<ClientOptions, 'apiKeyFile' | 'as'>): string | null {
+  if (apiKeyFile === undefined) return null
+  if (as !== undefined) throw new CommandFailed('--as and --api-key-file exclude each other.', 2)
+  return keyIn(apiKeyFile)
+}
+
+type SpokenTo = ConstructorParameters<typeof ReeveClient>[0]
 type Remote = { url: string; apiKey: string }
 
-async function remoteOf({ url, apiKeyFile, as }: ClientOptions): Promise<Remote | null> {
-  if (apiKeyFile !== undefined) {
-    if (as !== undefined) throw new CommandFailed('--as and --api-key-file exclude each other.', 2)
-    return { url: urlOf(url === undefined ? {} : { url }), apiKey: keyIn(apiKeyFile) }
-  }
+async function remoteOf(options: ClientOptions): Promise<Remote | null> {
+  const { url, as } = options
+  const apiKey = apiKeyOf(options)
+  if (apiKey !== null) return { url: urlOf(options), apiKey }
   if (as !== undefined) return null
   if (url !== undefined) return remoteFrom(findLogin(serverUrl(url)))
   return (await hasDatabase()) ? null : remoteFrom(findLogin(null))
@@ -91,12 +105,12 @@ function keyIn(file: string): string {
 }
 
 /** Whoever can write to the database may speak for any account: a token is made, and revoked. */
-async function askAsAccount<T>(url: string, username: string, use: (reeve: ReeveClient) => Promise<T>): Promise<T> {
+async function askAsAccount<T>(url: string, username: string, ask: (access: SpokenTo) => Promise<T>): Promise<T> {
   const { tokenFor, withEngine } = await import('./with-engine.ts')
   return withEngine(async ({ database, identity }) => {
     const token = await tokenFor(username, { database, identity })
     try {
-      return await explained(url, () => use(new ReeveClient({ url: serverUrl(url), token, fetch: checkedFetch })))
+      return await ask({ url: serverUrl(url), token, fetch: checkedFetch })
     } finally {
       await revokeToken(database, token)
     }

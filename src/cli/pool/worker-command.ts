@@ -15,11 +15,12 @@ import type { PoolJudge } from './worker-judge.ts'
 import { readKey, writeKey } from './worker-key.ts'
 
 const KEY_FILE = 'worker.key'
-const PROBLEMS = 'for --judge: a folder of problem packages, zips or folders'
+const LOCAL = 'http://127.0.0.1:8080'
+const PROBLEMS = 'with --judge: a folder of problem packages, as zips or folders'
 const SAME_SIGNAL_MS = 1000 // a runner passes on the Ctrl-C that the terminal has sent already
 
 interface Access {
-  url: string
+  url?: string
   apiKeyFile?: string
   username?: string
   passwordFile?: string
@@ -34,36 +35,42 @@ export function addWorkerRunCommands(worker: Command, openPoolJudge?: OpenJudge)
     worker
       .command(name)
       .description(about)
-      .option('--key <file>', 'the key file', KEY_FILE)
-      .option('--url <url>', 'the server', 'http://127.0.0.1:8080')
-      .option('--api-key-file <file>', 'a file with an API key of the owner; default: WORKER_API_KEY')
-      .option('--username <name>', 'the owner, in place of an API key')
+      .option('--key <file>', 'the file with the worker’s key', KEY_FILE)
+      .option(
+        '--url <url>',
+        `the server; default: the one of the last reeve login, where its key is used, else ${LOCAL}`,
+      )
+      .option(
+        '--api-key-file <file>',
+        'a file with an API key of the owner; default: WORKER_API_KEY, or the key stored by reeve login',
+      )
+      .option('--username <name>', 'the owner’s account, instead of an API key')
       .option('--password-file <file>', 'a file with the owner’s password')
 
   worker
     .command('keygen')
-    .description('make a key, in a file that only you can read')
-    .option('--key <file>', 'where to', KEY_FILE)
-    .option('--json', 'for programs')
+    .description('create a worker’s key, in a file that only you can read')
+    .option('--key <file>', 'the file to write', KEY_FILE)
+    .option('--json', 'print JSON')
     .action(keygen)
 
-  command('register', 'register a worker with the key, and print its id')
-    .requiredOption('--name <name>', 'its name, which nobody else has')
-    .option('--region <region>', 'where it is')
-    .option('--specs <json>', 'what it has, as a JSON object')
-    .option('--judge', 'add to that the languages and packages that it can judge')
+  command('register', 'register a worker with its key, and print its id')
+    .requiredOption('--name <name>', 'a name that no other worker has')
+    .option('--region <region>', 'the region that it is in')
+    .option('--specs <json>', 'its specifications, as a JSON object')
+    .option('--judge', 'add the languages and packages that it can judge to its specifications')
     .option('--problems <folder>', PROBLEMS)
-    .option('--json', 'for programs')
+    .option('--json', 'print JSON')
     .action((options: RegisterOptions) => register(options, openPoolJudge))
 
-  command('run', 'poll for jobs, do them, sign the results; SIGTERM finishes the job in hand')
+  command('run', 'poll for jobs, run them and submit signed results; on SIGTERM, finish the current job first')
     .requiredOption('--worker <id>', 'the id that register printed', positiveInteger)
-    .option('--exec <command>', 'a shell command: the job on standard input, a JSON object on standard output')
+    .option('--exec <command>', 'a shell command that reads the job from standard input and prints a JSON object')
     .option('--module <file>', 'a JavaScript module that exports handle(job, context)')
-    .option('--judge', 'jobs are submissions: judge them in the sandbox')
+    .option('--judge', 'judge submissions in the sandbox')
     .option('--problems <folder>', PROBLEMS)
-    .option('--wait <seconds>', 'how long a poll waits, at most 50', positiveInteger, 50)
-    .option('--json', 'one line of JSON for each event')
+    .option('--wait <seconds>', 'how long a poll waits for a job, at most 50', positiveInteger, 50)
+    .option('--json', 'print a line of JSON for each event')
     .action((options: RunOptions) => run(options, openPoolJudge))
 }
 
@@ -88,14 +95,18 @@ async function register(options: RegisterOptions, openPoolJudge?: OpenJudge): Pr
   const { key, name, region, json, ...access } = options
   const { x } = readKey(key)
   const specs = await specsFor(options, openPoolJudge)
-  const client = await clientFor(access)
-  const made = await explained(access.url, () =>
-    client.pool.register({
-      name,
-      public_key: x,
-      ...(region === undefined ? {} : { region }),
-      ...(specs === null ? {} : { specs_json: specs }),
-    }),
+  const url = addressOf(access)
+  const client = await explained(url, () => clientFor(url, access))
+  const made = await explained(
+    url,
+    () =>
+      client.pool.register({
+        name,
+        public_key: x,
+        ...(region === undefined ? {} : { region }),
+        ...(specs === null ? {} : { specs_json: specs }),
+      }),
+    { reeve: client, door: 'pool' },
   )
   if (json === true) printJson(made)
   else print(String(made.id))
@@ -135,22 +146,27 @@ interface RunOptions extends Access {
 
 async function run(options: RunOptions, openPoolJudge?: OpenJudge): Promise<void> {
   const { key, worker, wait, json, ...access } = options
-  const login = () => clientFor(access)
+  const url = addressOf(access)
+  const login = () => clientFor(url, access)
   const { handler, close } = await executorFor(options, openPoolJudge)
   const { drain, abandon } = askedToStop()
   try {
-    await explained(access.url, async () =>
-      runWorker({
-        client: await login(),
-        ...(access.username === undefined ? {} : { login }),
-        workerId: worker,
-        key: readKey(key),
-        handler,
-        signal: drain,
-        abandon,
-        waitSec: Math.min(50, wait),
-        onEvent: json === true ? (event) => printJson(event) : showEvent,
-      }),
+    const client = await explained(url, login)
+    await explained(
+      url,
+      async () =>
+        runWorker({
+          client,
+          ...(access.username === undefined ? {} : { login }),
+          workerId: worker,
+          key: readKey(key),
+          handler,
+          signal: drain,
+          abandon,
+          waitSec: Math.min(50, wait),
+          onEvent: json === true ? (event) => printJson(event) : showEvent,
+        }),
+      { reeve: client, door: 'pool' },
     )
   } finally {
     await close()
@@ -158,7 +174,7 @@ async function run(options: RunOptions, openPoolJudge?: OpenJudge): Promise<void
   if (json !== true) say('Stopped.')
 }
 
-interface Hands {
+interface PoolExecutor {
   handler: Handler
   close(): Promise<void>
 }
@@ -166,9 +182,9 @@ interface Hands {
 async function executorFor(
   { exec, module, judge, problems, json }: RunOptions,
   openPoolJudge?: OpenJudge,
-): Promise<Hands> {
+): Promise<PoolExecutor> {
   const chosen = [exec, module, judge === true ? 'judge' : undefined].filter((one) => one !== undefined)
-  if (chosen.length !== 1) throw new CommandFailed('Say how to do the jobs: one of --exec, --module, --judge.', 2)
+  if (chosen.length !== 1) throw new CommandFailed('Say how to run jobs, with one of --exec, --module and --judge.', 2)
   const close = async () => {}
   if (exec !== undefined) return { handler: execHandler(exec), close }
   if (module !== undefined) return { handler: await moduleHandler(module), close }
@@ -184,7 +200,14 @@ async function openJudge(problems: string | undefined, openPoolJudge?: OpenJudge
   return openPoolJudge(problems)
 }
 
-async function clientFor({ url, apiKeyFile, username, passwordFile }: Access): Promise<ReeveClient> {
+/** A stored key goes to its own server, every other credential to the one that is named. */
+function addressOf({ url, apiKeyFile, username }: Access): string {
+  if (url !== undefined) return serverUrl(url)
+  const isGiven = [apiKeyFile, username, environment()['WORKER_API_KEY']].some((one) => one !== undefined)
+  return (isGiven ? undefined : findLogin(null)?.url) ?? LOCAL
+}
+
+async function clientFor(url: string, { apiKeyFile, username, passwordFile }: Access): Promise<ReeveClient> {
   if (username !== undefined) {
     if (passwordFile === undefined) throw new CommandFailed('--username needs --password-file.', 2)
     return ReeveClient.login({ url, username, password: firstLine(passwordFile), fetch: checkedFetch })
@@ -193,7 +216,7 @@ async function clientFor({ url, apiKeyFile, username, passwordFile }: Access): P
   const apiKey = given ?? findLogin(serverUrl(url))?.api_key
   if (apiKey === undefined || apiKey === '') {
     throw new CommandFailed(
-      'Name the owner: --api-key-file, WORKER_API_KEY, reeve login, or --username with --password-file.',
+      'Say whose worker it is: --api-key-file, WORKER_API_KEY, reeve login, or --username with --password-file.',
       2,
     )
   }

@@ -16,10 +16,10 @@ const KEY_DAYS = 90
 export function addLoginCommand(program: Command): void {
   program
     .command('login')
-    .description(`make an API key at a server, valid for ${KEY_DAYS} days, and keep it for the other commands`)
+    .description(`log in to a server: create an API key, valid for ${KEY_DAYS} days, and store it for other commands`)
     .argument('<url>', 'the server, such as https://reeve.example.org')
     .requiredOption('--username <name>', 'the account')
-    .option('--password-stdin', 'read the password from standard input; default: ask for it')
+    .option('--password-stdin', 'read the password from standard input instead of asking for it')
     .option('--json', 'print JSON')
     .action(login)
 }
@@ -27,8 +27,8 @@ export function addLoginCommand(program: Command): void {
 export function addLogoutCommand(program: Command): void {
   program
     .command('logout')
-    .description('revoke the key of reeve login, and forget it')
-    .argument('[url]', 'the server; default: that of the last login')
+    .description('revoke and delete the API key that reeve login stored')
+    .argument('[url]', 'the server; default: the one of the last login')
     .option('--json', 'print JSON')
     .action(logout)
 }
@@ -56,7 +56,7 @@ async function login(address: string, options: LoginOptions): Promise<void> {
 
 async function logout(address: string | undefined, options: { json?: boolean }): Promise<void> {
   const stored = findLogin(address === undefined ? null : serverUrl(address))
-  if (stored === null) throw new CommandFailed('There is no login to forget.')
+  if (stored === null) throw new CommandFailed('You are not logged in there.')
   const { url, api_key: apiKey, api_key_id: keyId } = stored
   const client = new ReeveClient({ url, apiKey, fetch: checkedFetch })
   await explained(url, () => client.account.revokeApiKey(keyId).catch(unlessGone))
@@ -73,7 +73,7 @@ function unlessGone(error: unknown): void {
 /** The terminal echoes what readline writes: nothing. */
 async function askHidden(question: string): Promise<string> {
   if (!process.stdin.isTTY)
-    throw new CommandFailed('There is no terminal to ask for the password: --password-stdin.', 2)
+    throw new CommandFailed('There is no terminal to ask for the password. Use --password-stdin.', 2)
   process.stderr.write(question)
   const output = new Writable({ write: (_chunk, _encoding, done) => done() })
   const reader = createInterface({ input: process.stdin, output, terminal: true })

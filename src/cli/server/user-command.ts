@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { isRole, ROLES, type Role } from '../../core/identity/role.ts'
 import { newPassword } from '../../core/random.ts'
 import { addRemoteOptions, withClient, type RemoteOptions } from '../access/client.ts'
+import { everyRow, pageOf } from '../access/every-row.ts'
 import { CommandFailed } from '../failure.ts'
 import { readInput, readText } from '../read-input.ts'
 import { plain, print, printJson, printTable, say } from '../terminal.ts'
@@ -11,31 +12,40 @@ import { plain, print, printJson, printTable, say } from '../terminal.ts'
 const PAGE = 500
 
 export function addUserCommands(program: Command): void {
-  const user = program.command('user').description('accounts, their roles and passwords')
+  const user = program.command('user').description('manage accounts, roles and passwords')
   const command = (name: string, about: string) => addRemoteOptions(user.command(name).description(about))
   const roles = ROLES.join(', ')
 
-  command('add', 'create an account; without --password-stdin a random password is printed')
+  command('add', 'create an account; prints a random password unless --password-stdin is given')
     .argument('<username>')
     .option('--role <role...>', `one or more of ${roles}`, [])
     .option('--password-stdin', 'read the password from standard input')
     .action(addUser)
-  command('list', 'all accounts').action(listUsers)
-  command('role', `set the roles of an account (${roles})`)
+  command('list', 'list all accounts').action(listUsers)
+  command('role', 'replace the roles of an account')
     .argument('<username>')
-    .argument('[role...]')
+    .argument('[role...]', `any of ${roles}; none removes all but PLAYER`)
     .action(setRoles)
-  command('passwd', 'give an account a new password, and end its logins; by default a random one is printed')
+  command(
+    'passwd',
+    'set a new password and end all logins of the account; prints a random one unless --password-stdin is given',
+  )
     .argument('<username>')
     .option('--password-stdin', 'read the password from standard input')
-    .option('--link', 'print a link by which its owner sets one, once, within a day; until then nothing changes')
+    .option(
+      '--link',
+      'print a link with which the owner can set a password, once, within a day; until then nothing changes',
+    )
     .action(passwd)
-  command('delete', 'delete an account for good; what it did stays, under the name deleted-<id>')
+  command('delete', 'delete an account for good; its work stays, under the name deleted-<id>')
     .argument('<username>')
-    .option('--yes', 'without it, only say what would be deleted')
+    .option('--yes', 'delete it; without this option, only say what would be deleted')
     .action(deleteUser)
-  command('import', 'create the accounts of a CSV list with the columns username, password and roles')
-    .argument('<file>', 'the list; - for standard input. Rows without a password get a link, which is printed')
+  command('import', 'create accounts from a CSV file with the columns username, password and roles')
+    .argument(
+      '<file>',
+      'the CSV file, or - for standard input; for rows without a password, a link is printed with which the owner sets one',
+    )
     .action(importUsers)
 }
 
@@ -61,15 +71,11 @@ function passwordFrom({ passwordStdin }: { passwordStdin?: boolean }): {
 }
 
 async function listUsers(options: RemoteOptions): Promise<void> {
-  const accounts = await withClient(options, async ({ admin }) => {
-    const all: Account[] = []
-    let page = await admin.accounts({ limit: PAGE })
-    while (page.length > 0) {
-      all.push(...page)
-      page = page.length < PAGE ? [] : await admin.accounts({ after: page.at(-1)?.user_id ?? 0, limit: PAGE })
-    }
-    return all
-  })
+  const accounts = await withClient(options, ({ admin }) =>
+    everyRow(async (query: { after?: number }) =>
+      pageOf(await admin.accounts({ limit: PAGE, ...query }), PAGE, (one) => one.user_id),
+    ),
+  )
   if (options.json === true) return printJson(accounts)
   printTable(
     ['ID', 'USERNAME', 'ROLES', 'STATE'],

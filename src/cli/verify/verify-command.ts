@@ -28,12 +28,15 @@ export function addVerifyCommand(program: Command): void {
       '[request]',
       'a file with the whole request (request line, headers, empty line, body); - for standard input',
     )
-    .option('--method <method>', 'the method; default: POST')
+    .option('--method <method>', 'default: POST')
     .option('--path <path>', 'the path as it was sent, for example /solve')
     .option('--header <authorization>', 'the value of the Authorization header')
     .option('--body <file>', 'the body, byte for byte; - for standard input; default: empty')
-    .option('--secret-file <file>', 'the secret; default: those of the key id in the settings')
-    .option('--canonical <file>', "the other side's canonical string, to be compared line by line")
+    .option(
+      '--secret-file <file>',
+      'a file with the secret; default: the secrets that the settings have for the key id',
+    )
+    .option('--canonical <file>', "a file with the other side's canonical string, to compare line by line")
     .option('--at <time>', 'check the time window and the key’s dates at this time (ISO 8601); default: now')
     .action(verify)
   addVerifyReceiptCommand(command)
