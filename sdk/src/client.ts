@@ -4,6 +4,7 @@ import { ChallengesClient } from './challenges.ts'
 import { DeskClient } from './desk/client.ts'
 import { DeliveriesClient } from './deliveries.ts'
 import { ReeveError } from './error.ts'
+import { parseExact } from './exact-json.ts'
 import { JobsClient } from './jobs.ts'
 import { JudgeClient } from './judge.ts'
 import { LiveClient, type LiveOptions } from './live.ts'
@@ -21,6 +22,8 @@ export interface ClientOptions {
   cookie?: boolean
   /** How long an answer may take before the request fails with a TimeoutError. Default: as long as the platform waits. */
   timeoutMs?: number
+  /** Numbers that JavaScript would round come as ExactNumber, which JSON.stringify writes as they were. */
+  exactNumbers?: boolean
   /** Default: the global one. */
   fetch?: typeof fetch
 }
@@ -77,7 +80,8 @@ export class ReeveClient {
   /** Any request of the API. Resolves with the body of the response; a refusal throws ReeveError. */
   async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
     const signal = method === 'GET' ? either(options.signal, this.#reads.signal) : options.signal
-    return parsed(await (await this.open(method, path, signal === undefined ? options : { ...options, signal })).text())
+    const response = await this.open(method, path, signal === undefined ? options : { ...options, signal })
+    return parsed(await response.text(), this.#options.exactNumbers)
   }
 
   /**
@@ -147,9 +151,10 @@ export class ReadsAbandoned extends Error {
 const JSON_BODY = { 'content-type': 'application/json' }
 
 /** Undefined where there is no JSON: a proxy's error page, an empty answer. */
-function parsed(text: string) {
+function parsed(text: string, isExact = false) {
   try {
-    return JSON.parse(text)
+    if (!isExact) return JSON.parse(text)
+    return parseExact(text)
   } catch {
     return undefined
   }

@@ -22,6 +22,7 @@ export {
   type ServerSetting,
   type ServerStatus,
 } from './admin.ts'
+export { ExactNumber, parseExact } from './exact-json.ts'
 export { ReadsAbandoned, ReeveClient, type ClientOptions, type RequestOptions } from './client.ts'
 export {
   ChallengesClient,
@@ -39,7 +40,7 @@ export { compareLines, explainSignature, type LineDifference, type SignatureRepo
 export { parseRequest, type RequestParts } from './challenge/request-text.ts'
 export { CANONICAL_LINES, type AuthFields } from './challenge/signed-text.ts'
 export { LiveClient, type LiveMessage, type LiveOptions, type LiveState, type LiveWatch } from './live.ts'
-export { itemTexts, memberTexts } from './member-texts.ts'
+export { itemTexts, itemTextsInTurns, memberTexts, memberTextsInTurns } from './member-texts.ts'
 export {
   DeliveriesClient,
   type Delivery,
@@ -86,7 +87,7 @@ export {
   type NewJob,
   type SubmittedJob,
 } from './jobs.ts'
-export type { Job, JobDetail, JobHistoryEntry, JobPage, JobState } from './wire.ts'
+export type { Job, JobContext, JobDetail, JobHistoryEntry, JobPage, JobProgress, JobState, RelatedJob } from './wire.ts'
 export {
   PoolClient,
   type LivePoolWorker,

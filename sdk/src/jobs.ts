@@ -1,5 +1,5 @@
 import type { ReeveClient } from './client.ts'
-import type { JobDetail, JobPage, JobState } from './wire.ts'
+import type { JobContext, JobDetail, JobPage, JobState } from './wire.ts'
 
 export interface NewJob {
   kind: string
@@ -70,6 +70,11 @@ export class JobsClient {
 
   get(jobId: string): Promise<JobDetail> {
     return this.#client.request('GET', pathOf(jobId))
+  }
+
+  /** How far it is, what it waits for and what waits for it, receipts, deliveries. */
+  context(jobId: string): Promise<JobContext> {
+    return this.#client.request('GET', `${pathOf(jobId)}/context`)
   }
 
   /** The job once it is done or dead, or as it is when the time is up. */

@@ -97,7 +97,9 @@ export class LiveClient {
   close(): void {
     this.#become('ended')
     clearTimeout(this.#timer)
-    this.#socket?.close(CLOSED_BY_US)
+    const socket = this.#socket
+    this.#socket = null // what still arrives on it is nobody's
+    socket?.close(CLOSED_BY_US)
   }
 
   #connect(): void {

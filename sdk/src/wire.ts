@@ -1,4 +1,6 @@
 // What the server sends, field for field.
+import type { Delivery } from './deliveries.ts'
+import type { Receipt } from './pool/receipts.ts'
 
 export type JobState = 'pending' | 'processing' | 'done' | 'dead'
 
@@ -35,6 +37,31 @@ export interface JobHistoryEntry {
   attempt_id: number
   owner: string | null
   detail: string | null
+}
+
+export type RelatedJob = Pick<Job, 'job_id' | 'kind' | 'state'>
+
+/** What belongs to a job beside its own row. */
+export interface JobContext {
+  /** While it has not ended, of kinds that are done in steps. */
+  progress: JobProgress | null
+  /** Jobs that must end first. */
+  waits_for: RelatedJob[]
+  /** Jobs that wait for its end. */
+  dependents: RelatedJob[]
+  replayed_as: RelatedJob | null
+  /** Of the results of a pool job. */
+  receipts: Receipt[]
+  /** Signed requests that it caused. */
+  deliveries: Pick<Delivery, 'delivery_id' | 'topic' | 'status' | 'attempts'>[]
+}
+
+export interface JobProgress {
+  done: number
+  /** Null: not known yet. */
+  total: number | null
+  /** What is counted: tests, results, ticks. */
+  unit: string
 }
 
 export interface JobPage {

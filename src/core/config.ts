@@ -12,6 +12,7 @@ import {
   type Values,
 } from './settings.ts'
 import { StartError } from './start-error.ts'
+import { TRACE_SETTINGS } from './traces/settings.ts'
 
 /** Settings of systems that speak the same protocols, which have no effect here, and what takes their place. */
 const UNUSED_SETTINGS: Readonly<Record<string, string>> = {
@@ -153,8 +154,12 @@ export const CORE_SETTINGS = {
     30,
     'How long attempts of done jobs are kept, where the job stays longer. 0: as long as the job.',
   ),
+  RESULTS_KEPT_DAYS: kept(
+    0,
+    'How long outputs of pool jobs and results of echo jobs are kept, where the job stays longer. 0: as long as the job.',
+  ),
   EVENTS_KEPT_DAYS: kept(7, 'How long events can be replayed.', 1),
-  AUDITS_KEPT_DAYS: kept(0, 'How long the audit trail of accounts is kept. 0: for ever.'),
+  AUDITS_KEPT_DAYS: kept(0, 'How long the audit trails of accounts, desk and pool are kept. 0: for ever.'),
   OUTBOX_ENABLED: flag({
     or: true,
     about: 'Changes nothing: the outbox row is always written, and jobs are announced at once as well.',
@@ -212,6 +217,7 @@ export const CORE_SETTINGS = {
     or: 30,
     about: 'How long a stopping process waits for work in flight.',
   }),
+  ...TRACE_SETTINGS,
 } satisfies Settings
 
 export type Config = Values<typeof CORE_SETTINGS>

@@ -19,7 +19,7 @@ import type { Metrics } from './metrics.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { Deliveries } from './deliveries/deliveries.ts'
 import type { Outbound } from './outbound/outbound.ts'
-import type { Delivery } from './outbox/delivery.ts'
+import type { Delivery, Transfer } from './outbox/delivery.ts'
 import type { Outbox } from './outbox/outbox.ts'
 import type { Prunable } from './retention.ts'
 import type { Quotas } from './quotas/quotas.ts'
@@ -58,7 +58,7 @@ export interface Opened {
   /** What the door deletes when it is old, beside the rows of old jobs (`Kind.releaseOld`). */
   retention?: readonly Prunable[]
   /** How rows of this door's topics leave the outbox. */
-  topics?: readonly Delivery[]
+  topics?: readonly (Delivery | Transfer)[]
   /** What an admin should look at, for the overview. Asked every ten seconds at most. */
   attention?: () => Promise<Attention[]>
   /** What pages may watch over /live. */

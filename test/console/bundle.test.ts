@@ -1,4 +1,4 @@
-// What a browser loads before it shows the first page.
+// What a browser loads before it shows the first page, and what the console shows of the documents.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -36,7 +36,7 @@ function withImports(files: Set<string>): Set<string> {
   return files
 }
 
-test('every file of the build is there compressed, too', (t) => {
+test('the build has compressed copies of every script and style sheet over 1 KB', (t) => {
   if (!existsSync(`${DIST}/index.html`)) return t.skip('the console is not built: npm run build')
   const large = readdirSync(`${DIST}/assets`).filter(
     (file) => /\.(?:js|css)$/.test(file) && readFileSync(`${DIST}/assets/${file}`).length > 1024,
@@ -46,4 +46,18 @@ test('every file of the build is there compressed, too', (t) => {
     [],
   )
   return undefined
+})
+
+test('every document is listed', () => {
+  const list = readFileSync('console/src/routes/docs/documents.ts', 'utf8')
+  const names = ['docs', 'docs/guides']
+    .flatMap((folder) => readdirSync(folder))
+    .filter((file) => file.endsWith('.md') && file !== 'README.md')
+    .map((file) => file.slice(0, -'.md'.length))
+
+  assert(names.length > 20)
+  assert.deepEqual(
+    names.filter((name) => !list.includes(`['${name}', `)),
+    [],
+  )
 })

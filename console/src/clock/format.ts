@@ -26,13 +26,16 @@ export function duration(ms: number): string {
 const two = (first: number, unit: string, second: number, smaller: string): string =>
   second === 0 ? `${first} ${unit}` : `${first} ${unit} ${second} ${smaller}`
 
+/** What runs on: 12 s, 3 min, 2 h 5 min. It changes once a second at most. */
+export const age = (ms: number): string => (ms < MINUTE ? `${Math.max(0, Math.floor(ms / SECOND))} s` : duration(ms))
+
 /** now, 12 s ago, in 3 min; older than a month: the day. */
 export function relative(at: number, now: number): string {
   const passed = now - at
   const size = Math.abs(passed)
   if (size < 2 * SECOND) return 'now'
   if (size > 30 * DAY) return new Date(at).toISOString().slice(0, 10)
-  const text = size < MINUTE ? `${Math.round(size / SECOND)} s` : duration(size)
+  const text = age(size)
   return passed > 0 ? `${text} ago` : `in ${text}`
 }
 

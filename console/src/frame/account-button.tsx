@@ -2,7 +2,7 @@
 import type { Me } from '@reeve/sdk'
 import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
-import { buttonClass } from '../parts/button.tsx'
+import { buttonClass } from '../parts/controls/button.tsx'
 import { useSession } from '../session/session.tsx'
 
 const AccountMenu = lazy(async () => ({ default: (await import('./account-menu.tsx')).AccountMenu }))
@@ -37,7 +37,9 @@ export function AccountButton() {
 export const AccountName = ({ me }: { me: Me }) => (
   <>
     <span aria-hidden="true">{[...me.username].slice(0, 2).join('')}</span>
-    <span className="sr-only normal-case">Account {me.username}</span>
+    <span className="sr-only normal-case">
+      Account <bdi>{me.username}</bdi>
+    </span>
   </>
 )
 

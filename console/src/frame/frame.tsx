@@ -2,8 +2,8 @@
 import { Link, Outlet, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { Icon } from '../parts/icon.tsx'
-import { Skeleton } from '../parts/skeleton.tsx'
-import { useHasToasts } from '../parts/notify.ts'
+import { Skeleton } from '../parts/feedback/skeleton.tsx'
+import { useHasToasts } from '../parts/feedback/notify.ts'
 import { AccountButton } from './account-button.tsx'
 import { useCrumbs } from './crumbs.ts'
 import { Gate } from './gate.tsx'
@@ -12,7 +12,7 @@ import { LiveBadge } from './live-badge.tsx'
 import { BottomBar, SideBar } from './nav.tsx'
 
 const KeysSheet = lazy(async () => ({ default: (await import('./keys-sheet.tsx')).KeysSheet }))
-const Toasts = lazy(async () => ({ default: (await import('../parts/toast.tsx')).Toasts }))
+const Toasts = lazy(async () => ({ default: (await import('../parts/feedback/toast.tsx')).Toasts }))
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 
 export function Frame() {

@@ -1,7 +1,7 @@
 // Who may see a page. One that needs an account asks for it in place: the address stays, and the page follows the sign-in.
 import { useMatches } from '@tanstack/react-router'
 import { lazy, type ReactNode } from 'react'
-import { Empty } from '../parts/empty.tsx'
+import { Empty } from '../parts/feedback/empty.tsx'
 import { useSession } from '../session/session.tsx'
 import { Page } from './page.tsx'
 
@@ -34,7 +34,7 @@ export function Gate({ children }: { children: ReactNode }) {
   return (
     <Page title="Not for this account">
       <Empty title={`This page is for ${access.map((role) => NAMES[role] ?? role).join(' and ')}`}>
-        You are signed in as {me.username}. An administrator can give the account another role.
+        You are signed in as <bdi>{me.username}</bdi>. An administrator can give the account another role.
       </Empty>
     </Page>
   )

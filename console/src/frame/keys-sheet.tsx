@@ -1,4 +1,4 @@
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from '../parts/feedback/dialog.tsx'
 import { useListedKeys } from './keys.ts'
 
 const FIXED: readonly (readonly [string, string])[] = [

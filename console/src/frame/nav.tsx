@@ -19,8 +19,9 @@ export function useNav(): readonly NavEntry[] {
 /** The entry of the page that is shown: of those above it, the nearest. */
 function useCurrent(): string | undefined {
   const path = useLocation({ select: ({ pathname }) => pathname })
-  return NAV.map(({ to }) => to)
-    .filter((to) => path === to || path.startsWith(`${to}/`))
+  const isUnder = (to: string) => path === to || path.startsWith(`${to}/`)
+  return NAV.filter(({ to, also = [] }) => isUnder(to) || also.some(isUnder))
+    .map(({ to }) => to)
     .toSorted((a, b) => b.length - a.length)[0]
 }
 

@@ -1,5 +1,6 @@
 // Every page: its title, the one thing that matters, the next action; and the mark on data that may be old.
 import { useEffect, useState, type ReactNode } from 'react'
+import { isolated } from '../parts/text/isolated.ts'
 import { exact } from '../clock/format.ts'
 import { heardAt, useConnection } from '../live/live.ts'
 import { Icon } from '../parts/icon.tsx'
@@ -9,6 +10,8 @@ const PATIENCE_MS = 1500
 
 interface PageProps {
   title: string
+  /** In the breadcrumb, where it is another. */
+  crumb?: string
   /** Of the browser's tab, where it is another. */
   tabTitle?: string
   /** Beside the title: its state, the one number that matters. */
@@ -21,16 +24,25 @@ interface PageProps {
   children: ReactNode
 }
 
-export function Page({ title, tabTitle = title, aside, actions, crumbs = [], fills = false, children }: PageProps) {
+export function Page({
+  title,
+  crumb = title,
+  tabTitle = title,
+  aside,
+  actions,
+  crumbs = [],
+  fills = false,
+  children,
+}: PageProps) {
   const trail = JSON.stringify(crumbs)
-  useEffect(() => setCrumbs([...JSON.parse(trail), { label: title }]), [trail, title])
+  useEffect(() => setCrumbs([...JSON.parse(trail), { label: crumb }]), [trail, crumb])
   return (
     <main
       id="main"
       tabIndex={fills ? -1 : 0}
       className={`flex min-h-0 w-full min-w-0 flex-1 flex-col px-4 outline-none sm:px-6 ${fills ? 'overflow-hidden' : 'overflow-y-auto pb-12'}`}
     >
-      <title>{`${tabTitle} · Reeve`}</title>
+      <title>{`${isolated(tabTitle)} · Reeve`}</title>
       <AsOf />
       <header className="flex flex-wrap items-center gap-x-4 gap-y-2 py-4">
         <h1 className="min-w-0 text-title font-semibold" dir="auto">

@@ -28,7 +28,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
-        <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/40" />
+        <Dialog.Backdrop className="fixed inset-0 z-40 bg-scrim" />
         <Dialog.Popup className="fixed top-[12vh] left-1/2 z-50 w-[min(560px,calc(100vw-32px))] -translate-x-1/2 overflow-hidden rounded-lg border border-line bg-surface shadow-xl">
           <Dialog.Title className="sr-only">Go to</Dialog.Title>
           <input
@@ -38,7 +38,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             aria-controls="palette"
             aria-label="Go to"
             aria-activedescendant={found.length > 0 ? `palette-${active}` : undefined}
-            placeholder="A page, or an id"
+            placeholder="A page, a job’s id, a problem, a player"
             value={text}
             onChange={({ currentTarget }) => {
               setText(currentTarget.value)

@@ -1,4 +1,4 @@
-import { Field, Form } from '../parts/form.tsx'
+import { Field, Form } from '../parts/controls/form.tsx'
 import { signIn } from '../session/session.tsx'
 
 const NOT_KEPT =

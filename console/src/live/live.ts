@@ -58,7 +58,10 @@ export interface UseLive {
   /** What is sent in their place whenever the topic is followed: what the page has by then. A change follows nothing anew. */
   paramsOnFollow?: () => unknown
   since?: number | undefined
-  /** False: not yet, or not any more. */
+  /**
+   * False: not yet, or not any more. A list is followed while no answer is under way (`!list.isFetching`): the answer may be older than
+   * a message, and takes its place. The server tells everything in sight again when it is followed again.
+   */
   enabled?: boolean
   onMessage(message: LiveMessage): void
   onRefused?(code: string): void

@@ -19,6 +19,7 @@ const PATHS = {
   info: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12m0-6.5V11M8 5v.2',
   wait: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12M8 5v3.2l2 1.3',
   run: 'M5 3.5v9l7-4.5z',
+  pause: 'M5.5 3.5v9m5-9v9',
   replay: 'M3 8a5 5 0 1 0 1.6-3.7M4.5 1.5v3h3',
   more: 'M4 8h0m4 0h0m4 0h0',
   down: 'm4 6 4 4 4-4',

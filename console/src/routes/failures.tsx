@@ -1,8 +1,8 @@
 import { Link, type ErrorComponentProps } from '@tanstack/react-router'
 import { Page } from '../frame/page.tsx'
-import { buttonClass } from '../parts/button.tsx'
-import { Empty } from '../parts/empty.tsx'
-import { ErrorBox } from '../parts/error-box.tsx'
+import { buttonClass } from '../parts/controls/button.tsx'
+import { Empty } from '../parts/feedback/empty.tsx'
+import { ErrorBox } from '../parts/feedback/error-box.tsx'
 
 export function PageError({ error, reset }: ErrorComponentProps) {
   return (

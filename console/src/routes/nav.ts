@@ -25,6 +25,8 @@ export interface NavEntry {
   to: string
   label: string
   icon: IconName
+  /** Pages that belong to it by more than their address. */
+  also?: readonly string[]
   /** The door that must be open. */
   door?: string
   /** One of these is needed. Empty: any account. */

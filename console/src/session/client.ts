@@ -6,7 +6,12 @@ import { isRefused } from './errors.ts'
 /** A connection that has died silently would keep a request waiting for minutes. */
 const REQUEST_MS_MAX = 10_000
 
-export const client = new ReeveClient({ url: location.origin, cookie: true, timeoutMs: REQUEST_MS_MAX })
+export const client = new ReeveClient({
+  url: location.origin,
+  cookie: true,
+  timeoutMs: REQUEST_MS_MAX,
+  exactNumbers: true,
+})
 
 /** What was loaded stays: live messages say what changed, and nothing is asked again by the clock. */
 export const queries = new QueryClient({

@@ -1,7 +1,8 @@
 // The wire format of a job for admins.
 import { Type, type Static } from 'typebox'
+import { HttpError } from '../http/errors/http-error.ts'
 import type { HistoryEntry } from '../ledger/history.ts'
-import type { Job } from '../ledger/job.ts'
+import { parseJobId, type Job } from '../ledger/job.ts'
 import type { JobSummary as JobSummaryOf } from '../ledger/search.ts'
 import { JOB_STATES } from '../ledger/read.ts'
 
@@ -10,6 +11,8 @@ const maybe = <S extends typeof Moment | ReturnType<typeof Type.Integer>>(schema
   Type.Union([schema, Type.Null()])
 
 export const JobState = Type.Enum([...JOB_STATES])
+
+export const JobPath = Type.Object({ id: Type.String({ maxLength: 512 }) })
 
 export const JobSummary = Type.Object({
   job_id: Type.String({ format: 'uuid' }),
@@ -78,3 +81,12 @@ export const detailOf = (job: Job, history: readonly HistoryEntry[]): Static<typ
 })
 
 const iso = (moment: Date | null): string | null => moment?.toISOString() ?? null
+
+export const unknownJob = () => new HttpError(404, 'not_found', 'Job not found')
+
+/** The job that a path names, which may not exist. */
+export function jobIdOf(text: string): string {
+  const jobId = parseJobId(text)
+  if (jobId === null) throw unknownJob()
+  return jobId
+}

@@ -8,10 +8,10 @@ import { idempotencyConflict, idempotencyOf } from '../http/request/idempotency.
 import { preferredWaitMs, waitSignal } from '../http/request/prefer.ts'
 import { HttpError } from '../http/errors/http-error.ts'
 import { cancelJob, replayJob, type Kinds } from '../executor/endings.ts'
-import { parseJobId } from '../ledger/job.ts'
 import type { AdminDeps } from './admin-routes.ts'
 import { bulkRoute } from './bulk-jobs.ts'
-import { detailOf, JobDetail, JobState } from './job-schema.ts'
+import { jobContextRoute } from './job-context.ts'
+import { detailOf, jobIdOf, JobDetail, JobPath, JobState, unknownJob } from './job-schema.ts'
 import { searchRoutes } from './search-jobs.ts'
 
 const YEAR_MS = 366 * 86_400_000
@@ -27,7 +27,6 @@ const NewJob = Type.Object(
   { additionalProperties: false },
 )
 const Accepted = Type.Object({ job_id: Type.String(), state: JobState })
-const JobPath = Type.Object({ id: Type.String({ maxLength: 512 }) })
 const Cancel = Type.Optional(Type.Object({ reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })) }))
 
 export const jobRoutes =
@@ -36,6 +35,7 @@ export const jobRoutes =
     app.addHook('onRequest', requireRole(deps.identity, 'ADMIN'))
     await app.register(searchRoutes(deps))
     await app.register(readRoutes(deps))
+    await app.register(jobContextRoute(deps))
     await app.register(bulkRoute(deps))
     await app.register(submitRoute(deps))
     await app.register(endRoutes(deps))
@@ -78,7 +78,7 @@ const submitRoute =
           kind,
           payload,
           accountId: ownerIdOf(request),
-          traceId: request.traceId,
+          trace: request.trace,
           idempotency: idempotencyOf(request, 'admin'),
           ...(priority === undefined ? {} : { priority }),
           ...(delayMs === undefined ? {} : { delayMs }),
@@ -128,14 +128,6 @@ const endRoutes =
       },
     )
   }
-
-const unknownJob = () => new HttpError(404, 'not_found', 'Job not found')
-
-function jobIdOf(text: string): string {
-  const jobId = parseJobId(text)
-  if (jobId === null) throw unknownJob()
-  return jobId
-}
 
 function unknownKind(kinds: Kinds): HttpError {
   const message = `must be one of ${kinds

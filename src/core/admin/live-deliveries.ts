@@ -1,11 +1,10 @@
 // The topic `deliveries`: the deliveries that a page has in sight, whenever one of them has changed, and the newest dead letter.
 import { Type } from 'typebox'
 import type { Deliveries } from '../deliveries/deliveries.ts'
-import { openSights } from '../live/sights.ts'
-import { liveTopic, type LiveOpened, type LiveTopic } from '../live/topic.ts'
+import { both, lookLoop, openSights } from '../live/sights.ts'
+import { liveTopic, type LiveTopic } from '../live/topic.ts'
 import type { Loop } from '../loop.ts'
 
-const EVERY_MS = 1000
 const IN_SIGHT_MAX = 200
 
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
@@ -41,24 +40,6 @@ export function openLiveDeliveries(deliveries: Pick<Deliveries, 'states' | 'newe
           newest.open(['newest'], ([deliveryId]) => send('newest_dead', { delivery_id: deliveryId })),
         ),
     }),
-    loop: {
-      name: 'watch-deliveries-for-pages',
-      everyMs: EVERY_MS,
-      async runOnce() {
-        await sights.look()
-        await newest.look()
-        return false
-      },
-    },
+    loop: lookLoop('deliveries', sights, newest),
   }
 }
-
-const both = (one: Sighted, other: Sighted): LiveOpened => ({
-  ok: true,
-  close() {
-    one.close()
-    other.close()
-  },
-})
-
-type Sighted = Extract<LiveOpened, { ok: true }>

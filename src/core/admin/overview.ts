@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { Deliveries } from '../deliveries/deliveries.ts'
 import type { OpenDoor } from '../door.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { LedgerSample } from '../ledger/watch/sample.ts'
+import { COUNTED_MAX, type LedgerSample } from '../ledger/watch/sample.ts'
 import { BATCH_TOPIC, FEED_TOPIC } from '../ledger/submit/insert-jobs.ts'
 import { liveTopic, type LiveTopic, type SendLive } from '../live/topic.ts'
 import type { Loop } from '../loop.ts'
@@ -129,10 +129,10 @@ function attentionOf({ dead, kinds }: LedgerSample, now: number): Attention[] {
   const old = kinds.filter(({ oldestAt }) => oldestAt !== null && now - oldestAt.getTime() > OLD_MS)
   const found: Attention[] = []
   if (dead > 0) {
-    const isMore = dead > 10_000
+    const isMore = dead > COUNTED_MAX
     found.push({
       tone: 'bad',
-      count: Math.min(dead, 10_000),
+      count: Math.min(dead, COUNTED_MAX),
       isMore,
       text: dead === 1 ? 'dead job' : 'dead jobs',
       to: '/console/jobs?q=state:dead',
@@ -150,6 +150,7 @@ function attentionOf({ dead, kinds }: LedgerSample, now: number): Attention[] {
     found.push({
       tone: 'warn',
       count: waiting,
+      isMore: waiting >= COUNTED_MAX,
       text: `${kind} waiting, some for more than 10 minutes`,
       to: `/console/jobs?q=state:waiting kind:${kind}`,
     })

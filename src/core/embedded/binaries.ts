@@ -1,5 +1,5 @@
 // PostgreSQL's programs come in one npm package per platform. Its install script makes the symbolic links that npm
-// cannot carry in a package; installs without scripts are common, so missing links are made here.
+// cannot carry in a package; installs without scripts are common, so missing links are made here, by the build or at the first start.
 import { readFile, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
@@ -44,7 +44,7 @@ export async function makeLinks(folder: string): Promise<void> {
       if (code === 'EEXIST') continue
       throw new StartError(
         `The embedded PostgreSQL lacks ${target}, and it cannot be created in ${folder} (${code}):` +
-          ' run "npm rebuild" there as a user who may write to it.',
+          ' run "npm ci" again as a user who may write to it.',
         { cause: error },
       )
     }

@@ -35,15 +35,17 @@ export interface Launch {
   /** Receives everything the program prints. */
   outputFd: number
   input?: string
+  /** Variables beside those that every program here gets. */
+  env?: Readonly<Record<string, string>>
 }
 
-export async function launch({ runAs, command, outputFd, input = '' }: Launch): Promise<Launched> {
+export async function launch({ runAs, command, outputFd, input = '', env = {} }: Launch): Promise<Launched> {
   const [program = 'sh', ...args] = [...runAs.prefix, 'sh', '-c', SCRIPT, 'sh', ...command]
   const child = spawn(program, args, {
     ...(process.getuid?.() === 0 ? runAs.owner : {}),
     cwd: '/',
     detached: true,
-    env: CHILD_ENV,
+    env: { ...CHILD_ENV, ...env },
     stdio: ['pipe', outputFd, outputFd, 'pipe'],
   })
   const ended = new Promise<Exit>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))

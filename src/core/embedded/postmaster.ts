@@ -37,6 +37,7 @@ interface PostmasterOptions {
   runAs: RunAs
   logFile: LogFile
   log: (line: string) => void
+  env: Readonly<Record<string, string>>
 }
 
 /** Resolves when the server accepts connections. */
@@ -56,9 +57,9 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
 
 type Outcome = { ok: true; postmaster: Postmaster } | { ok: false; said: string }
 
-async function tryStart({ binaries, cluster, runAs, logFile }: PostmasterOptions): Promise<Outcome> {
+async function tryStart({ binaries, cluster, runAs, logFile, env }: PostmasterOptions): Promise<Outcome> {
   const said = logFile.mark()
-  const launched = await launch({ runAs, command: [binaries.postgres, '-D', cluster], outputFd: logFile.fd })
+  const launched = await launch({ runAs, command: [binaries.postgres, '-D', cluster], outputFd: logFile.fd, env })
   const postmaster = supervise(launched)
   if (await untilReady(cluster, launched)) return { ok: true, postmaster }
 

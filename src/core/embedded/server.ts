@@ -46,13 +46,15 @@ export interface StartOptions {
   dataDir: string
   /** Overrides of the server's settings. */
   settings?: PostgresSettings
+  /** Variables of the server's environment. It gets none of this process's own. */
+  env?: Readonly<Record<string, string>>
   /** Called with steps of the start that take time or are unusual. */
   log?: (line: string) => void
 }
 
 /** Starts the server on the data folder, and creates both if necessary. Throws DataDirLocked if it is in use. */
 export async function startEmbedded(options: StartOptions): Promise<EmbeddedServer> {
-  const { settings = {}, log = () => {} } = options
+  const { settings = {}, env = {}, log = () => {} } = options
   const binaries = await findBinaries()
   await mkdir(options.dataDir, { recursive: true, mode: 0o700 })
   const dataDir = await realpath(options.dataDir)
@@ -65,7 +67,7 @@ export async function startEmbedded(options: StartOptions): Promise<EmbeddedServ
   }
   try {
     logFile = await openLog(join(dataDir, 'postgres.log'))
-    return await start({ dataDir, binaries, settings, logFile, log, close })
+    return await start({ dataDir, binaries, settings, env, logFile, log, close })
   } catch (error) {
     await close()
     throw error
@@ -85,19 +87,28 @@ interface StartOnCluster {
   dataDir: string
   binaries: Binaries
   settings: PostgresSettings
+  env: Readonly<Record<string, string>>
   logFile: LogFile
   log: (line: string) => void
   close(): Promise<void>
 }
 
-async function start({ dataDir, binaries, settings, logFile, log, close }: StartOnCluster): Promise<EmbeddedServer> {
+async function start({
+  dataDir,
+  binaries,
+  settings,
+  env,
+  logFile,
+  log,
+  close,
+}: StartOnCluster): Promise<EmbeddedServer> {
   const cluster = join(dataDir, 'postgres')
   const runAs = await chooseRunAs({ dataDir, cluster, postgres: binaries.postgres })
 
   await ensureCluster({ dataDir, cluster }, { binaries, runAs, logFile, log })
   const host = await makeSocketDir(dataDir, runAs.owner)
   await writeSettings(cluster, { ...defaultSettings(host), ...settings })
-  const postmaster = await startPostmaster({ binaries, cluster, socketDir: host, runAs, logFile, log })
+  const postmaster = await startPostmaster({ binaries, cluster, socketDir: host, runAs, logFile, log, env })
 
   const exited = postmaster.exited.then(async (exit) => {
     await close()

@@ -8,6 +8,8 @@ export interface FetchLimits {
   attemptsMax: number
   /** From the start of a request, with its body, to the head of its answer. */
   answerMsMax: number
+  /** Of all attempts together. A client's connection ends after two minutes of silence: it is answered before. */
+  totalMsMax: number
 }
 
 /** The code under which the network's own timeouts are known, too. */
@@ -21,16 +23,19 @@ class NoAnswer extends Error {
  */
 export function boundedFetch(limits: FetchLimits): typeof fetch {
   return async (input, init) => {
+    const endsAt = performance.now() + limits.totalMsMax
+    const leftMs = () => endsAt - performance.now()
     for (let attempt = 1; ; attempt += 1) {
-      const isLast = attempt === limits.attemptsMax
+      const waitMs = jitter(FIRST_WAIT_MS * 2 ** (attempt - 1), 0.5)
+      const isLast = () => attempt === limits.attemptsMax || leftMs() <= waitMs
       try {
-        const response = await answered(input, init, limits.answerMsMax)
-        if (isLast || !PASSING.has(response.status)) return response
+        const response = await answered(input, init, Math.min(limits.answerMsMax, leftMs()))
+        if (!PASSING.has(response.status) || isLast()) return response
         await response.body?.cancel()
       } catch (error) {
-        if (isLast) throw error
+        if (isLast()) throw error
       }
-      await sleep(jitter(FIRST_WAIT_MS * 2 ** (attempt - 1), 0.5))
+      await sleep(waitMs)
     }
   }
 }

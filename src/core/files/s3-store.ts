@@ -11,8 +11,8 @@ import { answerIn, failureOf, noBucket } from './s3-failure.ts'
 import { upload } from './s3-upload.ts'
 
 const LIST_PAGE_KEYS = 1000 // S3's own limit
-const CALL_LIMITS = { attemptsMax: 4, answerMsMax: 60_000 } // a part of 8 MiB at 1.2 Mbit/s
-const CHECK_LIMITS = { attemptsMax: 1, answerMsMax: 5_000 } // who asks about readiness asks again
+const CALL_LIMITS = { attemptsMax: 4, answerMsMax: 60_000, totalMsMax: 90_000 } // a part of 8 MiB at 1.2 Mbit/s
+const CHECK_LIMITS = { attemptsMax: 1, answerMsMax: 5_000, totalMsMax: 5_000 } // who asks about readiness asks again
 
 export interface S3Config {
   endpoint: string

@@ -10,18 +10,19 @@ import fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import { BODY_BYTES_MAX, parseJson, parsePassedOnJson } from './request/body.ts'
+import { BODY_BYTES_MAX, parseBody } from './request/body.ts'
 import { handleError } from './errors/handle-error.ts'
 import { HttpError } from './errors/http-error.ts'
 import { openOrigins } from './auth/origins.ts'
 import { checkHost } from './host.ts'
-import { requestIdOf, traceIdOf } from './request/request.ts'
+import { requestIdOf, traceOf } from './request/request.ts'
 import { RequestLog } from './request/request-log.ts'
 import { serverWithin, type ConnectionLimits } from './pipelining.ts'
 import { compileAnswer } from './serialize.ts'
 import { openSecurityHeaders } from './security-headers.ts'
 import { compileSchema } from './request/validate.ts'
 import type { ErrorFormat } from './errors/error-format.ts'
+import type { RequestTrace } from '../traces/context.ts'
 
 const BODY_TIMEOUT_MS = 30_000
 const PARAM_CHARS_MAX = 512
@@ -52,7 +53,7 @@ export async function openApp({ config, log, formatOf }: AppOptions): Promise<Fa
     // One line per request, written when it is answered (lifecycle.ts).
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     childLoggerFactory: (_parent, bindings, _options, raw) =>
-      new RequestLog(log, () => ({ ...bindings, trace_id: traceIdOf(raw) })),
+      new RequestLog(log, () => ({ ...bindings, trace_id: traceOf(raw).traceId })),
     genReqId: requestIdOf,
     // One proxy: it appends the last address in X-Forwarded-For; the client may have sent the others.
     trustProxy: config.TRUST_PROXY ? (_address, hop) => hop === 0 : false,
@@ -77,7 +78,7 @@ export async function openApp({ config, log, formatOf }: AppOptions): Promise<Fa
     { parseAs: 'buffer' },
     async (request: FastifyRequest, bytes: Buffer) => {
       request.rawBody = bytes
-      return request.routeOptions.config.passesJsonOn === true ? parsePassedOnJson(bytes) : parseJson(bytes)
+      return parseBody(bytes, { passesOn: request.routeOptions.config.passesJsonOn === true })
     },
   )
 
@@ -85,7 +86,7 @@ export async function openApp({ config, log, formatOf }: AppOptions): Promise<Fa
   app.decorateRequest('credential', null)
   app.decorateRequest('rawBody', null)
   app.decorateRequest('socketRoles', null)
-  app.decorateRequest('traceId', { getter: traceOfRequest })
+  app.decorateRequest('trace', { getter: traceOfRequest })
 
   app.decorate('origins', openOrigins(config))
 
@@ -116,8 +117,8 @@ function warnOfProxy(app: FastifyInstance): void {
   })
 }
 
-function traceOfRequest(this: FastifyRequest): string {
-  return traceIdOf(this.raw)
+function traceOfRequest(this: FastifyRequest): RequestTrace {
+  return traceOf(this.raw)
 }
 
 function setIds(request: FastifyRequest, reply: FastifyReply): void {

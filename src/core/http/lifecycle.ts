@@ -7,6 +7,7 @@ import type { Methods } from './routes/methods.ts'
 import type { HttpMetrics } from './routes/metrics.ts'
 import { HttpError } from './errors/http-error.ts'
 import { pathOf } from './errors/error-format.ts'
+import type { Traces } from '../traces/traces.ts'
 
 const SOCKET_MESSAGE_BYTES_MAX = 64 * 1024
 const LOGGED_PATH_CHARS_MAX = 200
@@ -78,6 +79,13 @@ export function writeRequestLines(app: FastifyInstance, http: HttpMetrics): void
     }
     if (config.quiet === true) request.log.debug(line, 'request')
     else request.log.info(line, 'request')
+    done()
+  })
+}
+
+export function traceRequests(app: FastifyInstance, traces: Pick<Traces, 'onResponse'>): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    traces.onResponse(request, reply)
     done()
   })
 }

@@ -7,6 +7,7 @@ import websocket from '@fastify/websocket'
 import type { FastifyInstance } from 'fastify'
 import { adminRoutes } from '../admin/admin-routes.ts'
 import { openLiveDeliveries } from '../admin/live-deliveries.ts'
+import { openLiveContexts } from '../admin/job-context.ts'
 import { openLiveJobs } from '../admin/live-jobs.ts'
 import { openOverview } from '../admin/overview.ts'
 import type { Deps, Door, OpenDoor } from '../door.ts'
@@ -35,18 +36,23 @@ import { metricsRoute, openHttpMetrics, openLiveCounts, socketsOf } from './rout
 import {
   closeConnectionsOf,
   refuseUnknown,
+  traceRequests,
   websocketOptions,
   writeRequestLines,
   writeSocketLines,
 } from './lifecycle.ts'
+import { openClosing } from './closing.ts'
 import type { Loop } from '../loop.ts'
 import { quotaRoutes } from '../quotas/quota-routes.ts'
 import type { ShownSetting } from '../settings.ts'
 import { VERSION } from '../version.ts'
 import { formatByPath, type ErrorFormat } from './errors/error-format.ts'
+import type { Traces } from '../traces/traces.ts'
 
 export interface HttpDeps extends Deps {
   feed: Pick<Feed, 'check'>
+  /** Default: off. */
+  traces?: Pick<Traces, 'onResponse'> | null
   /** The open doors. */
   doors: readonly OpenDoor[]
   /** All doors of this version, open or closed, for /about. Default: the open ones. */
@@ -76,6 +82,7 @@ export async function openHttp(deps: HttpDeps): Promise<Http> {
   const draining = new AbortController()
   setMaxListeners(0, draining.signal) // every waiting request adds one
   const app = await openApp({ config, log, formatOf: formatOfAll(deps) })
+  const closeWithin = openClosing(app)
   const loops = await mount(app, deps, draining.signal)
   await app.ready()
 
@@ -89,9 +96,7 @@ export async function openHttp(deps: HttpDeps): Promise<Http> {
     drain: () => draining.abort(),
     async close() {
       draining.abort()
-      const cutOff = setTimeout(() => app.server.closeAllConnections(), config.DRAIN_TIMEOUT_SEC * 1000)
-      await app.close()
-      clearTimeout(cutOff)
+      await closeWithin(config.DRAIN_TIMEOUT_SEC * 1000)
     },
   }
 }
@@ -130,6 +135,7 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
   refuseUnknown(app, methods, draining)
   closeConnectionsOf(app, draining)
   writeRequestLines(app, http)
+  if (deps.traces) traceRequests(app, deps.traces)
   writeSocketLines(app)
   limitSockets(app, deps.quotas, config.QUOTA_SOCKETS)
   const revalidation = openRevalidation({ app, identity, metrics })
@@ -146,11 +152,13 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
   await app.register(aboutRoute({ identity, config, version, doors: doorStates(deps) }))
   await app.register(consolePages({ doors }))
   const jobs = openLiveJobs(deps.ledger)
+  const contexts = openLiveContexts(deps)
   const deliveries = openLiveDeliveries(deps.deliveries)
   const overview = openOverview({ ...deps, dataDir: config.REEVE_DATA_DIR, httpTotals: http.totals })
   const topics = [
     eventsTopic(deps.events),
     ...jobs.topics,
+    contexts.topic,
     deliveries.topic,
     overview.topic,
     ...doors.flatMap(({ opened }) => opened.live ?? []),
@@ -166,7 +174,7 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
       await scope.register(routes)
     })
   }
-  return [hub.loop, revalidation, live.loop, jobs.loop, deliveries.loop, overview.loop]
+  return [hub.loop, revalidation, live.loop, jobs.loop, contexts.loop, deliveries.loop, overview.loop]
 }
 
 function doorStates({ doors, built = doors.map(({ door }) => door) }: HttpDeps): DoorState[] {

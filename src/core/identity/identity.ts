@@ -106,8 +106,11 @@ export interface Identity {
 export function openIdentity({ database, config }: { database: Database; config: Config }): Identity {
   const { hot } = database
   const passwords = openPasswords()
-  const takeRate = openRate(hot)
-  const loginDeps = { database, passwords, takeRate, config }
+  // Of requests, which are many: if the database crashes it forgets those of the last moment, but none for which something was
+  // committed since, because that commit waited for the disk.
+  const takeRate = openRate(database.asyncCommit)
+  const takeLoginRate = openRate(hot)
+  const loginDeps = { database, passwords, takeRate: takeLoginRate, config }
 
   const holderOfToken = batched<string, { account: Account | null }>({
     run: (asked) => tokens.holdersOfTokens(hot, asked),
@@ -118,7 +121,7 @@ export function openIdentity({ database, config }: { database: Database; config:
 
   const register = openRegister(database, passwords)
   const activeListeners: ActiveListener[] = []
-  const visitors = openVisitors({ config, database, takeRate, register })
+  const visitors = openVisitors({ config, database, takeRate: takeLoginRate, register })
 
   return {
     register,

@@ -1,6 +1,11 @@
 // What pages have in sight: rows by their ids. Their changes write no events. Once a second each process reads all rows that its
 // pages show, in one statement, and tells each page which of its own have changed.
+import type { Loop } from '../loop.ts'
 import type { LiveOpened } from './topic.ts'
+
+const LOOK_EVERY_MS = 1000
+
+type Sighted = Extract<LiveOpened, { ok: true }>
 
 interface Sight {
   ids: readonly string[]
@@ -11,7 +16,7 @@ interface Sight {
 
 export interface Sights {
   /** All rows are told at the first look, then those that have changed. */
-  open(ids: readonly string[], tell: Sight['tell']): Extract<LiveOpened, { ok: true }>
+  open(ids: readonly string[], tell: Sight['tell']): Sighted
   look(): Promise<void>
 }
 
@@ -36,3 +41,22 @@ export function openSights(read: (ids: readonly string[]) => Promise<ReadonlyMap
     },
   }
 }
+
+/** `what`: what pages show, for the loop's name. */
+export const lookLoop = (what: string, ...all: readonly Sights[]): Loop => ({
+  name: `watch-${what}-for-pages`,
+  everyMs: LOOK_EVERY_MS,
+  async runOnce() {
+    for (const sights of all) await sights.look()
+    return false
+  },
+})
+
+/** One topic that looks at two things. */
+export const both = (one: Sighted, other: Sighted): LiveOpened => ({
+  ok: true,
+  close() {
+    one.close()
+    other.close()
+  },
+})

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { systemClock } from '../clock.ts'
 import { openApp } from '../http/app.ts'
+import { openClosing } from '../http/closing.ts'
 import { requireStaticToken } from '../http/auth/static-token.ts'
 import { detailBody } from '../http/errors/detail.ts'
 import { openEnvelope } from '../http/errors/envelope.ts'
@@ -17,6 +18,7 @@ import { StartError } from '../start-error.ts'
 import { codeOf } from '../values/error-code.ts'
 
 const PORTS_MAX = 16
+const CLOSE_MS = 1000 // it has drained already
 
 export interface WorkerHttp {
   /** Resolves to where it listens. */
@@ -37,6 +39,7 @@ export async function openWorkerHttp({ config, metrics, checks, log }: WorkerHtt
   const draining = new AbortController()
   const format = { paths: [], errorBody: detailBody, validationStatus: 422 as const }
   const app = await openApp({ config, log, formatOf: () => format })
+  const closeWithin = openClosing(app)
   app.setNotFoundHandler(() => {
     throw new HttpError(404, 'not_found', 'Not Found')
   })
@@ -62,6 +65,6 @@ export async function openWorkerHttp({ config, metrics, checks, log }: WorkerHtt
       throw new StartError(`All of the ${tries.length} ports from ${first} on are taken. Set METRICS_PORT.`)
     },
     drain: () => draining.abort(),
-    close: () => app.close(),
+    close: () => closeWithin(CLOSE_MS),
   }
 }

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NO_BROWSER } from '../../support/browser.ts'
-import { checkLooks, openConsole, takePicture } from './console.ts'
+import { checkLooks, hostileUnlessPictured, isolated, openConsole, takePicture } from './console.ts'
 
-const HOSTILE = '<img src=x onerror=alert(1)> שלום'
+const HOSTILE = hostileUnlessPictured('<img src=x onerror=alert(1)> שלום', 'Ada Park')
 
 test('accounts are imported, a link sets a password once, and an account is deleted', async (t) => {
   const world = await openConsole(t, { doors: 'arena' })
@@ -26,8 +26,9 @@ test('accounts are imported, a link sets a password once, and an account is dele
   const person = await world.visit({ path: new URL(link).pathname + new URL(link).hash })
   await person.getByLabel('New password').fill('a good password')
   await checkLooks(person)
+  await takePicture(person, 'password-link')
   await person.keyboard.press('Enter')
-  await person.getByRole('heading', { name: `Hello, ${HOSTILE}` }).waitFor()
+  await person.getByRole('heading', { name: `Hello, ${isolated(HOSTILE)}` }).waitFor()
   const other = await world.visit({ path: new URL(link).pathname + new URL(link).hash })
   await other.getByLabel('New password').fill('another password')
   await other.keyboard.press('Enter')

@@ -1,14 +1,19 @@
 // The arena in the console: a guest and a player meet, one reloads and loses the connection, and they play again.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { ArenaClient } from '@reeve/sdk/arena'
 import type { Page } from 'playwright-core'
+import { WebSocket } from 'ws'
 import { NO_BROWSER } from '../../support/browser.ts'
+import { atEnd } from '../../support/cleanup.ts'
 import { until } from '../../support/until.ts'
-import { checkLooks, openConsole, takePicture } from './console.ts'
+import { checkLooks, hostileUnlessPictured, openConsole, takePicture } from './console.ts'
 
 /** Long enough for a reload in the middle on a busy machine; a match ends when somebody gives up. */
 const LONG = { SESSION_TICKS: '6000' }
 const SHORT = { SESSION_TICKS: '60' }
+
+const BOB = hostileUnlessPictured('bob‮ <b>x', 'bob')
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 })
 const scores = (page: Page) => page.locator('[data-score]').allTextContents()
@@ -27,6 +32,9 @@ describe('the console’s arena', () => {
     if (world === null) return t.skip(NO_BROWSER)
     const ann = await world.visit({ as: 'ann', roles: ['PLAYER'], path: '/console/arena/play' })
     const guest = await world.visit({ path: '/console/arena', width: 'phone' })
+    const eve = await world.visit({ as: 'eve', roles: ['PLAYER'], path: '/console/arena' })
+    await ann.getByRole('button', { name: 'Find an opponent' }).waitFor()
+    await takePicture(ann, 'arena-play')
 
     await guest.getByRole('button', { name: 'Play as a guest' }).click()
     await guest.getByRole('button', { name: 'Find an opponent' }).click()
@@ -47,15 +55,25 @@ describe('the console’s arena', () => {
     await guest.reload()
     await heading(guest, 'Your match').waitFor()
     await reaches(guest, 12)
+    await eve.getByRole('link', { name: /^Watch .*ann/ }).waitFor()
+    await eve.reload()
+    await eve.getByRole('link', { name: /^Watch .*ann/ }).waitFor()
+    await eve.getByText('live', { exact: true }).waitFor()
     world.network.partition()
     await ann.getByText('Reconnecting…').waitFor()
+    await eve.getByText('reconnecting…').waitFor()
+    const alone = await ArenaClient.guest({ url: world.url, WebSocket })
+    atEnd(t, () => alone.close())
+    await alone.play({ mode: 'bot' })
     world.network.heal()
     await ann.getByText('Reconnecting…').waitFor({ state: 'hidden' })
+    await eve.getByRole('link', { name: /^Watch .*bot/ }).waitFor()
     await pressUntil(ann, 'ArrowRight', guest, (await best(ann)) + 9)
 
     await guest.getByRole('button', { name: 'Give up' }).click()
     await ann.getByText('gave up. You win.').waitFor()
     await guest.getByText('ann wins.').waitFor()
+    await eve.getByRole('link', { name: /^Watch .*ann/ }).waitFor({ state: 'detached' })
     await ann.getByText('No rating changed.').waitFor()
     await checkLooks(ann)
     await ann.getByRole('button', { name: 'Rematch' }).click()
@@ -104,23 +122,28 @@ describe('the console’s arena', () => {
   })
 
   test('ratings: the result, the leaderboard, a profile with its plot, and a stranger who watches', async (t) => {
-    const world = await openConsole(t, { env: SHORT })
+    const world = await openConsole(t, { env: LONG })
     if (world === null) return t.skip(NO_BROWSER)
     const ann = await world.visit({ as: 'ann', roles: ['PLAYER'], path: '/console/arena/play' })
-    const bob = await world.visit({ as: 'bob‮ <b>x', roles: ['PLAYER'], path: '/console/arena/play', scheme: 'dark' })
+    const bob = await world.visit({ as: BOB, roles: ['PLAYER'], path: '/console/arena/play', scheme: 'dark' })
     const eve = await world.visit({ as: 'eve', roles: ['PLAYER'], path: '/console/arena', width: 'laptop' })
     for (const page of [ann, bob]) await page.getByRole('button', { name: 'Find an opponent' }).click()
     await heading(ann, 'Your match').waitFor()
-    await ann.keyboard.press('ArrowRight')
+    await heading(bob, 'Your match').waitFor()
+    const watch = eve.getByRole('link', { name: /^Watch ann/ })
+    await watch.waitFor()
+    await bob.getByRole('button', { name: 'Give up' }).click()
     await ann.getByText(/Your rating: 1500 → 1662/).waitFor()
+    await watch.waitFor({ state: 'detached' })
 
     await ann.getByRole('button', { name: 'Rematch' }).click()
     await bob.getByRole('button', { name: 'Rematch' }).click()
     await heading(bob, 'Your match').waitFor()
-    await eve.getByRole('button', { name: 'Look again' }).click()
-    await eve.getByRole('link', { name: /^Watch ann/ }).click()
+    await watch.waitFor()
+    await takePicture(eve, 'arena-lobby')
+    await watch.click()
     await heading(eve, 'Live match').waitFor()
-    await bob.keyboard.press('ArrowRight')
+    await ann.getByRole('button', { name: 'Give up' }).click()
     await eve.getByRole('slider', { name: 'Time in the match' }).waitFor() // the match is over: its replay
 
     await eve.goto(`${world.origin}/console/arena/leaderboard`)
@@ -133,6 +156,10 @@ describe('the console’s arena', () => {
     await eve.getByRole('grid', { name: 'Matches' }).getByText('Lost').first().waitFor()
     await checkLooks(eve)
     await takePicture(eve, 'arena-player')
+    await eve.keyboard.press('Control+k')
+    await eve.getByRole('combobox', { name: 'Go to' }).fill('BO')
+    await eve.getByRole('option', { name: /^bob.*Player, / }).click()
+    await heading(eve, BOB).waitFor()
     return undefined
   })
 

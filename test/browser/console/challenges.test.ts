@@ -8,13 +8,23 @@ import { tokenOf } from '../../support/reeve.ts'
 import { freePort } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
 import { startReceiver } from '../../contract/challenge/setup.ts'
-import { checkLooks, openConsole, takePicture, type ConsoleWorld } from './console.ts'
+import {
+  checkLooks,
+  holdAnswer,
+  hostileUnlessPictured,
+  openConsole,
+  takePicture,
+  type ConsoleWorld,
+} from './console.ts'
 
-const HOSTILE = `<img src=x onerror="alert(1)">\u202E${'long_name_'.repeat(20)}`
-const CODE = '<b>NO_ROOM</b>'
+const HOSTILE = hostileUnlessPictured(
+  `<img src=x onerror="alert(1)">\u202E${'long_name_'.repeat(20)}`,
+  'One sentence from a customer.',
+)
+const CODE = hostileUnlessPictured('<b>NO_ROOM</b>', 'NO_ROOM')
 
 /** A server whose Solver is itself. */
-async function openBothSides(t: TestContext): Promise<ConsoleWorld | null> {
+async function openBothSides(t: TestContext, doors = 'challenge'): Promise<ConsoleWorld | null> {
   const port = String(await freePort())
   const here = `http://127.0.0.1:${port}`
   const env = {
@@ -25,7 +35,7 @@ async function openBothSides(t: TestContext): Promise<ConsoleWorld | null> {
     ALLOW_INSECURE_CALLBACKS: 'true',
     OUTBOUND_ALLOW_CIDRS: '127.0.0.1/32',
   }
-  return openConsole(t, { doors: 'challenge', env })
+  return openConsole(t, { doors, env })
 }
 
 async function clientOf(world: ConsoleWorld, username: string): Promise<ReeveClient> {
@@ -90,16 +100,28 @@ describe('the page of challenges', () => {
     await page.goBack()
     await page.getByRole('row', { name: /sum.*Answered.*17\*23\+4/ }).waitFor()
     await checkLooks(page)
+    await takePicture(page, 'challenges')
     return undefined
   })
 
-  test('states follow by themselves, also after the connection was lost; others see nothing of them', async (t) => {
+  test('states and dead letters follow by themselves, also after the connection was lost; others see nothing of them', async (t) => {
     const world = await openBothSides(t)
     if (world === null) return t.skip(NO_BROWSER)
     const page = await world.visit({ as: 'ann', roles: ['CHALLENGER'], path: '/console/challenges' })
     const client = await clientOf(world, 'ann')
     await client.challenges.create({ ...hostile('one'), answer: 'x' })
     await client.challenges.create(hostile('two'))
+    const solver = await startReceiver(t, [400, 400])
+    const sendToRefusing = async (id: string) => {
+      await client.challenges.create(hostile(id))
+      await client.challenges.send(id, { solver_url: solver.url })
+    }
+    await sendToRefusing('refused')
+    const letters = await world.visit({ as: 'admin', path: '/console/challenges/deliveries?status=dead' })
+    await letters.getByRole('row', { name: /refused/ }).waitFor()
+    await letters.reload()
+    await letters.getByRole('row', { name: /refused/ }).waitFor()
+    await letters.getByText('live', { exact: true }).waitFor()
     await page.reload()
     await page.getByRole('row', { name: /two.*Not sent/ }).waitFor()
     await page.getByText('live', { exact: true }).waitFor()
@@ -112,9 +134,23 @@ describe('the page of challenges', () => {
     await page.getByRole('row', { name: /two.*Not sent/ }).waitFor()
     world.network.partition()
     await page.getByText('reconnecting…').waitFor()
+    await letters.getByText('reconnecting…').waitFor()
     await client.challenges.send('two')
+    await sendToRefusing('missed')
     world.network.heal()
     await page.getByRole('row', { name: /two.*Answered/ }).waitFor()
+    await letters.getByRole('row', { name: /missed/ }).waitFor()
+
+    await page.getByRole('row', { name: /two.*Answered/ }).click()
+    await page.getByRole('heading', { name: 'Results' }).waitFor()
+    let lost = 0
+    page.on('requestfailed', () => (lost += 1))
+    await page.route('**/challenges/two', (route) => route.abort())
+    await world.database.query(`update challenges set state = 'send_failed' where challenge_id = 'two'`)
+    await until('every try to read it again is lost', async () => lost >= 3)
+    await page.unroute('**/challenges/two')
+    await world.database.query(`update challenges set state = 'created' where challenge_id = 'two'`)
+    await page.getByText('Not sent', { exact: true }).waitFor()
 
     const other = await world.visit({ as: 'bob', roles: ['CHALLENGER'], path: '/console/challenges/one' })
     await other.getByText('The challenge could not be loaded').waitFor()
@@ -133,7 +169,7 @@ describe('the page of challenges', () => {
     await checkLooks(page)
     await page.getByRole('row', { name: /aaa/ }).getByRole('link').click()
     await page.getByText('Correct', { exact: true }).waitFor()
-    await page.getByLabel('Answer', { exact: true }).getByText('<img src=x onerror').waitFor()
+    await page.getByLabel('Answer', { exact: true }).getByText(HOSTILE.slice(0, 20).trim()).waitFor()
     await checkLooks(page)
     assert.equal(await page.locator('img[src=x]').count(), 0)
     return undefined
@@ -155,13 +191,22 @@ describe('the page of deliveries', () => {
     const overview = await world.visit({ as: 'admin', path: '/console/overview' })
     await overview.getByRole('link', { name: /1 dead letter\b/ }).click()
     await overview.getByRole('row', { name: /doomed/ }).waitFor()
-    const row = page.getByRole('row', { name: /Challenge for a Solver doomed.*Dead.*HTTP 400 \(<b>NO_ROOM<\/b>\)/ })
-    await row.waitFor()
+    const row = page.getByRole('row', { name: /Challenge for a Solver doomed.*Dead/ })
+    await row.getByText(`HTTP 400 (${CODE})`).waitFor()
     await checkLooks(page)
     await takePicture(page, 'deliveries')
     await row.click()
-    await page.getByText('Answer 400: the other side says <b>NO_ROOM</b>').waitFor()
-    await page.getByLabel('Body').getByText('<img src=x onerror').waitFor()
+    await page.getByText(`Answer 400: the other side says ${CODE}`).waitFor()
+
+    const held = await holdAnswer(page, '/admin/deliveries?')
+    await page.goBack()
+    await held.written()
+    await world.database.query(`update outbox_events set last_error = 'HTTP 599' where status = 'dead'`)
+    await overview.getByRole('row', { name: /doomed.*HTTP 599/ }).waitFor()
+    await held.release() // it is older than what the live connection has told
+    await page.getByRole('row', { name: /doomed.*HTTP 599/ }).click()
+    await page.getByText(`Answer 400: the other side says ${CODE}`).waitFor()
+    await page.getByLabel('Body').getByText(HOSTILE.slice(0, 20).trim()).waitFor()
     await checkLooks(page)
     await takePicture(page, 'delivery')
 
@@ -215,6 +260,34 @@ describe('the page of deliveries', () => {
     const page = await world.visit({ as: 'admin', path: '/console/challenges/lost' })
     await send(page, nobody)
     await page.getByText('No answer: the connection failed, ECONNREFUSED').first().waitFor()
+    return undefined
+  })
+
+  test('a job that waits for a person at the desk leads to the task, and the task back to it', async (t) => {
+    const world = await openBothSides(t, 'challenge,desk')
+    if (world === null) return t.skip(NO_BROWSER)
+    const client = await clientOf(world, 'admin')
+    const problem = { type: 'captcha', question: 'Which word?' }
+    await client.challenges.create({ ...hostile('seen'), problem, answer: 'x' })
+    await client.challenges.send('seen')
+    const jobOf = async (kind: string) => (await client.jobs.list({ kind })).jobs[0]?.job_id ?? ''
+    await until('it waits for a person', async () => (await jobOf('desk')) !== '')
+    const page = await world.visit({ as: 'admin', path: `/console/jobs/${await jobOf('solve')}` })
+    await page.getByRole('region', { name: 'Waits for' }).getByRole('link', { name: 'desk' }).click()
+    const dependents = page.getByRole('region', { name: 'Dependents' })
+    await dependents.getByText('Waiting', { exact: true }).waitFor()
+    await checkLooks(page)
+
+    await page.reload()
+    await dependents.getByText('Waiting', { exact: true }).waitFor()
+    world.network.partition()
+    await page.getByText('reconnecting…').waitFor()
+    await client.jobs.cancel(await jobOf('desk'))
+    world.network.heal()
+    await dependents.getByText('Done', { exact: true }).waitFor()
+    await dependents.getByRole('link', { name: 'solve' }).click()
+    await page.getByRole('region', { name: 'Sent' }).getByText('Delivered', { exact: true }).waitFor()
+    await checkLooks(page)
     return undefined
   })
 })

@@ -113,6 +113,34 @@ const SCHEMES = [
   ['dark', OF_COLOURS],
 ] as const
 
+// In the page itself: a request that Playwright sends in its place has no cookie.
+const HOLD = `
+  window.heldAnswer = new Promise((written) => {
+    const before = window.fetch
+    window.fetch = async (input, init) => {
+      const response = await before(input, init)
+      if (!String(input).includes(PART)) return response
+      window.fetch = before
+      const { status, headers } = response
+      const answer = new Response(await response.text(), { status, headers })
+      return new Promise((resolve) => written(() => resolve(answer)))
+    }
+  })
+  null`
+
+/** The page gets its next answer from such an address when it is released. `written`: the server has answered. */
+export async function holdAnswer(page: Page, address: string) {
+  await page.evaluate(HOLD.replace('PART', JSON.stringify(address)))
+  return {
+    written: () => page.evaluate('window.heldAnswer.then(() => null)'),
+    release: () => page.evaluate('window.heldAnswer.then((release) => release())'),
+  }
+}
+
+const CUT_LISTS = `[...document.querySelectorAll('[role=grid]')]
+  .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+  .map((grid) => grid.getAttribute('aria-label'))`
+
 /** In both colour schemes. */
 export async function checkLooks(page: Page): Promise<void> {
   for (const [colorScheme, rules] of SCHEMES) {
@@ -120,8 +148,16 @@ export async function checkLooks(page: Page): Promise<void> {
     assert.deepEqual(await violations(page, rules), [], `as axe sees it, ${colorScheme}`)
     const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
     assert.equal(overflow, 0, 'the page is not wider than the window')
+    assert.deepEqual(await page.evaluate(CUT_LISTS), [], 'no column of a list is cut off')
   }
 }
+
+/** A stranger's text inside a sentence, as the console writes it there: it does not turn the rest around. */
+export const isolated = (text: string): string => (/[\u0250-\uffff]/.test(text) ? `\u2068${text}\u2069` : text)
+
+/** A hostile name, but an ordinary one where pictures are taken. */
+export const hostileUnlessPictured = (hostile: string, ordinary: string): string =>
+  process.env['REEVE_PICTURES'] === undefined ? hostile : ordinary
 
 /** A picture for docs/. Written where REEVE_PICTURES is set: pixels differ from machine to machine. */
 export async function takePicture(page: Page, name: string): Promise<void> {

@@ -20,6 +20,15 @@ describe('supervising the desk in the console', () => {
     await takePicture(page, 'desk-supervise')
     await checkLooks(page)
 
+    await page.reload()
+    await page.getByRole('grid', { name: 'Open tasks' }).getByText('Claimed by ann').waitFor()
+    world.network.partition()
+    await page.getByText('reconnecting…').waitFor()
+    await ann.desk.claim(two.uuid, 'ann')
+    world.network.heal()
+    await page.getByRole('grid', { name: 'Open tasks' }).getByText('Claimed by ann').nth(1).waitFor()
+    await ann.desk.release(two.uuid)
+
     await page.getByLabel('Choose all rows that are loaded').check()
     await page.getByRole('button', { name: 'Give to…' }).click()
     await page.getByLabel('Operator', { exact: true }).fill('ann')
@@ -34,12 +43,17 @@ describe('supervising the desk in the console', () => {
     await page.getByRole('link', { name: 'Trail' }).click()
     await page.getByRole('grid', { name: 'Trail' }).getByText('Taken away').first().waitFor()
     await checkLooks(page)
+    await takePicture(page, 'desk-trail')
+    await page.setViewportSize({ width: 390, height: 844 })
+    await checkLooks(page)
+    await page.setViewportSize({ width: 1440, height: 900 })
     await page.goto(`${world.origin}/console/desk/domains`)
     await page.getByLabel('Domain', { exact: true }).fill('shop.org')
     await page.getByLabel('Why may it be automated?').fill('It is ours')
     await page.getByRole('button', { name: 'Allow' }).click()
     await page.getByRole('grid', { name: 'Allowed domains' }).getByText('shop.org').waitFor()
     await checkLooks(page)
+    await takePicture(page, 'desk-domains')
     return undefined
   })
 
@@ -58,6 +72,7 @@ describe('supervising the desk in the console', () => {
     await page.goBack()
     await page.getByRole('grid', { name: 'What you have done' }).waitFor()
     await checkLooks(page)
+    await takePicture(page, 'desk-history')
     return undefined
   })
 })

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { NO_BROWSER } from '../../support/browser.ts'
 import { atEnd } from '../../support/cleanup.ts'
 import { until } from '../../support/until.ts'
-import { checkLooks, takePicture } from './console.ts'
+import { checkLooks, holdAnswer, takePicture } from './console.ts'
 import { cardOf, cookiesOf, live, openDesk } from './desk-world.ts'
 
 describe('the desk in the console', () => {
@@ -108,6 +108,20 @@ describe('the desk in the console', () => {
     await world.admin.desk.release(uuid)
     await winner.getByRole('button', { name: 'Claim' }).waitFor()
     assert.equal(await winner.getByRole('timer', { name: 'Your lock' }).count(), 0)
+
+    await loser.getByLabel('Search the tasks').fill('nothing-of-this')
+    await cardOf(loser, uuid).waitFor({ state: 'detached' })
+    const count = loser.getByRole('navigation').first().getByTitle('1 waiting')
+    await count.waitFor()
+    const answer = await holdAnswer(loser, '/captcha/tasks?')
+    await loser.getByLabel('Search the tasks').fill('')
+    await answer.written()
+    await winner.getByRole('button', { name: 'Claim' }).click()
+    await winner.getByRole('timer', { name: 'Your lock' }).waitFor()
+    await count.waitFor({ state: 'detached' })
+    await answer.release() // it is older than what the live connection has told
+    await cardOf(loser, uuid).waitFor()
+    assert.match((await cardOf(loser, uuid).textContent()) ?? '', new RegExp(`Claimed by ${holder}`))
     return undefined
   })
 

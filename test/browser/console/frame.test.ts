@@ -9,7 +9,7 @@ import { checkLooks, takePicture, visitConsole } from './console.ts'
 const HOSTILE = '<img src=x onerror="throw 1"> ‮مرحبا'
 
 describe('the console’s frame', () => {
-  test('a person signs in, stays signed in over a reload, and signs out', async (t) => {
+  test('a person signs in, stays signed in over a reload, and signs out, which ends the sockets of every tab', async (t) => {
     const world = await visitConsole(t)
     if (world === null) return t.skip(NO_BROWSER)
     const page = await world.visit()
@@ -25,9 +25,16 @@ describe('the console’s frame', () => {
     await page.getByRole('heading', { name: 'Hello, admin' }).waitFor()
     assert.equal(await page.evaluate('document.cookie'), '', 'scripts cannot read the session')
 
+    const tab = await page.context().newPage()
+    const opened = tab.waitForEvent('websocket')
+    await tab.goto(world.origin)
+    const socket = await opened
+    await tab.getByText('live', { exact: true }).waitFor()
+    const closed = socket.waitForEvent('close')
     await page.getByRole('button', { name: 'Account admin' }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await closed // by the server: this tab has done nothing
     return undefined
   })
 
@@ -52,19 +59,24 @@ describe('the console’s frame', () => {
     if (world === null) return t.skip(NO_BROWSER)
     const page = await world.visit({ path: '/console/docs' })
 
+    await page.getByRole('link', { name: 'For teachers' }).waitFor()
+    await takePicture(page, 'docs')
     await page.getByRole('link', { name: 'For teachers' }).click()
     await page.getByRole('heading', { name: 'For teachers' }).waitFor()
-    await page.getByRole('main').locator('a[href$="/console/docs/judge"]').first().click()
+    await page.getByRole('main').locator('a[href*="/console/docs/judge#"]').first().click()
 
     await page.getByRole('heading', { name: 'Judge', exact: true, level: 1 }).waitFor()
     await checkLooks(page)
     return undefined
   })
 
-  test('the front shows the own work of an account, as its roles allow', async (t) => {
+  test('the front shows the own work of an account, as its roles allow, also after a reload and a lost connection', async (t) => {
     const world = await visitConsole(t)
     if (world === null) return t.skip(NO_BROWSER)
     const page = await world.visit({ as: 'olive', roles: ['CLIENT', 'CHALLENGER'], width: 'phone' })
+    const work = page.getByRole('region', { name: 'Your work' })
+    await work.getByRole('region', { name: 'Submissions' }).getByText('None yet').waitFor()
+    await page.getByText('live', { exact: true }).waitFor()
     const { token } = await tokenOf(world.url, 'olive')
     const client = new ReeveClient({ url: world.url, token })
     await client.pool.submit({ payload: {} })
@@ -74,13 +86,25 @@ describe('the console’s frame', () => {
       validation_rule: { type: 'ExactMatch' },
       answer: 'x',
     })
-    await page.reload()
-    const work = page.getByRole('region', { name: 'Your work' })
-    await work.getByRole('region', { name: 'Jobs in the pool' }).getByText('Waiting').waitFor()
-    await work.getByRole('region', { name: 'Submissions' }).getByText('None yet').waitFor()
+    const waiting = work.getByRole('region', { name: 'Jobs in the pool' }).getByText('Waiting')
+    await waiting.waitFor() // by itself
     for (const title of ['Workers', 'Dead letters', 'Tasks that you hold'])
       assert.equal(await work.getByRole('region', { name: title }).count(), 0, title)
     await checkLooks(page)
+
+    await page.reload()
+    await waiting.waitFor()
+    await page.getByText('live', { exact: true }).waitFor()
+    world.network.partition()
+    await page.getByText('reconnecting…').waitFor()
+    await client.pool.submit({ payload: {} })
+    world.network.heal()
+    await waiting.nth(1).waitFor()
+    await page.route('**/v1/jobs?*', (route) => route.abort())
+    await client.pool.submit({ payload: {} })
+    await work.getByText('Could not be loaded').waitFor()
+    await page.unroute('**/v1/jobs?*')
+    await waiting.nth(2).waitFor()
     await work.getByRole('link', { name: /Not sent.*<img/ }).click()
     await page.getByText('Not sent', { exact: true }).waitFor()
     return undefined

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ReeveClient } from '@reeve/sdk'
+import { newJobId } from '../../../src/core/random.ts'
 import { NO_BROWSER } from '../../support/browser.ts'
 import { tokenOf } from '../../support/reeve.ts'
 import { checkLooks, openConsole, takePicture, type ConsoleWorld } from './console.ts'
@@ -15,6 +16,14 @@ const FILL = `
                  (case when n % 11 = 0 then 'dead' else 'done' end)::job_state as state, 1 + (n % 11 = 0)::integer * 4 as attempts,
                  case when n % 11 = 0 then 'SMTP 451: try again later' end as reason
             from generate_series(1, $1::integer) as n) as made`
+
+const RUNNING = `
+  insert into jobs (job_id, kind, state, priority, rank, payload, attempt_id, lease_owner, lease_until, started_at)
+  values ($1, 'judge', 'processing', 5, 1, '{}', 1, 'worker-1', now() + interval '1 hour', now())`
+
+const TESTS = `
+  insert into events (outbox_id, channel, type, payload)
+  values ($2, 'judge:' || $1, 'progress', json_build_object('attempt_id', 1, 'total', 12, 'tests', array_fill(1, array[$3::integer])))`
 
 async function clientOf(world: ConsoleWorld): Promise<ReeveClient> {
   return new ReeveClient({ url: world.url, token: (await tokenOf(world.url, 'admin')).token })
@@ -32,6 +41,7 @@ describe('the page of jobs', () => {
       .first()
       .waitFor()
     await page.getByText('live', { exact: true }).waitFor()
+    assert((await page.getByRole('row').count()) < 60, 'of 500 rows only those in sight are drawn')
     await checkLooks(page)
     await takePicture(page, 'jobs')
 
@@ -56,15 +66,25 @@ describe('the page of jobs', () => {
     await page.getByRole('heading', { name: 'send_email' }).waitFor()
     await page.getByText('SMTP 451: try again later').first().waitFor()
     assert.equal(await page.getByText('hunter2').count(), 0, 'what looks like a secret is masked')
+    await takePicture(page, 'job')
     await page.getByRole('button', { name: 'Show password' }).click()
     await page.getByText('hunter2').waitFor()
     await checkLooks(page)
-    await takePicture(page, 'job')
 
     await page.getByRole('button', { name: 'Replay' }).click()
     await page.getByText('Replay of', { exact: true }).waitFor()
     const { jobs } = await client.jobs.list({ state: 'pending', kind: 'send_email' })
     assert.equal(jobs.length, 1)
+
+    const running = newJobId()
+    await world.database.query(RUNNING, [running])
+    await world.database.query(TESTS, [running, 1_000_001, 3])
+    await page.goto(`${world.origin}/console/jobs/${running}`)
+    await page.getByText('3 of 12 tests judged').waitFor()
+    await checkLooks(page)
+    await takePicture(page, 'job-progress')
+    await world.database.query(TESTS, [running, 1_000_002, 4])
+    await page.getByText('7 of 12 tests judged').waitFor()
     return undefined
   })
 

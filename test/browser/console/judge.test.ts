@@ -9,7 +9,7 @@ import { NO_BROWSER } from '../../support/browser.ts'
 import { tokenOf } from '../../support/reeve.ts'
 import { temporaryFolder } from '../../support/servers.ts'
 import { packageFiles, packageOf } from '../../support/zip.ts'
-import { checkLooks, openConsole, takePicture, type ConsoleWorld } from './console.ts'
+import { checkLooks, hostileUnlessPictured, openConsole, takePicture, type ConsoleWorld } from './console.ts'
 
 const MARKDOWN = `# Twice
 
@@ -17,11 +17,12 @@ Read $n$ with $1 \\le n \\le 10^9$ and print $2n$.
 
 | what | how |
 |---|---|
-| <script>alert(1)</script> | $$\\sum_{i=1}^{n} 2$$ |
+| ${hostileUnlessPictured('<script>alert(1)</script>', 'as a sum')} | $$\\sum_{i=1}^{n} 2$$ |
 
 ![Two of it](two.svg) ![Not there](https://elsewhere.example/x.png)
 `
-const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><path d="M0 0h40v20H0z" /></svg>'
+const PICTURE =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="40" fill="#2f6fbf"><path d="M0 4h40v12H0zM0 24h80v12H0z" /></svg>'
 const LATEX = `\\problemname{Twice in \\LaTeX}
 Print \\textbf{twice} the number $n \\le 10^9$. \\strangemacro
 \\section*{Input}
@@ -33,7 +34,7 @@ const RIGHT = 'print(2 * int(input()))\n'
 
 const OPTIONS = {
   doors: 'judge',
-  env: { JUDGE_SAMPLE_PROBLEMS: 'false', JUDGE_SLOTS: '2', JUDGE_LANGUAGES_FILE: '' },
+  env: { JUDGE_SLOTS: '2', JUDGE_LANGUAGES_FILE: '' },
 }
 
 async function openJudge(t: TestContext): Promise<ConsoleWorld | null> {
@@ -82,6 +83,8 @@ describe('the judge’s pages', { skip: cannotTest }, () => {
     const world = await openJudge(t)
     if (world === null) return t.skip(NO_BROWSER)
     const page = await world.visit({ as: 'ann', roles: ['CLIENT'], path: '/console/judge' })
+    await page.getByRole('row', { name: /Twice/ }).first().waitFor()
+    await takePicture(page, 'judge-problems')
     await page.getByRole('row', { name: /Twice/ }).first().dblclick()
     await page.getByRole('heading', { name: 'Twice', level: 1 }).waitFor()
     await page.locator('.katex').first().waitFor()
@@ -181,6 +184,7 @@ describe('the judge’s pages', { skip: cannotTest }, () => {
     await page.getByRole('button', { name: 'Import' }).click()
     await page.getByText(/does not compile/).waitFor()
     await checkLooks(page)
+    await takePicture(page, 'judge-import')
     await page.getByLabel('Package').setInputFiles(good)
     assert.equal(await page.getByLabel('Problem id').inputValue(), 'Sum-of-two')
     await page.getByRole('button', { name: 'Import' }).click()
@@ -212,11 +216,15 @@ describe('the judge’s pages', { skip: cannotTest }, () => {
     return undefined
   })
 
-  test('the connection is lost while a program is judged: the verdict comes when it is back', async (t) => {
+  test('the connection is lost while a program is judged: the verdict comes when it is back, in the list as well', async (t) => {
     const world = await openJudge(t)
     if (world === null) return t.skip(NO_BROWSER)
     const page = await world.visit({ as: 'ann', roles: ['CLIENT'], path: '/console/judge/problems/twice' })
     await page.getByLabel('Language').selectOption('python3')
+    const list = await world.visit({ as: 'ann', path: '/console/judge/submissions' })
+    await list.getByText('live', { exact: true }).waitFor()
+    await list.reload()
+    await list.getByText('live', { exact: true }).waitFor()
     await type(page, 'import time\ntime.sleep(1)\nprint(2 * int(input()))\n')
 
     await page.getByRole('button', { name: 'Submit' }).click()
@@ -226,12 +234,13 @@ describe('the judge’s pages', { skip: cannotTest }, () => {
     const { token } = await tokenOf(world.url, 'ann')
     const headers = { authorization: `Bearer ${token}` }
     for (;;) {
-      const list = await (await fetch(`${world.url}/submissions?verdict=AC`, { headers })).text()
-      if (list.includes('"AC"')) break
+      const found = await (await fetch(`${world.url}/submissions?verdict=AC`, { headers })).text()
+      if (found.includes('"AC"')) break
     }
     world.network.heal()
 
     await verdict.getByRole('status').getByText('Accepted').waitFor({ timeout: 180_000 })
+    await list.getByRole('row', { name: /Accepted/ }).waitFor({ timeout: 180_000 })
     return undefined
   })
 })

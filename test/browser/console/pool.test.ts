@@ -8,12 +8,12 @@ import type { Page } from 'playwright-core'
 import { NO_BROWSER } from '../../support/browser.ts'
 import { atEnd } from '../../support/cleanup.ts'
 import { tokenOf } from '../../support/reeve.ts'
-import { checkLooks, openConsole, takePicture, type ConsoleWorld } from './console.ts'
+import { checkLooks, hostileUnlessPictured, openConsole, takePicture, type ConsoleWorld } from './console.ts'
 
 const OWNER = { as: 'olga', roles: ['WORKER_OWNER'], path: '/console/pool' }
 const CLIENT = { as: 'carl', roles: ['CLIENT'], path: '/console/pool/jobs' }
 const PATIENCE_MS = 120_000
-const HOSTILE = '<img src=x onerror="throw 1"> ‮مرحبا'
+const HOSTILE = hostileUnlessPictured('<img src=x onerror="throw 1"> ‮مرحبا', 'forty-two')
 
 const clientOf = async (world: ConsoleWorld, name: string) =>
   new ReeveClient({ url: world.url, token: (await tokenOf(world.url, name)).token })
@@ -78,7 +78,7 @@ describe('the pages of the pool', () => {
     await client.getByText(/The payload is not JSON/).waitFor()
     await client.getByRole('button', { name: 'Close' }).click()
     await submitJob(client, '{"size": 12345678901234567890}')
-    await client.getByText('1 workers registered, 0 online.').waitFor()
+    await client.getByText('1 worker registered, 0 online.').waitFor()
     await client.getByText('Waiting', { exact: true }).waitFor()
     await checkLooks(client)
     await takePicture(client, 'pool-why')
@@ -87,12 +87,18 @@ describe('the pages of the pool', () => {
     await owner.getByRole('row', { name: /first.*Online/ }).waitFor()
     await client.getByText('Done', { exact: true }).waitFor()
     await client.getByText(HOSTILE).waitFor()
+    await client.getByText('12345678901234567890', { exact: true }).waitFor() // as the worker got it, not rounded
     await client.getByText('Verified', { exact: true }).waitFor()
     await checkLooks(client)
     await client.getByText('Receipt 1', { exact: true }).first().click()
     await takePicture(client, 'pool-job')
+    const admin = await world.visit({ as: 'admin', path: new URL(client.url()).pathname.replace('/pool', '') })
+    await admin.getByRole('region', { name: 'Receipts' }).getByText('Verified', { exact: true }).waitFor()
+    await checkLooks(admin)
+    await takePicture(admin, 'job-receipt')
     await client.getByRole('link', { name: 'Pool jobs' }).first().click()
     await client.getByRole('row', { name: /Done/ }).waitFor()
+    await takePicture(client, 'pool-jobs')
 
     await owner.getByRole('row', { name: /first.*Online/ }).waitFor()
     await checkLooks(owner)

@@ -16,6 +16,7 @@ test('the debugger names the line that differs, with the keyboard alone, and sen
   const page = await world.visit({ as: 'ann', roles: ['CHALLENGER'], path: '/console/challenges' })
   await page.getByRole('link', { name: 'Check a signature' }).click()
   await page.getByLabel('Request').waitFor()
+  await page.locator('nav [aria-current=page]').getByText('Challenges').first().waitFor()
   const sent: string[] = []
   page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`))
   const check = async (requestLine: string, body: string) => {

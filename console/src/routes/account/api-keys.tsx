@@ -2,13 +2,14 @@ import type { ApiKey } from '@reeve/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { roleWord } from '../../frame/account-button.tsx'
-import { Button } from '../../parts/button.tsx'
-import { Confirm } from '../../parts/confirm.tsx'
-import { ErrorBox } from '../../parts/error-box.tsx'
-import { Skeleton } from '../../parts/skeleton.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Button } from '../../parts/controls/button.tsx'
+import { Confirm } from '../../parts/feedback/confirm.tsx'
+import { ErrorBox } from '../../parts/feedback/error-box.tsx'
+import { Skeleton } from '../../parts/feedback/skeleton.tsx'
+import { Time } from '../../parts/data/time.tsx'
 import { client } from '../../session/client.ts'
 import { NewApiKeyDialog } from './new-api-key.tsx'
+import { isolated } from '../../parts/text/isolated.ts'
 
 export function ApiKeys() {
   const [isNew, setNew] = useState(false)
@@ -40,7 +41,7 @@ export function ApiKeys() {
       <Confirm
         isOpen={revoking !== null}
         onClose={() => setRevoking(null)}
-        title={`Revoke the key ${revoking?.name ?? ''}?`}
+        title={`Revoke the key ${isolated(revoking?.name ?? '')}?`}
         action="Revoke the key"
         isDangerous
         onConfirm={async () => {
@@ -68,7 +69,7 @@ function Key({ apiKey, onRevoke }: { apiKey: ApiKey; onRevoke: () => void }) {
           <span>{used === null ? 'never used' : <>last used {<Time at={used} />}</>}</span>
         </p>
       </div>
-      <Button onClick={onRevoke} aria-label={`Revoke ${name}`}>
+      <Button onClick={onRevoke} aria-label={`Revoke ${isolated(name)}`}>
         Revoke
       </Button>
     </li>

@@ -1,12 +1,12 @@
 import type { AccountLogin } from '@reeve/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Button } from '../../parts/button.tsx'
-import { Confirm } from '../../parts/confirm.tsx'
-import { ErrorBox } from '../../parts/error-box.tsx'
-import { Skeleton } from '../../parts/skeleton.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Button } from '../../parts/controls/button.tsx'
+import { Confirm } from '../../parts/feedback/confirm.tsx'
+import { ErrorBox } from '../../parts/feedback/error-box.tsx'
+import { Skeleton } from '../../parts/feedback/skeleton.tsx'
+import { StateBadge } from '../../parts/data/state-badge.tsx'
+import { Time } from '../../parts/data/time.tsx'
 import { client } from '../../session/client.ts'
 
 export function Logins() {

@@ -1,11 +1,12 @@
 import { useState } from 'react'
 import { roleWord } from '../../frame/account-button.tsx'
-import { Button } from '../../parts/button.tsx'
-import { Copy } from '../../parts/copy.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Check, Choice, Field, Form } from '../../parts/form.tsx'
+import { Button } from '../../parts/controls/button.tsx'
+import { Copy } from '../../parts/controls/copy.tsx'
+import { Dialog } from '../../parts/feedback/dialog.tsx'
+import { Check, Choice, Field, Form } from '../../parts/controls/form.tsx'
 import { client } from '../../session/client.ts'
 import { useSession } from '../../session/session.tsx'
+import { isolated } from '../../parts/text/isolated.ts'
 
 const LIFETIMES = [
   { value: '30', label: '30 days' },
@@ -21,7 +22,7 @@ export function NewApiKeyDialog({ onClose, onCreated }: { onClose: () => void; o
       <Dialog
         isOpen
         onClose={onClose}
-        title={`The key ${made.name}`}
+        title={`The key ${isolated(made.name)}`}
         description="It is shown this once: copy it to where the program reads it."
         footer={
           <Button look="main" onClick={onClose}>

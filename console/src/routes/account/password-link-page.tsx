@@ -2,11 +2,12 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Page } from '../../frame/page.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { Field, Form } from '../../parts/form.tsx'
-import { notify } from '../../parts/notify.ts'
+import { Empty } from '../../parts/feedback/empty.tsx'
+import { Field, Form } from '../../parts/controls/form.tsx'
+import { notify } from '../../parts/feedback/notify.ts'
 import { client } from '../../session/client.ts'
 import { signIn } from '../../session/session.tsx'
+import { isolated } from '../../parts/text/isolated.ts'
 
 export function PasswordLinkPage() {
   const [token] = useState(() => location.hash.slice(1))
@@ -28,7 +29,7 @@ export function PasswordLinkPage() {
           const password = values.text('new_password')
           const { username } = await client.account.setPasswordByLink(token, password)
           await signIn(username, password)
-          notify({ title: 'The password is set', detail: `You are signed in as ${username}.`, tone: 'good' })
+          notify({ title: 'The password is set', detail: `You are signed in as ${isolated(username)}.`, tone: 'good' })
           await navigate({ to: '/', replace: true })
         }}
       >

@@ -1,4 +1,4 @@
-import { Tabs } from '../../parts/tabs.tsx'
+import { Tabs } from '../../parts/controls/tabs.tsx'
 
 const TABS = [
   { to: '/console/admin', label: 'Accounts' },

@@ -1,17 +1,18 @@
 import type { LeaderboardEntry } from '@reeve/sdk/arena'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import { number, plural } from '../../clock/format.ts'
 import { Page } from '../../frame/page.tsx'
-import { Button } from '../../parts/button.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { ErrorBox } from '../../parts/error-box.tsx'
-import { Table, type Column } from '../../parts/table.tsx'
+import { Button } from '../../parts/controls/button.tsx'
+import { Empty } from '../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../parts/feedback/error-box.tsx'
+import { Table, type Column } from '../../parts/data/table.tsx'
 import { useSession } from '../../session/session.tsx'
 import { LEADERBOARD_SIZE, leaderboardQuery, playerQuery } from './reading.ts'
 import { leaderboardRoute } from './routes.ts'
 
 const COLUMNS: readonly Column<LeaderboardEntry>[] = [
-  { head: 'Rank', width: '72px', align: 'right', cell: ({ rank }) => rank.toLocaleString('en') },
+  { head: 'Rank', width: '72px', align: 'right', cell: ({ rank }) => number(rank) },
   { head: 'Player', width: 'minmax(0, 1fr)', cell: ({ username }) => <span dir="auto">{username}</span> },
   { head: 'Rating', width: '80px', align: 'right', cell: ({ rating }) => rating },
   { head: 'Won', width: '80px', align: 'right', wideOnly: true, cell: ({ wins }) => wins },
@@ -35,13 +36,11 @@ export function LeaderboardPage() {
       title="Leaderboard"
       crumbs={[{ label: 'Arena', to: '/console/arena' }]}
       fills
-      aside={<span className="text-quiet">{board.data?.total.toLocaleString('en') ?? ''} players</span>}
+      aside={<span className="text-quiet">{board.data !== undefined && plural(board.data.total, 'player')}</span>}
       actions={
         <>
           {rank !== null && (
-            <Button onClick={() => go(Math.ceil(rank / LEADERBOARD_SIZE))}>
-              Your rank: {rank.toLocaleString('en')}
-            </Button>
+            <Button onClick={() => go(Math.ceil(rank / LEADERBOARD_SIZE))}>Your rank: {number(rank)}</Button>
           )}
           <Button disabled={page <= 1} onClick={() => go(page - 1)}>
             Before

@@ -1,15 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { number } from '../../clock/format.ts'
 import { Page } from '../../frame/page.tsx'
-import { Button, buttonClass } from '../../parts/button.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { ErrorBox } from '../../parts/error-box.tsx'
+import { useLive } from '../../live/live.ts'
+import { Button, buttonClass } from '../../parts/controls/button.tsx'
+import { Empty } from '../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../parts/feedback/error-box.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { Skeleton } from '../../parts/skeleton.tsx'
-import { client } from '../../session/client.ts'
+import { Skeleton } from '../../parts/feedback/skeleton.tsx'
+import { client, queries } from '../../session/client.ts'
+import { problemOf, untilAnswered } from '../../session/errors.ts'
 import { startOver, useSession } from '../../session/session.tsx'
-import { leaderboardQuery, liveQuery, playerQuery } from './reading.ts'
+import { leaderboardQuery, liveQuery, playerQuery, runningIn } from './reading.ts'
+import { isolated } from '../../parts/text/isolated.ts'
 
 const BEST = 5
 
@@ -82,7 +86,7 @@ function OwnRating({ userId }: { userId: number }) {
   if (data === undefined) return null
   return (
     <Link to="/console/arena/players/$id" params={{ id: String(userId) }} className="text-quiet underline">
-      {data.rank === null ? 'Your matches' : `Rating ${data.rating}, rank ${data.rank.toLocaleString('en')}`}
+      {data.rank === null ? 'Your matches' : `Rating ${data.rating}, rank ${number(data.rank)}`}
     </Link>
   )
 }
@@ -114,17 +118,25 @@ function BestPlayers() {
         ))}
       </ol>
       <Link to="/console/arena/leaderboard" className="mt-2 inline-block text-accent underline">
-        All {board.data.total.toLocaleString('en')} players
+        {board.data.total === 1 ? 'The whole list' : `All ${number(board.data.total)} players`}
       </Link>
     </>
   )
 }
 
 function RunningMatches() {
-  const live = useQuery(liveQuery)
-  if (live.isPending) return <Skeleton />
-  if (live.isError)
-    return <ErrorBox title="The matches could not be loaded" error={live.error} onRetry={() => void live.refetch()} />
+  const live = useQuery({ ...liveQuery, ...untilAnswered })
+  const problem = problemOf(live)
+  useLive({
+    topic: 'matches',
+    params: { running: true },
+    enabled: live.isSuccess && !live.isFetching,
+    onMessage: ({ type, payload }) =>
+      type === 'running' && queries.setQueryData(liveQuery.queryKey, runningIn(payload)),
+  })
+  if (problem !== null)
+    return <ErrorBox title="The matches could not be loaded" error={problem} onRetry={() => void live.refetch()} />
+  if (live.data === undefined) return <Skeleton />
   return (
     <>
       {live.data.matches.length === 0 && <Empty title="Nobody plays at the moment" />}
@@ -132,13 +144,13 @@ function RunningMatches() {
         {live.data.matches.map(({ matchId, participants }) => (
           <li key={matchId} className="flex items-center gap-3 py-2">
             <span className="min-w-0 truncate" dir="auto">
-              {participants.map(({ username }) => username).join(' against ')}
+              {participants.map(({ username }) => isolated(username)).join(' against ')}
             </span>
             <Link
               to="/console/arena/matches/$id"
               params={{ id: matchId }}
               className={buttonClass('plain', 'ml-auto')}
-              aria-label={`Watch ${participants.map(({ username }) => username).join(' against ')}`}
+              aria-label={`Watch ${participants.map(({ username }) => isolated(username)).join(' against ')}`}
             >
               <Icon name="eye" />
               Watch
@@ -146,9 +158,6 @@ function RunningMatches() {
           </li>
         ))}
       </ul>
-      <Button look="bare" icon="replay" isBusy={live.isFetching} onClick={() => void live.refetch()}>
-        Look again
-      </Button>
     </>
   )
 }

@@ -2,14 +2,16 @@ import { replayBytes, unpackInputs, type MatchPlayer, type MatchWithReplay } fro
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
 import { useKeys } from '../../frame/keys.ts'
 import { Page } from '../../frame/page.tsx'
-import { Button } from '../../parts/button.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Button } from '../../parts/controls/button.tsx'
+import { StateBadge } from '../../parts/data/state-badge.tsx'
+import { Time } from '../../parts/data/time.tsx'
 import { Board, type Positions, type Runner } from './board.tsx'
 import { ratingChange } from './reading.ts'
+import { isolated } from '../../parts/text/isolated.ts'
 
-/** Where both were at the beginning of every tick, from the first to the end. */
-function trackOf({ replay, ticks }: MatchWithReplay): Positions[] {
+/** Where both were at the beginning of every tick, from the first to the end; where the inputs are no longer kept, the end alone. */
+function trackOf({ replay, ticks, players: [first, second] }: MatchWithReplay): Positions[] {
+  if (!replay.kept) return Array.from({ length: ticks + 1 }, () => [first.position ?? 0, second.position ?? 0])
   const track: Positions[] = [[0, 0]]
   const inputs = unpackInputs(replayBytes(replay.inputs))
   for (let tick = 0; tick < ticks; tick += 1) {
@@ -32,7 +34,7 @@ export function MatchReplay({ match, ownId }: { match: MatchWithReplay; ownId: n
   })
   return (
     <Page
-      title={match.players.map(({ username }) => username).join(' against ')}
+      title={match.players.map(({ username }) => isolated(username)).join(' against ')}
       crumbs={[{ label: 'Arena', to: '/console/arena' }]}
       aside={
         <>
@@ -46,24 +48,28 @@ export function MatchReplay({ match, ownId }: { match: MatchWithReplay; ownId: n
     >
       <div className="flex min-h-0 flex-1 flex-col gap-4 pb-4">
         <Board runners={[runnerOf(match.players[0], ownId), runnerOf(match.players[1], ownId)]} read={read} />
-        <div className="flex items-center gap-3">
-          <Button look="main" icon={isPlaying ? 'wait' : 'run'} className="w-24" onClick={toggle}>
-            {isPlaying ? 'Pause' : 'Play'}
-          </Button>
-          <input
-            type="range"
-            aria-label="Time in the match"
-            aria-valuetext={seconds(tick)}
-            className="min-w-0 flex-1 accent-(--accent)"
-            min={0}
-            max={match.ticks}
-            value={tick}
-            onChange={({ currentTarget: { value } }) => seek(Number(value))}
-          />
-          <span className="w-28 text-right text-quiet">
-            {seconds(tick)} of {seconds(match.ticks)}
-          </span>
-        </div>
+        {match.replay.kept ? (
+          <div className="flex items-center gap-3">
+            <Button look="main" icon={isPlaying ? 'pause' : 'run'} className="w-24" onClick={toggle}>
+              {isPlaying ? 'Pause' : 'Play'}
+            </Button>
+            <input
+              type="range"
+              aria-label="Time in the match"
+              aria-valuetext={seconds(tick)}
+              className="min-w-0 flex-1 accent-(--accent)"
+              min={0}
+              max={match.ticks}
+              value={tick}
+              onChange={({ currentTarget: { value } }) => seek(Number(value))}
+            />
+            <span className="w-28 text-right text-quiet">
+              {seconds(tick)} of {seconds(match.ticks)}
+            </span>
+          </div>
+        ) : (
+          <p className="text-quiet">The moves of this match are no longer kept: this is how it ended.</p>
+        )}
       </div>
     </Page>
   )
@@ -112,7 +118,9 @@ function resultOf({ reason, result, players }: MatchWithReplay): string {
   if (result === null) return 'Void'
   const winner = players.find(({ userId }) => userId === result.winnerUserId)
   if (winner === undefined) return 'Draw'
-  return reason === 'resigned' ? `${winner.username} won, the other gave up` : `${winner.username} won`
+  return reason === 'resigned'
+    ? `${isolated(winner.username)} won, the other gave up`
+    : `${isolated(winner.username)} won`
 }
 
 const runnerOf = (player: MatchPlayer, ownId: number | null): Runner => ({

@@ -3,12 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { verdictOf } from './verdict.ts'
-import { Button, buttonClass } from '../../parts/button.tsx'
+import { Button, buttonClass } from '../../parts/controls/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { StateBadge } from '../../parts/data/state-badge.tsx'
 import { queries } from '../../session/client.ts'
 import type { Phase, PlayerConnection } from './player-connection.ts'
 import { matchQuery, ratingChange } from './reading.ts'
+import { isolated } from '../../parts/text/isolated.ts'
 
 interface ResultProps {
   player: PlayerConnection
@@ -31,14 +32,16 @@ export function MatchResult({ player, phase, userId }: ResultProps) {
     <div className="flex max-w-xl flex-col items-start gap-5">
       <div role="status" className="flex flex-col items-start gap-2">
         <StateBadge {...verdictOf(ended, userId)} />
-        <p className="text-display font-semibold">{headlineOf(ended, userId, opponent?.username ?? '')}</p>
+        <p className="text-display font-semibold">{headlineOf(ended, userId, isolated(opponent?.username ?? ''))}</p>
         {own !== undefined && other !== undefined && (
           <p className="text-lead text-quiet">
             {own.position ?? '–'} to {other.position ?? '–'}
           </p>
         )}
         <p className="text-lead">{change === null ? 'No rating changed.' : `Your rating: ${change}`}</p>
-        {rematch === 'wanted' && <StateBadge tone="active" word={`${opponent?.username ?? 'They'} wants a rematch`} />}
+        {rematch === 'wanted' && (
+          <StateBadge tone="active" word={`${isolated(opponent?.username ?? 'They')} wants a rematch`} />
+        )}
         {rematch === 'asked' && <StateBadge tone="quiet" word="Waiting for the answer to your rematch" />}
       </div>
       <div className="flex flex-wrap gap-2">

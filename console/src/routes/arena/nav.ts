@@ -6,4 +6,5 @@ export const arenaNav: NavEntry = {
   icon: 'arena',
   door: 'arena',
   roles: 'anyone',
+  find: async (text) => (await import('./find-player.ts')).findPlayer(text),
 }

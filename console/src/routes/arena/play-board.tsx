@@ -2,7 +2,7 @@ import type { ArenaSession, PlayerState } from '@reeve/sdk/arena'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useKeys } from '../../frame/keys.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button } from '../../parts/controls/button.tsx'
 import { Board, Interpolation, type Positions, type Runner } from './board.tsx'
 import { isBot, playerQuery } from './reading.ts'
 
@@ -37,9 +37,16 @@ function positionsOf({ participants }: ArenaSession, players: readonly PlayerSta
 
 export const Clock = ({ leftMs }: { leftMs: number | null }) => (
   <p role="timer" aria-label="Time left" className="text-display font-semibold">
-    {leftMs === null ? '–' : `${(leftMs / 1000).toFixed(1)} s`}
+    {leftMs === null ? '–' : clockOf(leftMs)}
   </p>
 )
+
+/** 9:57, and from the last minute on 42.1 s. */
+function clockOf(ms: number): string {
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  const seconds = Math.ceil(ms / 1000)
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+}
 
 export function useRunner(user: { userId: number; username: string } | undefined, ownId: number | null): Runner {
   const userId = user?.userId ?? 0

@@ -1,14 +1,15 @@
 import type { Match } from '@reeve/sdk/arena'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import { number } from '../../clock/format.ts'
 import { Page } from '../../frame/page.tsx'
-import { Chart } from '../../parts/chart.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { ErrorBox } from '../../parts/error-box.tsx'
-import { Skeleton } from '../../parts/skeleton.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { Table, type Column } from '../../parts/table.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Chart } from '../../parts/data/chart.tsx'
+import { Empty } from '../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../parts/feedback/error-box.tsx'
+import { Skeleton } from '../../parts/feedback/skeleton.tsx'
+import { StateBadge } from '../../parts/data/state-badge.tsx'
+import { Table, type Column } from '../../parts/data/table.tsx'
+import { Time } from '../../parts/data/time.tsx'
 import { verdictOf } from './verdict.ts'
 import { playerQuery, ratingChange, reader } from './reading.ts'
 import { playerRoute } from './routes.ts'
@@ -40,8 +41,8 @@ export function PlayerPage() {
         <Skeleton />
       ) : (
         <p className="pb-4 text-quiet">
-          {data.rank === null ? 'No rated match yet' : `Rank ${data.rank.toLocaleString('en')}`} · {data.wins} won ·{' '}
-          {data.losses} lost · {data.matches} rated matches
+          {data.rank === null ? 'No rated match yet' : `Rank ${number(data.rank)}`} · {data.wins} won · {data.losses}{' '}
+          lost · {data.matches} rated matches
         </p>
       )}
       <RatingPlot userId={userId} />
@@ -91,7 +92,7 @@ function Matches({ userId }: { userId: number }) {
       rowKey={({ matchId }) => matchId}
       isLoading={matches.isPending}
       hasMore={matches.hasNextPage}
-      onEnd={() => void matches.fetchNextPage()}
+      onEnd={() => void (matches.isFetching ? undefined : matches.fetchNextPage())}
       empty={<Empty title="No match yet" />}
       onOpen={({ matchId }) => void navigate({ to: '/console/arena/matches/$id', params: { id: matchId } })}
       className="flex-1"
@@ -115,5 +116,5 @@ const columnsOf = (userId: number): readonly Column<Match>[] => [
       return (own === undefined ? null : ratingChange(own.ratingBefore, own.ratingAfter)) ?? '–'
     },
   },
-  { head: 'Ended', width: '120px', cell: ({ finishedAt }) => <Time at={finishedAt} inList /> },
+  { head: 'Ended', width: '120px', align: 'right', cell: ({ finishedAt }) => <Time at={finishedAt} inList /> },
 ]

@@ -1,5 +1,5 @@
 // What the pages of the arena read. None of these opens a connection.
-import { ArenaClient, BOT_USER_ID } from '@reeve/sdk/arena'
+import { ArenaClient, BOT_USER_ID, type LiveMatch } from '@reeve/sdk/arena'
 
 export const reader = new ArenaClient({ url: location.origin })
 
@@ -17,7 +17,19 @@ export const playerQuery = (userId: number) => ({
   staleTime: 0,
 })
 
-export const liveQuery = { queryKey: ['arena', 'live'], queryFn: () => reader.liveMatches(), staleTime: 0 }
+/** Without the tick, which the list does not show. */
+type RunningMatches = { matches: Omit<LiveMatch, 'tick'>[] }
+
+export const liveQuery = {
+  queryKey: ['arena', 'live'],
+  queryFn: (): Promise<RunningMatches> => reader.liveMatches(),
+  staleTime: 0,
+}
+
+export const runningIn = (payload: unknown): RunningMatches | undefined =>
+  typeof payload === 'object' && payload !== null && 'matches' in payload && Array.isArray(payload.matches)
+    ? { matches: payload.matches }
+    : undefined
 
 export const matchQuery = (matchId: string) => ({
   queryKey: ['arena', 'match', matchId],

@@ -1,5 +1,5 @@
 import type { SessionEnded } from '@reeve/sdk/arena'
-import type { Stated } from '../../parts/state-badge.tsx'
+import type { Stated } from '../../parts/data/state-badge.tsx'
 
 /** How a match ended for this player. */
 export function verdictOf({ reason, result }: Pick<SessionEnded, 'reason' | 'result'>, userId: number): Stated {

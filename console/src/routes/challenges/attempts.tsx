@@ -1,6 +1,7 @@
 // Attempts to deliver a signed request, as the lines of a timeline: what was asked, what came back, and why it failed.
 import type { DeliveryAttempt } from '@reeve/sdk'
-import type { TimelineEntry } from '../../parts/timeline.tsx'
+import type { TimelineEntry } from '../../parts/data/timeline.tsx'
+import { isolated } from '../../parts/text/isolated.ts'
 
 /** Of a challenge that is sent, only 202 means that it was accepted. */
 const isAccepted = (topic: string, status: number | null): boolean =>
@@ -48,7 +49,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 /** What came back, or why nothing did: in words, with the code of the network or of the other side. */
 function outcomeOf({ status_code: status, error, cause, peer_code: peerCode }: DeliveryAttempt): string {
   if (status !== null)
-    return peerCode === null ? `Answer ${status}` : `Answer ${status}: the other side says ${peerCode}`
+    return peerCode === null ? `Answer ${status}` : `Answer ${status}: the other side says ${isolated(peerCode)}`
   const words = error === null ? '' : (CAUSES[error] ?? error.replaceAll('_', ' '))
-  return ['No answer', ...(words === '' ? [] : [words])].join(': ') + (cause === null ? '' : `, ${cause}`)
+  return ['No answer', ...(words === '' ? [] : [words])].join(': ') + (cause === null ? '' : `, ${isolated(cause)}`)
 }

@@ -1,9 +1,11 @@
 // The account's challenges: pages as one scrolls, and the changes of those in sight.
-import type { ChallengePage } from '@reeve/sdk'
-import { useInfiniteQuery, type InfiniteData } from '@tanstack/react-query'
+import type { Challenge, ChallengePage } from '@reeve/sdk'
+import { useInfiniteQuery, useIsFetching, type InfiniteData } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useLive } from '../../live/live.ts'
+import { useReloadNewest } from '../../live/newest.ts'
 import { client, queries } from '../../session/client.ts'
+import { problemOf, untilAnswered } from '../../session/errors.ts'
 
 const PAGE = 100
 const IN_SIGHT_MAX = 200
@@ -21,15 +23,27 @@ export function useChallengeList() {
     initialPageParam: FIRST,
     getNextPageParam: (page) => page.next_before,
     refetchOnMount: 'always',
+    ...untilAnswered,
+  })
+  const reload = useReloadNewest({
+    queryKey: CHALLENGES,
+    load: () => client.challenges.list({ limit: PAGE }),
+    rowsOf: (page) => page.challenges,
+    withRows: (page, rows) => ({ ...page, challenges: rows }),
+    keyOf: ({ challenge_id: id }) => id,
   })
   const challenges = useMemo(() => list.data?.pages.flatMap((page) => page.challenges) ?? [], [list.data])
+  const answersUnderWay = useIsFetching({ queryKey: CHALLENGES }) // of the list, and of its newest rows
   useLive({
     topic: 'challenges',
     params: { challenge_ids: challenges.slice(0, IN_SIGHT_MAX).map(({ challenge_id: id }) => id) },
-    enabled: challenges.length > 0,
-    onMessage: ({ payload }) => queries.setQueryData<Pages>(CHALLENGES, (pages) => withChanged(pages, payload)),
+    enabled: list.isSuccess && answersUnderWay === 0,
+    onMessage: ({ type, payload }) => {
+      if (type === 'changed') queries.setQueryData<Pages>(CHALLENGES, (pages) => withChanged(pages, payload))
+      if (type === 'newest' && !isKnown(challenges, payload)) reload()
+    },
   })
-  return { ...list, challenges }
+  return { ...list, challenges, problem: problemOf(list) }
 }
 
 function withChanged(pages: Pages | undefined, payload: unknown): Pages | undefined {
@@ -41,6 +55,12 @@ function withChanged(pages: Pages | undefined, payload: unknown): Pages | undefi
   })
   return { ...pages, pages: pages.pages.map(update) }
 }
+
+const isKnown = (challenges: readonly Challenge[], payload: unknown): boolean =>
+  typeof payload === 'object' &&
+  payload !== null &&
+  'challenge_id' in payload &&
+  challenges.some(({ challenge_id: id }) => id === payload.challenge_id)
 
 const changesOf = (payload: unknown): { challenge_id: string }[] =>
   typeof payload === 'object' && payload !== null && 'challenges' in payload && Array.isArray(payload.challenges)

@@ -3,14 +3,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useNow } from '../../clock/clock.ts'
 import { Page } from '../../frame/page.tsx'
 import { useLive } from '../../live/live.ts'
-import { Copy } from '../../parts/copy.tsx'
-import { ErrorBox } from '../../parts/error-box.tsx'
-import { Fact, Facts } from '../../parts/facts.tsx'
-import { Json } from '../../parts/json.tsx'
-import { Skeleton } from '../../parts/skeleton.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { Time } from '../../parts/time.tsx'
-import { Timeline } from '../../parts/timeline.tsx'
+import { Copy } from '../../parts/controls/copy.tsx'
+import { ErrorBox } from '../../parts/feedback/error-box.tsx'
+import { Fact, Facts } from '../../parts/data/facts.tsx'
+import { Json } from '../../parts/data/json.tsx'
+import { Skeleton } from '../../parts/feedback/skeleton.tsx'
+import { StateBadge } from '../../parts/data/state-badge.tsx'
+import { Time } from '../../parts/data/time.tsx'
+import { Timeline } from '../../parts/data/timeline.tsx'
 import { client, queries } from '../../session/client.ts'
 import { attemptEntries } from './attempts.tsx'
 import { Results } from './results.tsx'
@@ -27,7 +27,7 @@ export function ChallengePage() {
   useLive({
     topic: 'challenges',
     params: { challenge_ids: [challengeId] },
-    enabled: challenge.isSuccess,
+    enabled: challenge.data !== undefined,
     onMessage: ({ type }) => {
       if (type === 'changed') void queries.invalidateQueries({ queryKey })
     },

@@ -2,13 +2,13 @@ import type { Challenge } from '@reeve/sdk'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Page } from '../../frame/page.tsx'
-import { Button, buttonClass } from '../../parts/button.tsx'
-import { shortId } from '../../parts/copy.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { ErrorBox } from '../../parts/error-box.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { Table, type Column } from '../../parts/table.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Button, buttonClass } from '../../parts/controls/button.tsx'
+import { shortId } from '../../parts/controls/copy.tsx'
+import { Empty } from '../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../parts/feedback/error-box.tsx'
+import { StateBadge } from '../../parts/data/state-badge.tsx'
+import { Table, type Column } from '../../parts/data/table.tsx'
+import { Time } from '../../parts/data/time.tsx'
 import { useSession } from '../../session/session.tsx'
 import { useChallengeList } from './challenge-list.ts'
 import { NewChallengeDialog } from './new-challenge.tsx'
@@ -42,8 +42,8 @@ export function ChallengesPage() {
         </>
       }
     >
-      {list.isError && (
-        <ErrorBox title="The challenges could not be loaded" error={list.error} onRetry={() => void list.refetch()} />
+      {list.problem !== null && (
+        <ErrorBox title="The challenges could not be loaded" error={list.problem} onRetry={() => void list.refetch()} />
       )}
       <Table
         label="Challenges"
@@ -86,7 +86,7 @@ const COLUMNS: readonly Column<Challenge>[] = [
       </Link>
     ),
   },
-  { head: 'State', width: '136px', cell: ({ state }) => <StateBadge {...CHALLENGE_STATES[state]} /> },
+  { head: 'State', width: '148px', cell: ({ state }) => <StateBadge {...CHALLENGE_STATES[state]} /> },
   {
     head: 'Problem',
     width: 'minmax(120px, 2fr)',

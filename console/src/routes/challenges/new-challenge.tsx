@@ -1,9 +1,9 @@
 // The form of a new challenge: a problem, what the answer must look like, and how an answer is checked.
-import type { NewChallenge, ValidationRule } from '@reeve/sdk'
+import { parseExact, type NewChallenge, type ValidationRule } from '@reeve/sdk'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Area, Check, Choice, Field, Form, type FormValues } from '../../parts/form.tsx'
+import { Dialog } from '../../parts/feedback/dialog.tsx'
+import { Area, Check, Choice, Field, Form, type FormValues } from '../../parts/controls/form.tsx'
 import { client } from '../../session/client.ts'
 
 const KINDS = [
@@ -152,7 +152,7 @@ function ruleOf(values: FormValues, rule: string): ValidationRule {
 
 function parsed(text: string, what: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseExact(text)
   } catch {
     throw new Error(`${what} is not JSON.`)
   }

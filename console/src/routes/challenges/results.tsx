@@ -1,11 +1,11 @@
 // What Solvers answered. The first result is final; later ones are kept beside it.
 import type { ChallengeCallback, ChallengeResult, ChallengeStory } from '@reeve/sdk'
 import { plural } from '../../clock/format.ts'
-import { Copy, shortId } from '../../parts/copy.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { Json } from '../../parts/json.tsx'
-import { StateBadge, type Stated } from '../../parts/state-badge.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Copy, shortId } from '../../parts/controls/copy.tsx'
+import { Empty } from '../../parts/feedback/empty.tsx'
+import { Json } from '../../parts/data/json.tsx'
+import { StateBadge, type Stated } from '../../parts/data/state-badge.tsx'
+import { Time } from '../../parts/data/time.tsx'
 import { resultState } from './words.ts'
 
 export function Results({ challenge: { results, callbacks, state } }: { challenge: ChallengeStory }) {

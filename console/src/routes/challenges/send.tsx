@@ -1,9 +1,9 @@
 import type { ChallengeStory } from '@reeve/sdk'
 import { useState } from 'react'
-import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Field, Form } from '../../parts/form.tsx'
-import { notify } from '../../parts/notify.ts'
+import { Button } from '../../parts/controls/button.tsx'
+import { Dialog } from '../../parts/feedback/dialog.tsx'
+import { Field, Form } from '../../parts/controls/form.tsx'
+import { notify } from '../../parts/feedback/notify.ts'
 import { client, queries } from '../../session/client.ts'
 
 /** Asks where to. A challenge may be sent again, to the same Solver or to another. */

@@ -1,6 +1,7 @@
 // The words of this door for people.
 import type { Challenge, ChallengeResult, ChallengeState, ValidationRule } from '@reeve/sdk'
-import type { Stated } from '../../parts/state-badge.tsx'
+import type { Stated } from '../../parts/data/state-badge.tsx'
+import { isolated } from '../../parts/text/isolated.ts'
 
 export const CHALLENGE_STATES: Readonly<Record<ChallengeState, Stated>> = {
   created: { tone: 'quiet', word: 'Not sent' },
@@ -38,5 +39,5 @@ export function ruleOf(rule: ValidationRule): string {
     const { tolerance = 0 } = rule.params ?? {}
     return tolerance === 0 ? 'The same number' : `A number within ${tolerance}`
   }
-  return `Matches ${rule.params.pattern}`
+  return `Matches ${isolated(rule.params.pattern)}`
 }

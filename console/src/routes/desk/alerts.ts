@@ -2,6 +2,7 @@
 import type { DeskTask } from '@reeve/sdk'
 import { useState } from 'react'
 import { placeOf } from './task-words.ts'
+import { isolated } from '../../parts/text/isolated.ts'
 
 const SOUND = 'reeve.desk.sound'
 const NOTICES = 'reeve.desk.notices'
@@ -36,7 +37,7 @@ export function useAlerts(): Alerts {
     tell(task) {
       if (hasSound) beep()
       if (!hasNotices || document.visibilityState === 'visible') return
-      const notice = new Notification(`New task: ${task.domain}`, { body: placeOf(task), tag: 'reeve desk' })
+      const notice = new Notification(`New task: ${isolated(task.domain)}`, { body: placeOf(task), tag: 'reeve desk' })
       notice.addEventListener('click', () => window.focus())
     },
   }

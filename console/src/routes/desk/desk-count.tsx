@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { number } from '../../clock/format.ts'
 import { useLive } from '../../live/live.ts'
 import { client } from '../../session/client.ts'
-import { useThrottled } from './throttle.ts'
+import { useThrottled } from '../../live/throttle.ts'
 
 /** The figures at the head of the desk's pages. They are asked for again once something has happened, at most so often. */
 const EVERY_MS = 2000

@@ -1,6 +1,7 @@
 // How a task is named: its state, its place on its site, its urgency.
 import type { DeskTask, TaskStatus } from '@reeve/sdk'
-import type { Stated, Tone } from '../../parts/state-badge.tsx'
+import type { Stated, Tone } from '../../parts/data/state-badge.tsx'
+import { isolated } from '../../parts/text/isolated.ts'
 
 const STATES: Readonly<Record<TaskStatus, Stated>> = {
   pending: { tone: 'quiet', word: 'Waiting' },
@@ -16,7 +17,7 @@ const STATES: Readonly<Record<TaskStatus, Stated>> = {
 export function taskState({ status, assigned_to: operator }: DeskTask, me: string): Stated {
   const { tone, word } = STATES[status]
   if (tone !== 'active' || operator === null) return { tone, word }
-  return { tone, word: operator === me ? 'Yours' : `${word} by ${operator}` }
+  return { tone, word: operator === me ? 'Yours' : `${word} by ${isolated(operator)}` }
 }
 
 /** Path and query of its page; a question without a page is named by its question. */

@@ -20,6 +20,7 @@ const TITLES: readonly (readonly [name: string, title: string, about: string])[]
   ['install', 'Install', 'systemd, an image, proxies.'],
   ['operating', 'Operating it', 'Processes, backup, upgrade, what to watch.'],
   ['console', 'The console', 'What each page is for, and its keys.'],
+  ['performance', 'Performance', 'What a request costs, what bounds it, and how to measure it.'],
   ['settings', 'Settings', 'Every setting with its default.'],
   ['security', 'Security', 'The threat model, per door.'],
   ['judge', 'Judge', 'Programs against tests, in a sandbox.'],

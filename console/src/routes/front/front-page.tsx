@@ -3,12 +3,13 @@ import { lazy, Suspense } from 'react'
 import { useNav } from '../../frame/nav.tsx'
 import { Page } from '../../frame/page.tsx'
 import { SignInForm } from '../../frame/sign-in-form.tsx'
-import { buttonClass } from '../../parts/button.tsx'
+import { buttonClass } from '../../parts/controls/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { Skeleton } from '../../parts/skeleton.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { Skeleton } from '../../parts/feedback/skeleton.tsx'
+import { StateBadge } from '../../parts/data/state-badge.tsx'
 import { useSession } from '../../session/session.tsx'
 import { RegisterForm } from './register-form.tsx'
+import { isolated } from '../../parts/text/isolated.ts'
 
 // Only those who are signed in need it, and it knows the words of every door.
 const OwnWork = lazy(async () => ({ default: (await import('./own-work.tsx')).OwnWork }))
@@ -16,7 +17,7 @@ const OwnWork = lazy(async () => ({ default: (await import('./own-work.tsx')).Ow
 export function FrontPage() {
   const { about, me } = useSession()
   return (
-    <Page title={me === null ? 'Reeve' : `Hello, ${me.username}`}>
+    <Page title={me === null ? 'Reeve' : `Hello, ${isolated(me.username)}`} crumb="Home" tabTitle="Home">
       {me === null && (
         <p className="max-w-[72ch] text-lead text-quiet">
           Hands out work and accepts each result exactly once, whoever does the work.
@@ -45,9 +46,9 @@ export function FrontPage() {
       <h2 className="mt-8 mb-3 text-lead font-semibold">Doors</h2>
       <ul className="grid gap-3 sm:grid-cols-2 xl:grid-cols-3">
         {about.doors.map(({ name, about: sentence, state }) => (
-          <li key={name} className="rounded-md border border-line p-4">
+          <li key={name} className="relative rounded-md border border-line p-4 has-[a:hover]:bg-raised">
             <div className="flex items-center justify-between gap-2">
-              <span className="font-medium capitalize">{name}</span>
+              <DoorName door={name} />
               <StateBadge
                 tone={state === 'open' ? 'good' : 'quiet'}
                 word={state === 'open' ? 'Open' : 'Closed'}
@@ -59,6 +60,18 @@ export function FrontPage() {
         ))}
       </ul>
     </Page>
+  )
+}
+
+/** The way to its page, where this account has one: the whole card is the link. */
+function DoorName({ door }: { door: string }) {
+  const page = useNav().find((entry) => entry.door === door)
+  const name = door.charAt(0).toUpperCase() + door.slice(1)
+  if (page === undefined) return <span className="font-medium">{name}</span>
+  return (
+    <Link to={page.to} className="font-medium text-accent after:absolute after:inset-0 after:rounded-md">
+      {name}
+    </Link>
   )
 }
 

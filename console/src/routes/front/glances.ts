@@ -1,7 +1,8 @@
 // The newest of what an account has at each open door, as its roles allow.
 import { plural } from '../../clock/format.ts'
-import { shortId } from '../../parts/copy.tsx'
-import type { Stated } from '../../parts/state-badge.tsx'
+import { shortId } from '../../parts/controls/copy.tsx'
+import type { Stated } from '../../parts/data/state-badge.tsx'
+import { isolated } from '../../parts/text/isolated.ts'
 import { client } from '../../session/client.ts'
 import { useSession } from '../../session/session.tsx'
 import { reader } from '../arena/reading.ts'
@@ -29,6 +30,15 @@ export interface Glance {
   /** Where there is nothing: why, and what to do. */
   none: string
   load: () => Promise<readonly GlanceItem[]>
+  /** What tells of changes: a message of it loads them again. */
+  follow: (keys: readonly string[]) => Followed
+}
+
+interface Followed {
+  topic: string
+  params: object
+  /** False: there is nothing to look at. */
+  enabled?: boolean
 }
 
 /** As the roles of the account and the open doors allow. */
@@ -48,14 +58,19 @@ export function useGlances(): readonly Glance[] {
   return all.filter(({ isFor }) => isFor)
 }
 
-const DESK = { title: 'Tasks that you hold', to: '/console/desk', none: 'None. The desk shows what waits.' }
+const DESK = {
+  title: 'Tasks that you hold',
+  to: '/console/desk',
+  none: 'None. The desk shows what waits.',
+  follow: () => ({ topic: 'desk', params: {} }),
+}
 
 async function ownTasks(operator: string): Promise<readonly GlanceItem[]> {
   const { tasks } = await client.desk.list({ open: true, assigned_to: operator, limit: SHOWN })
   return tasks.map((task) => ({
     key: task.uuid,
     state: taskState(task, operator),
-    text: `${task.domain} ${placeOf(task)}`,
+    text: `${isolated(task.domain)} ${isolated(placeOf(task))}`,
     at: task.created_at,
     to: `/console/desk?task=${task.uuid}`,
   }))
@@ -65,6 +80,7 @@ const JUDGE = {
   title: 'Submissions',
   to: '/console/judge/submissions',
   none: 'None yet. Choose a problem of the judge.',
+  follow: (keys: readonly string[]) => ({ topic: 'submissions', params: { job_ids: keys } }),
   load: async (): Promise<readonly GlanceItem[]> =>
     (await client.judge.submissions({ limit: SHOWN })).submissions.map((line) => ({
       key: line.job_id,
@@ -79,6 +95,7 @@ const POOL_JOBS = {
   title: 'Jobs in the pool',
   to: '/console/pool/jobs',
   none: 'None yet. Workers of the pool do what you submit.',
+  follow: (keys: readonly string[]) => ({ topic: 'pool_jobs', params: { job_ids: keys, new: true } }),
   load: async (): Promise<readonly GlanceItem[]> =>
     (await client.pool.list({ limit: SHOWN })).jobs.map((job) => ({
       key: job.job_id,
@@ -93,6 +110,11 @@ const WORKERS = {
   title: 'Workers',
   to: '/console/pool',
   none: 'None yet. Register a machine of yours.',
+  follow: (keys: readonly string[]) => ({
+    topic: 'pool_workers',
+    params: { worker_ids: keys.map(Number) },
+    enabled: keys.length > 0,
+  }),
   load: async (): Promise<readonly GlanceItem[]> => {
     const workers = await client.pool.workers()
     const shown = workers.toSorted((a, b) => (b.last_seen_at ?? '').localeCompare(a.last_seen_at ?? ''))
@@ -110,6 +132,7 @@ const CHALLENGES = {
   title: 'Challenges',
   to: '/console/challenges',
   none: 'None yet. Create one and send it to a Solver.',
+  follow: (keys: readonly string[]) => ({ topic: 'challenges', params: { challenge_ids: keys } }),
   load: async (): Promise<readonly GlanceItem[]> =>
     (await client.challenges.list({ limit: SHOWN })).challenges.map((challenge) => ({
       key: challenge.challenge_id,
@@ -120,14 +143,19 @@ const CHALLENGES = {
     })),
 }
 
-const ARENA = { title: 'Matches', to: '/console/arena', none: 'None yet. A match takes two clicks.' }
+const ARENA = {
+  title: 'Matches',
+  to: '/console/arena',
+  none: 'None yet. A match takes two clicks.',
+  follow: () => ({ topic: 'matches', params: {} }),
+}
 
 async function ownMatches(userId: number): Promise<readonly GlanceItem[]> {
   const { matches } = await reader.matches({ userId })
   return matches.slice(0, SHOWN).map((match) => ({
     key: match.matchId,
     state: verdictOf(match, userId),
-    text: `against ${match.players.find((player) => player.userId !== userId)?.username ?? 'a player who is gone'}`,
+    text: `against ${isolated(match.players.find((player) => player.userId !== userId)?.username ?? 'a player who is gone')}`,
     at: match.finishedAt,
     to: `/console/arena/matches/${match.matchId}`,
   }))
@@ -137,11 +165,12 @@ const DELIVERIES = {
   title: 'Dead letters',
   to: '/console/challenges/deliveries?status=dead',
   none: 'None: every delivery arrived, or is still tried.',
+  follow: (keys: readonly string[]) => ({ topic: 'deliveries', params: { delivery_ids: keys.map(Number) } }),
   load: async (): Promise<readonly GlanceItem[]> =>
     (await client.deliveries.list({ status: 'dead', limit: SHOWN })).map((delivery) => ({
       key: String(delivery.delivery_id),
       state: deliveryState(delivery),
-      text: `${topicWord(delivery.topic)} ${delivery.subject}, ${plural(delivery.attempts, 'attempt')}`,
+      text: `${topicWord(delivery.topic)} ${isolated(delivery.subject)}, ${plural(delivery.attempts, 'attempt')}`,
       at: delivery.created_at,
       to: `/console/challenges/deliveries/${delivery.delivery_id}`,
     })),

@@ -1,10 +1,15 @@
 // What this account has to do with each open door, at a glance: the newest of its own, and the way to the rest.
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { Time } from '../../parts/time.tsx'
-import { messageOf } from '../../session/errors.ts'
+import { useLive } from '../../live/live.ts'
+import { useThrottled } from '../../live/throttle.ts'
+import { StateBadge } from '../../parts/data/state-badge.tsx'
+import { Time } from '../../parts/data/time.tsx'
+import { messageOf, problemOf, untilAnswered } from '../../session/errors.ts'
 import { useGlances, type Glance } from './glances.ts'
+
+/** Workers send a heartbeat every few seconds: what changes all the time is loaded this often. */
+const EVERY_MS = 2000
 
 export function OwnWork() {
   const glances = useGlances()
@@ -23,8 +28,16 @@ export function OwnWork() {
   )
 }
 
-function OneGlance({ title, to, none, load }: Glance) {
-  const items = useQuery({ queryKey: ['front', title], queryFn: load, refetchOnMount: 'always' })
+function OneGlance({ title, to, none, load, follow }: Glance) {
+  const items = useQuery({ queryKey: ['front', title], queryFn: load, refetchOnMount: 'always', ...untilAnswered })
+  const problem = problemOf(items)
+  const reload = useThrottled(() => void items.refetch(), EVERY_MS)
+  const { enabled = true, ...followed } = follow((items.data ?? []).map(({ key }) => key))
+  useLive({
+    ...followed,
+    enabled: enabled && items.data !== undefined,
+    onMessage: reload, // also when it is followed again: what came meanwhile may not be told
+  })
   return (
     <section aria-label={title} className="min-w-0">
       <h3 className="flex items-baseline justify-between gap-3 border-b border-line pb-1 font-medium">
@@ -37,14 +50,16 @@ function OneGlance({ title, to, none, load }: Glance) {
           All
         </Link>
       </h3>
-      {items.isPending && <p className="py-2 text-quiet">Loading…</p>}
-      {items.isError && <p className="py-2 text-bad-fg">Could not be loaded: {messageOf(items.error)}</p>}
+      {items.isPending && problem === null && <p className="py-2 text-quiet">Loading…</p>}
+      {problem !== null && <p className="py-2 text-bad-fg">Could not be loaded: {messageOf(problem)}</p>}
       {items.data?.length === 0 && <p className="py-2 text-quiet">{none}</p>}
       <ul>
         {items.data?.map(({ key, state, text, at, to: page }) => (
           <li key={key} className="border-b border-line last:border-0">
             <Link {...linkTo(page)} className="flex min-h-9 items-center gap-3 py-1 hover:bg-raised">
-              <StateBadge {...state} />
+              <span className="shrink-0 sm:w-40">
+                <StateBadge {...state} />
+              </span>
               <span className="min-w-0 flex-1 truncate" dir="auto" title={text}>
                 {text}
               </span>

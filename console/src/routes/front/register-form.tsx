@@ -1,4 +1,4 @@
-import { Choice, Field, Form } from '../../parts/form.tsx'
+import { Choice, Field, Form } from '../../parts/controls/form.tsx'
 import { client } from '../../session/client.ts'
 import { signIn } from '../../session/session.tsx'
 

@@ -1,6 +1,7 @@
 // The words of the search of jobs, and the filter that they are.
 import type { JobFilter, JobState } from '@reeve/sdk'
-import { parseWords } from '../../parts/words.ts'
+import { parseWords } from '../../parts/controls/words.ts'
+import { isolated } from '../../parts/text/isolated.ts'
 
 export const STATES: readonly JobState[] = ['pending', 'processing', 'done', 'dead']
 
@@ -50,14 +51,14 @@ export function filterOf(text: string): ParsedFilter {
 function readState(text: string | undefined, filter: JobFilter, problems: string[]): void {
   if (text === undefined) return
   const state = STATE_WORDS[text.toLowerCase()]
-  if (state === undefined) problems.push(`state: is waiting, running, done or dead, not “${text}”.`)
+  if (state === undefined) problems.push(`state: is waiting, running, done or dead, not “${isolated(text)}”.`)
   else filter.state = state
 }
 
 function readNumber(text: string | undefined, name: string, set: (value: number) => void, problems: string[]): void {
   if (text === undefined) return
   if (/^\d{1,15}$/.test(text)) set(Number(text))
-  else problems.push(`${name}: is a number, not “${text}”.`)
+  else problems.push(`${name}: is a number, not “${isolated(text)}”.`)
 }
 
 const AGO = /^(\d+)(s|m|h|d)$/
@@ -70,6 +71,6 @@ function readMoment(text: string | undefined, name: string, set: (value: string)
   // To the minute: the same words are the same filter for a while.
   const now = Math.floor(Date.now() / 60_000) * 60_000
   const ms = count === undefined ? Date.parse(text) : now - Number(count) * (UNIT_MS[unit] ?? 0)
-  if (Number.isNaN(ms)) problems.push(`${name}: is a time such as 2h, 3d or 2026-01-31T10:00, not “${text}”.`)
+  if (Number.isNaN(ms)) problems.push(`${name}: is a time such as 2h, 3d or 2026-01-31T10:00, not “${isolated(text)}”.`)
   else set(new Date(ms).toISOString())
 }

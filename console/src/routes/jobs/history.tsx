@@ -1,7 +1,7 @@
 // A job's history as the lines of a timeline: each attempt is one line, from its start to its end.
 import type { JobDetail, JobHistoryEntry } from '@reeve/sdk'
-import type { TimelineEntry } from '../../parts/timeline.tsx'
-import type { Tone } from '../../parts/state-badge.tsx'
+import type { TimelineEntry } from '../../parts/data/timeline.tsx'
+import type { Tone } from '../../parts/data/state-badge.tsx'
 
 const OUTCOMES: Readonly<Record<string, readonly [word: string, tone: Tone]>> = {
   failed: ['Failed', 'bad'],
@@ -33,7 +33,12 @@ function attemptOf(
 ): TimelineEntry {
   const title = (
     <>
-      Attempt {attempt} {owner !== null && <span className="font-normal text-quiet">by {owner}</span>}
+      Attempt {attempt}{' '}
+      {owner !== null && (
+        <span className="font-normal text-quiet">
+          by <bdi>{owner}</bdi>
+        </span>
+      )}
     </>
   )
   if (end === undefined) return { key: `attempt ${attempt}`, at, until: null, title, tone: 'active', word: 'Running' }

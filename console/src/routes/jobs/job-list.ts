@@ -4,6 +4,7 @@ import { useInfiniteQuery, type InfiniteData } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { useLive } from '../../live/live.ts'
 import { client, queries } from '../../session/client.ts'
+import { problemOf, untilAnswered } from '../../session/errors.ts'
 
 const PAGE = 100
 const IN_SIGHT_MAX = 200
@@ -32,6 +33,7 @@ export function useJobList(filter: JobFilter, isAtTop: boolean): JobList {
       client.jobs.list({ ...filter, limit: PAGE, ...(pageParam === null ? {} : { before: pageParam }) }),
     initialPageParam: FIRST,
     getNextPageParam: (page) => page.next_before,
+    ...untilAnswered,
   })
   const jobs = useMemo(() => list.data?.pages.flatMap((page) => page.jobs) ?? [], [list.data])
   const key = JSON.stringify(filter)
@@ -43,27 +45,31 @@ export function useJobList(filter: JobFilter, isAtTop: boolean): JobList {
     if (type !== 'new') return
     const more = jobsOf(payload)
     if (isAtTop) add(more)
-    else setHeld({ key, jobs: [...more, ...waiting.jobs], isMore: waiting.isMore })
+    else {
+      const known = new Set(waiting.jobs.map(({ job_id: jobId }) => jobId))
+      const fresh = more.filter(({ job_id: jobId }) => !known.has(jobId))
+      setHeld({ key, jobs: [...fresh, ...waiting.jobs], isMore: waiting.isMore })
+    }
   }
   const newest = list.data?.pages[0]?.jobs[0]?.job_id
   useLive({
     topic: 'jobs',
     params: { filter },
     paramsOnFollow: () => ({ filter, newest: newest ?? idAt(list.dataUpdatedAt - MARGIN_MS) }),
-    enabled: list.isSuccess,
+    enabled: list.isSuccess && !list.isFetching,
     onMessage,
   })
   useLive({
     topic: 'job_states',
     params: { job_ids: jobs.slice(0, IN_SIGHT_MAX).map(({ job_id: jobId }) => jobId) },
-    enabled: jobs.length > 0,
+    enabled: jobs.length > 0 && !list.isFetching,
     onMessage: ({ payload }) => queries.setQueryData<Pages>(queryKey, (pages) => withChanged(pages, jobsOf(payload))),
   })
 
   return {
     jobs,
     isLoading: list.isPending || list.isFetchingNextPage,
-    error: list.error,
+    error: problemOf(list),
     hasMore: list.hasNextPage,
     loadMore: () => void (list.isFetching ? undefined : list.fetchNextPage()),
     reload: () => void list.refetch(),

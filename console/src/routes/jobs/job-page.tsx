@@ -5,18 +5,19 @@ import { useState } from 'react'
 import { useNow } from '../../clock/clock.ts'
 import { Page } from '../../frame/page.tsx'
 import { useLive } from '../../live/live.ts'
-import { Button } from '../../parts/button.tsx'
-import { Confirm } from '../../parts/confirm.tsx'
-import { Copy, shortId } from '../../parts/copy.tsx'
-import { ErrorBox } from '../../parts/error-box.tsx'
-import { Fact, Facts } from '../../parts/facts.tsx'
-import { Json } from '../../parts/json.tsx'
-import { notify } from '../../parts/notify.ts'
-import { Skeleton } from '../../parts/skeleton.tsx'
-import { jobState, StateBadge } from '../../parts/state-badge.tsx'
-import { Time } from '../../parts/time.tsx'
-import { Timeline } from '../../parts/timeline.tsx'
+import { Button } from '../../parts/controls/button.tsx'
+import { Confirm } from '../../parts/feedback/confirm.tsx'
+import { Copy, shortId } from '../../parts/controls/copy.tsx'
+import { ErrorBox } from '../../parts/feedback/error-box.tsx'
+import { Fact, Facts } from '../../parts/data/facts.tsx'
+import { Json } from '../../parts/data/json.tsx'
+import { notify } from '../../parts/feedback/notify.ts'
+import { Skeleton } from '../../parts/feedback/skeleton.tsx'
+import { jobState, StateBadge } from '../../parts/data/state-badge.tsx'
+import { Time } from '../../parts/data/time.tsx'
+import { Timeline } from '../../parts/data/timeline.tsx'
 import { client, queries } from '../../session/client.ts'
+import { JobReceipts, Surroundings, useJobContext, type JobContextQuery } from './context.tsx'
 import { entriesOf } from './history.tsx'
 import { jobRoute } from './routes.ts'
 
@@ -29,12 +30,13 @@ export function JobPage() {
   useLive({
     topic: 'job_states',
     params: { job_ids: [jobId] },
-    enabled: job.isSuccess,
+    enabled: job.data !== undefined,
     onMessage: ({ type }) => {
       if (type === 'changed') void queries.invalidateQueries({ queryKey })
     },
   })
-  if (job.data !== undefined) return <Shown job={job.data} />
+  const context = useJobContext(jobId)
+  if (job.data !== undefined) return <Shown job={job.data} context={context} />
   return (
     <Page title={shortId(jobId)} crumbs={CRUMBS}>
       {job.isError ? (
@@ -46,7 +48,7 @@ export function JobPage() {
   )
 }
 
-function Shown({ job }: { job: JobDetail }) {
+function Shown({ job, context }: { job: JobDetail; context: JobContextQuery }) {
   const now = useNow()
   return (
     <Page title={job.kind} crumbs={CRUMBS} aside={<StateBadge {...jobState(job)} />} actions={<Actions job={job} />}>
@@ -56,12 +58,14 @@ function Shown({ job }: { job: JobDetail }) {
         </p>
       )}
       <JobFacts job={job} />
+      <Surroundings context={context} />
       <h2 className="mt-6 mb-2 text-lead font-semibold">What happened</h2>
       <Timeline label="History" entries={entriesOf(job)} now={now} />
       <div className="mt-6 grid gap-4 lg:grid-cols-2">
         <Json value={job.payload} label="Payload" />
         {job.state === 'done' && <Json value={job.result} label="Result" />}
       </div>
+      <JobReceipts context={context} />
     </Page>
   )
 }

@@ -3,16 +3,16 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import type { Job } from '@reeve/sdk'
 import { useState } from 'react'
 import { Page } from '../../frame/page.tsx'
-import { Button } from '../../parts/button.tsx'
-import { shortId } from '../../parts/copy.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { ErrorBox } from '../../parts/error-box.tsx'
-import { Search, type SearchWord } from '../../parts/search.tsx'
-import { JOB_STATES, jobState, StateBadge } from '../../parts/state-badge.tsx'
-import { useSelection } from '../../parts/table-selection.ts'
-import { Table, type Column } from '../../parts/table.tsx'
-import { Duration, Time } from '../../parts/time.tsx'
-import { parseWords, withWord } from '../../parts/words.ts'
+import { Button } from '../../parts/controls/button.tsx'
+import { shortId } from '../../parts/controls/copy.tsx'
+import { Empty } from '../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../parts/feedback/error-box.tsx'
+import { Search, type SearchWord } from '../../parts/controls/search.tsx'
+import { JOB_STATES, jobState, StateBadge } from '../../parts/data/state-badge.tsx'
+import { useSelection } from '../../parts/data/table-selection.ts'
+import { Table, type Column } from '../../parts/data/table.tsx'
+import { Duration, Time } from '../../parts/data/time.tsx'
+import { parseWords, withWord } from '../../parts/controls/words.ts'
 import { client } from '../../session/client.ts'
 import { Bulk } from './bulk.tsx'
 import { filterOf, STATES, wordOf, WORDS } from './filter.ts'
@@ -133,8 +133,8 @@ const COLUMNS: readonly Column<Job>[] = [
     width: 'minmax(96px, 1.4fr)',
     cell: ({ job_id: jobId, kind }) => (
       <Link to="/console/jobs/$jobId" params={{ jobId }} tabIndex={-1} className="hover:underline" title={jobId}>
-        <span className="font-medium">{kind}</span>{' '}
-        <span className="font-mono text-[13px] text-quiet">{shortId(jobId)}</span>
+        <bdi className="font-medium">{kind}</bdi>{' '}
+        <span className="font-mono text-[13px] text-quiet max-sm:hidden">{shortId(jobId)}</span>
       </Link>
     ),
   },

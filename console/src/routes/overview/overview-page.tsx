@@ -2,11 +2,11 @@ import type { OverviewPoint, OverviewSample } from '@reeve/sdk'
 import { Link } from '@tanstack/react-router'
 import { duration, number } from '../../clock/format.ts'
 import { Page } from '../../frame/page.tsx'
-import { Chart, type ChartLine } from '../../parts/chart.tsx'
+import { Chart, type ChartLine } from '../../parts/data/chart.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { Skeleton } from '../../parts/skeleton.tsx'
-import { TONE_CLASS } from '../../parts/state-badge.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Skeleton } from '../../parts/feedback/skeleton.tsx'
+import { TONE_CLASS } from '../../parts/data/state-badge.tsx'
+import { Time } from '../../parts/data/time.tsx'
 import { useOverview } from './overview-data.ts'
 
 export function OverviewPage() {
@@ -46,7 +46,7 @@ function Attention({ attention }: Pick<OverviewSample, 'attention'>) {
               className={`flex items-center gap-2 rounded-md px-4 py-3 hover:underline ${TONE_CLASS[tone]}`}
             >
               <Icon name="warn" />
-              <span className="text-lead font-semibold">
+              <span className="shrink-0 text-lead font-semibold">
                 {number(count)}
                 {isMore === true && '+'}
               </span>
@@ -59,7 +59,8 @@ function Attention({ attention }: Pick<OverviewSample, 'attention'>) {
   )
 }
 
-const perSecond = (value: number): string => `${value < 10 ? value.toFixed(1) : number(Math.round(value))}/s`
+const perSecond = (value: number): string =>
+  `${value > 0 && value < 10 ? value.toFixed(1) : number(Math.round(value))}/s`
 const whole = (value: number): string => number(Math.round(value))
 
 function Charts({ points }: { points: readonly OverviewPoint[] }) {

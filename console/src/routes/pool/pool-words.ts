@@ -1,6 +1,6 @@
 // The words and colours of the pool's states.
 import type { PoolJobStatus, PoolReputation } from '@reeve/sdk'
-import type { Stated } from '../../parts/state-badge.tsx'
+import type { Stated } from '../../parts/data/state-badge.tsx'
 
 export const JOB_STATUS: Readonly<Record<PoolJobStatus, Stated>> = {
   pending: { tone: 'quiet', word: 'Waiting' },

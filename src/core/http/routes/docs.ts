@@ -2,6 +2,9 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { Type } from 'typebox'
 import type { RequestGuard } from '../auth/guard.ts'
 
@@ -16,6 +19,9 @@ const CSP = [
   `form-action 'self'`,
   `frame-ancestors 'none'`,
 ].join('; ')
+
+/** Named, since the plugin is bundled and has no folder of its own then. */
+const UI_FILES = join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui')), 'static')
 
 /** Must precede the routes: only routes registered later are described. */
 export async function openDocs(app: FastifyInstance, version: string, requireToken: RequestGuard): Promise<void> {
@@ -55,6 +61,8 @@ export async function openDocs(app: FastifyInstance, version: string, requireTok
   })
   await app.register(swaggerUi, {
     routePrefix: '/docs',
+    baseDir: UI_FILES,
+    logo: { type: 'image/svg+xml', content: await readFile(join(UI_FILES, 'logo.svg')) },
     staticCSP: CSP,
     validatorUrl: false,
     theme: { title: 'Reeve: API' },

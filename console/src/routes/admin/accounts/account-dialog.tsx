@@ -2,16 +2,17 @@
 import type { Account } from '@reeve/sdk'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { Button, buttonClass } from '../../../parts/button.tsx'
-import { Dialog } from '../../../parts/dialog.tsx'
-import { Form } from '../../../parts/form.tsx'
-import { notify } from '../../../parts/notify.ts'
+import { Button, buttonClass } from '../../../parts/controls/button.tsx'
+import { Dialog } from '../../../parts/feedback/dialog.tsx'
+import { Form } from '../../../parts/controls/form.tsx'
+import { notify } from '../../../parts/feedback/notify.ts'
 import { client } from '../../../session/client.ts'
 import { messageOf } from '../../../session/errors.ts'
 import { useSession } from '../../../session/session.tsx'
 import { PasswordLink } from './password-link.tsx'
 import { PasswordField } from './password-field.tsx'
 import { RoleChecks, rolesIn } from './role-checks.tsx'
+import { isolated } from '../../../parts/text/isolated.ts'
 
 interface AccountDialogProps {
   account: Account
@@ -55,7 +56,7 @@ export function AccountDialog({ account, onClose, onChanged, onWantsClose, onWan
           action="Save the roles"
           onSubmit={async (values) => {
             onChanged(await client.admin.setRoles(id, rolesIn(values)))
-            notify({ title: `The roles of ${username} are saved`, tone: 'good' })
+            notify({ title: `The roles of ${isolated(username)} are saved`, tone: 'good' })
           }}
         >
           <RoleChecks roles={roles} />
@@ -89,7 +90,7 @@ function ResetPassword({ account: { user_id: id, username } }: { account: Accoun
       aside={<span className="text-small text-quiet">All its logins end.</span>}
       onSubmit={async (values) => {
         await client.admin.resetPassword(id, values.text('password'))
-        notify({ title: `${username} has a new password`, tone: 'good' })
+        notify({ title: `${isolated(username)} has a new password`, tone: 'good' })
         setTimes(times + 1)
       }}
     >
@@ -104,9 +105,9 @@ function Reopen({ account: { user_id: id, username }, onChanged }: Pick<AccountD
     setBusy(true)
     try {
       onChanged(await client.admin.setActive(id, true))
-      notify({ title: `${username} is open again`, tone: 'good' })
+      notify({ title: `${isolated(username)} is open again`, tone: 'good' })
     } catch (error) {
-      notify({ title: `${username} could not be reopened`, detail: messageOf(error), tone: 'bad' })
+      notify({ title: `${isolated(username)} could not be reopened`, detail: messageOf(error), tone: 'bad' })
     } finally {
       setBusy(false)
     }

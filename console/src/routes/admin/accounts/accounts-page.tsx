@@ -4,13 +4,13 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useCallback, useState } from 'react'
 import { roleWord } from '../../../frame/account-button.tsx'
 import { Page } from '../../../frame/page.tsx'
-import { Button } from '../../../parts/button.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { Search } from '../../../parts/search.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Table, type Column } from '../../../parts/table.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { Search } from '../../../parts/controls/search.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Table, type Column } from '../../../parts/data/table.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { client } from '../../../session/client.ts'
 import { AdminTabs } from '../tabs.tsx'
 import { AccountDialog } from './account-dialog.tsx'
@@ -59,7 +59,7 @@ export function AccountsPage() {
         onOpen={(account) => setShown({ dialog: 'account', account })}
         isLoading={accounts.isPending}
         hasMore={accounts.hasNextPage}
-        onEnd={() => void accounts.fetchNextPage()}
+        onEnd={() => void (accounts.isFetching ? undefined : accounts.fetchNextPage())}
         empty={<Empty title="No account by that name">Names are compared from their beginning, in any case.</Empty>}
       />
       {shown?.dialog === 'new' && <NewAccountDialog onClose={() => setShown(null)} onCreated={() => changed(null)} />}

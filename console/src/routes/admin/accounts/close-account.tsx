@@ -1,7 +1,8 @@
 import type { Account } from '@reeve/sdk'
-import { Confirm } from '../../../parts/confirm.tsx'
-import { notify } from '../../../parts/notify.ts'
+import { Confirm } from '../../../parts/feedback/confirm.tsx'
+import { notify } from '../../../parts/feedback/notify.ts'
 import { client } from '../../../session/client.ts'
+import { isolated } from '../../../parts/text/isolated.ts'
 
 interface CloseAccountProps {
   account: Account
@@ -14,12 +15,12 @@ export function CloseAccount({ account: { user_id: id, username }, onClose, onCh
     <Confirm
       isOpen
       onClose={onClose}
-      title={`Close the account ${username}?`}
+      title={`Close the account ${isolated(username)}?`}
       action="Close the account"
       isDangerous
       onConfirm={async () => {
         await client.admin.setActive(id, false)
-        notify({ title: `${username} is closed` })
+        notify({ title: `${isolated(username)} is closed` })
         onChanged()
       }}
     >

@@ -1,7 +1,8 @@
 import type { Account } from '@reeve/sdk'
-import { Confirm } from '../../../parts/confirm.tsx'
-import { notify } from '../../../parts/notify.ts'
+import { Confirm } from '../../../parts/feedback/confirm.tsx'
+import { notify } from '../../../parts/feedback/notify.ts'
 import { client } from '../../../session/client.ts'
+import { isolated } from '../../../parts/text/isolated.ts'
 
 interface DeleteAccountProps {
   account: Account
@@ -14,12 +15,12 @@ export function DeleteAccount({ account: { user_id: id, username }, onClose, onD
     <Confirm
       isOpen
       onClose={onClose}
-      title={`Delete the account ${username}?`}
+      title={`Delete the account ${isolated(username)}?`}
       action="Delete the account"
       isDangerous
       onConfirm={async () => {
         await client.admin.deleteAccount(id)
-        notify({ title: `${username} is deleted` })
+        notify({ title: `${isolated(username)} is deleted` })
         onDeleted()
       }}
     >

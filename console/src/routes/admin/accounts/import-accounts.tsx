@@ -2,12 +2,13 @@
 import type { ImportedAccount } from '@reeve/sdk'
 import { useState } from 'react'
 import { plural } from '../../../clock/format.ts'
-import { Button } from '../../../parts/button.tsx'
-import { Copy } from '../../../parts/copy.tsx'
-import { Dialog } from '../../../parts/dialog.tsx'
-import { Area, Form, type FormValues } from '../../../parts/form.tsx'
-import { StateBadge, type Stated } from '../../../parts/state-badge.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { Copy } from '../../../parts/controls/copy.tsx'
+import { Dialog } from '../../../parts/feedback/dialog.tsx'
+import { Area, Form, type FormValues } from '../../../parts/controls/form.tsx'
+import { StateBadge, type Stated } from '../../../parts/data/state-badge.tsx'
 import { client } from '../../../session/client.ts'
+import { isolated } from '../../../parts/text/isolated.ts'
 
 const EXAMPLE = `username,password,roles
 ann,,OPERATOR
@@ -97,7 +98,7 @@ function Imported({ rows, onClose }: { rows: readonly ImportedAccount[]; onClose
             </span>
             <StateBadge {...STATES[status]} />
             {reason !== null && <span className="w-full text-small text-bad-fg">{reason}</span>}
-            {link !== null && <Copy text={link.url} shown="copy the link" label={`link of ${username}`} />}
+            {link !== null && <Copy text={link.url} shown="copy the link" label={`link of ${isolated(username)}`} />}
           </li>
         ))}
       </ul>

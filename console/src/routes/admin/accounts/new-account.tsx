@@ -1,9 +1,10 @@
-import { Dialog } from '../../../parts/dialog.tsx'
-import { Field, Form } from '../../../parts/form.tsx'
-import { notify } from '../../../parts/notify.ts'
+import { Dialog } from '../../../parts/feedback/dialog.tsx'
+import { Field, Form } from '../../../parts/controls/form.tsx'
+import { notify } from '../../../parts/feedback/notify.ts'
 import { client } from '../../../session/client.ts'
 import { PasswordField } from './password-field.tsx'
 import { RoleChecks, rolesIn } from './role-checks.tsx'
+import { isolated } from '../../../parts/text/isolated.ts'
 
 export function NewAccountDialog({ onClose, onCreated }: { onClose: () => void; onCreated: () => void }) {
   return (
@@ -16,7 +17,7 @@ export function NewAccountDialog({ onClose, onCreated }: { onClose: () => void; 
             password: values.text('password'),
             roles: rolesIn(values),
           })
-          notify({ title: `${username} is created`, tone: 'good' })
+          notify({ title: `${isolated(username)} is created`, tone: 'good' })
           onCreated()
         }}
       >

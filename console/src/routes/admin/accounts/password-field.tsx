@@ -1,7 +1,7 @@
 // A password that one person gives another: it is shown, to be told, and may be made up here.
 import type { MouseEvent } from 'react'
-import { Button } from '../../../parts/button.tsx'
-import { Field } from '../../../parts/form.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { Field } from '../../../parts/controls/form.tsx'
 
 const BYTES = 12
 

@@ -1,8 +1,8 @@
 import type { Account, AccountPasswordLink } from '@reeve/sdk'
 import { useState } from 'react'
-import { Copy } from '../../../parts/copy.tsx'
-import { Form } from '../../../parts/form.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { Copy } from '../../../parts/controls/copy.tsx'
+import { Form } from '../../../parts/controls/form.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { client } from '../../../session/client.ts'
 
 /** A link by which the owner of the account sets a password: nobody else learns it. */

@@ -1,6 +1,6 @@
 import type { Role } from '@reeve/sdk'
 import { roleWord } from '../../../frame/account-button.tsx'
-import { Check, type FormValues } from '../../../parts/form.tsx'
+import { Check, type FormValues } from '../../../parts/controls/form.tsx'
 
 /** Every account is a player. */
 const GIVEN: readonly { role: Role; about: string }[] = [

@@ -2,12 +2,12 @@ import type { AuditEntry } from '@reeve/sdk'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Page } from '../../../frame/page.tsx'
-import { Button } from '../../../parts/button.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Table, type Column } from '../../../parts/table.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Table, type Column } from '../../../parts/data/table.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { client } from '../../../session/client.ts'
 import { AdminTabs } from '../tabs.tsx'
 import { auditDetail, auditState } from './audit-words.ts'
@@ -60,8 +60,10 @@ export function AuditPage() {
         onOpen={({ account_id: id }) => void navigate({ to: '/console/admin/audit', search: { account: id } })}
         isLoading={trail.isPending}
         hasMore={trail.hasNextPage}
-        onEnd={() => void trail.fetchNextPage()}
-        empty={<Empty title="Nothing is recorded">Entries are kept for 400 days.</Empty>}
+        onEnd={() => void (trail.isFetching ? undefined : trail.fetchNextPage())}
+        empty={
+          <Empty title="Nothing is recorded">Sign-ins, changes of accounts and use of API keys appear here.</Empty>
+        }
       />
     </Page>
   )
@@ -86,19 +88,19 @@ const nameOf = ({ username, account_id: id }: AuditEntry): string => username ??
 const COLUMNS: readonly Column<AuditEntry>[] = [
   { head: 'When', width: '104px', cell: ({ created_at: at }) => <Time at={at} inList /> },
   { head: 'What', width: '160px', cell: ({ event }) => <StateBadge {...auditState(event)} /> },
-  { head: 'Account', width: 'minmax(80px, 1fr)', cell: (entry) => <span dir="auto">{nameOf(entry)}</span> },
+  { head: 'Account', width: 'minmax(80px, 1.4fr)', cell: (entry) => <span dir="auto">{nameOf(entry)}</span> },
   {
     head: 'By',
-    width: 'minmax(100px, 1fr)',
+    width: 'minmax(72px, 1fr)',
     wideOnly: true,
     cell: ({ actor, actor_id: id, account_id: own }) =>
       id === null || id === own ? '' : <span dir="auto">{actor ?? `account ${id}`}</span>,
   },
   {
     head: 'Detail',
-    width: 'minmax(120px, 2fr)',
+    width: 'minmax(96px, 2fr)',
     wideOnly: true,
     cell: (entry) => <span dir="auto">{auditDetail(entry)}</span>,
   },
-  { head: 'From', width: '140px', wideOnly: true, cell: ({ address }) => address },
+  { head: 'From', width: '136px', roomyOnly: true, cell: ({ address }) => address },
 ]

@@ -1,6 +1,7 @@
 import type { AuditEntry } from '@reeve/sdk'
 import { roleWord } from '../../../frame/account-button.tsx'
-import type { Stated } from '../../../parts/state-badge.tsx'
+import type { Stated } from '../../../parts/data/state-badge.tsx'
+import { isolated } from '../../../parts/text/isolated.ts'
 
 const EVENTS: Readonly<Record<string, Stated>> = {
   account_created: { tone: 'good', word: 'Account created' },
@@ -26,7 +27,10 @@ export const auditState = (event: string): Stated =>
 export function auditDetail({ detail }: AuditEntry): string {
   if (typeof detail !== 'object' || detail === null) return ''
   return Object.entries(detail)
-    .map(([name, value]) => (name === 'roles' || name === 'name' ? said(value) : `${plain(name)} ${said(value)}`))
+    .map(([name, value]) => {
+      if (value === true) return plain(name)
+      return name === 'roles' || name === 'name' ? said(value) : `${plain(name)} ${said(value)}`
+    })
     .join(', ')
 }
 
@@ -34,5 +38,5 @@ const plain = (name: string): string => name.replaceAll('_', ' ')
 
 function said(value: unknown): string {
   if (Array.isArray(value)) return value.map((one) => (typeof one === 'string' ? roleWord(one) : said(one))).join(', ')
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? isolated(value) : JSON.stringify(value)
 }

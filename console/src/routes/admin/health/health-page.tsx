@@ -1,12 +1,12 @@
 // Does this server work, what does it run on, and with which settings?
 import type { JobState, ServerReadiness, ServerStatus } from '@reeve/sdk'
 import { useQuery } from '@tanstack/react-query'
-import { bytes, duration, number } from '../../../clock/format.ts'
+import { age, bytes, number } from '../../../clock/format.ts'
 import { Page } from '../../../frame/page.tsx'
-import { Button } from '../../../parts/button.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { Skeleton } from '../../../parts/skeleton.tsx'
-import { StateBadge, type Stated } from '../../../parts/state-badge.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { Skeleton } from '../../../parts/feedback/skeleton.tsx'
+import { StateBadge, type Stated } from '../../../parts/data/state-badge.tsx'
 import { client } from '../../../session/client.ts'
 import { AdminTabs } from '../tabs.tsx'
 import { SettingsInForce } from './settings-in-force.tsx'
@@ -95,7 +95,7 @@ function Facts({ status }: { status: ServerStatus }) {
     number(status.jobs.reduce((sum, job) => (job.state === state ? sum + job.count : sum), 0))
   const facts: readonly (readonly [string, string])[] = [
     ['Version', `${status.version}, Node.js ${status.node}`],
-    ['Running for', duration(status.uptime_sec * 1000)],
+    ['Running for', age(status.uptime_sec * 1000)],
     ['Open doors', status.doors.join(', ')],
     ['Database', storage.database],
     ['Feed', storage.feed],

@@ -1,9 +1,9 @@
 import type { ServerSetting } from '@reeve/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { inputClass } from '../../../parts/form.tsx'
-import { Skeleton } from '../../../parts/skeleton.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { inputClass } from '../../../parts/controls/form.tsx'
+import { Skeleton } from '../../../parts/feedback/skeleton.tsx'
 import { client } from '../../../session/client.ts'
 
 export function SettingsInForce() {
@@ -67,7 +67,7 @@ function Setting({ setting: { name, value, is_set: isSet, about } }: { setting: 
         <p className="font-mono text-[13px] break-words">
           {value === '' ? <span className="text-quiet">empty</span> : value}
         </p>
-        <p className="text-small text-quiet">{about}</p>
+        <p className="text-small text-quiet">{about.replaceAll('`', '')}</p>
       </dd>
     </div>
   )

@@ -1,13 +1,13 @@
 import type { Delivery } from '@reeve/sdk'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { Page } from '../../../frame/page.tsx'
-import { Button } from '../../../parts/button.tsx'
-import { shortId } from '../../../parts/copy.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Table, type Column } from '../../../parts/table.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { shortId } from '../../../parts/controls/copy.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Table, type Column } from '../../../parts/data/table.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { deliveriesRoute } from '../routes.ts'
 import { useDeliveryList } from './delivery-list.ts'
 import { ReplayAll } from './replay.tsx'
@@ -25,8 +25,8 @@ export function DeliveriesPage() {
       {...(status === 'dead' && list.deliveries.length > 0 ? { actions: <ReplayAll /> } : {})}
     >
       <StatusTabs status={status} />
-      {list.isError && (
-        <ErrorBox title="The deliveries could not be loaded" error={list.error} onRetry={() => void list.refetch()} />
+      {list.problem !== null && (
+        <ErrorBox title="The deliveries could not be loaded" error={list.problem} onRetry={() => void list.refetch()} />
       )}
       <Table
         label="Deliveries"
@@ -80,7 +80,7 @@ const EMPTY = {
 const COLUMNS: readonly Column<Delivery>[] = [
   {
     head: 'What',
-    width: 'minmax(96px, 1.2fr)',
+    width: 'minmax(96px, 2fr)',
     cell: ({ delivery_id: id, topic, subject }) => (
       <Link
         to="/console/challenges/deliveries/$deliveryId"
@@ -110,7 +110,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
   {
     head: 'To',
     width: 'minmax(120px, 1.4fr)',
-    wideOnly: true,
+    roomyOnly: true,
     cell: ({ url }) => (
       <span className="font-mono text-[13px]" title={url}>
         {url}

@@ -4,6 +4,7 @@ import { useInfiniteQuery, type InfiniteData } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useLive } from '../../../live/live.ts'
 import { client, queries } from '../../../session/client.ts'
+import { problemOf, untilAnswered } from '../../../session/errors.ts'
 
 const PAGE = 100
 const IN_SIGHT_MAX = 200
@@ -20,6 +21,7 @@ export function useDeliveryList(status: Delivery['status']) {
     initialPageParam: FIRST,
     getNextPageParam: (page) => (page.length < PAGE ? null : (page.at(-1)?.delivery_id ?? null)),
     refetchOnMount: 'always',
+    ...untilAnswered,
   })
   const deliveries = useMemo(() => list.data?.pages.flat() ?? [], [list.data])
   const onMessage = ({ type, payload }: LiveMessage) => {
@@ -31,10 +33,10 @@ export function useDeliveryList(status: Delivery['status']) {
   useLive({
     topic: 'deliveries',
     params: { delivery_ids: deliveries.slice(0, IN_SIGHT_MAX).map(({ delivery_id: id }) => id) },
-    enabled: list.isSuccess,
+    enabled: list.isSuccess && !list.isFetching,
     onMessage,
   })
-  return { ...list, deliveries }
+  return { ...list, deliveries, problem: problemOf(list) }
 }
 
 function withChanged(pages: Pages | undefined, payload: unknown): Pages | undefined {

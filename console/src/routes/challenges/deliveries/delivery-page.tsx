@@ -1,16 +1,16 @@
-import type { DeliveryStory } from '@reeve/sdk'
+import { parseExact, type DeliveryStory } from '@reeve/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useNow } from '../../../clock/clock.ts'
 import { Page } from '../../../frame/page.tsx'
 import { useLive } from '../../../live/live.ts'
-import { Copy } from '../../../parts/copy.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { Fact, Facts } from '../../../parts/facts.tsx'
-import { Json } from '../../../parts/json.tsx'
-import { Skeleton } from '../../../parts/skeleton.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Time } from '../../../parts/time.tsx'
-import { Timeline } from '../../../parts/timeline.tsx'
+import { Copy } from '../../../parts/controls/copy.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { Fact, Facts } from '../../../parts/data/facts.tsx'
+import { Json } from '../../../parts/data/json.tsx'
+import { Skeleton } from '../../../parts/feedback/skeleton.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Time } from '../../../parts/data/time.tsx'
+import { Timeline } from '../../../parts/data/timeline.tsx'
 import { client, queries } from '../../../session/client.ts'
 import { attemptEntries } from '../attempts.tsx'
 import { deliveryRoute } from '../routes.ts'
@@ -29,7 +29,7 @@ export function DeliveryPage() {
   useLive({
     topic: 'deliveries',
     params: { delivery_ids: [deliveryId] },
-    enabled: delivery.isSuccess,
+    enabled: delivery.data !== undefined,
     onMessage: ({ type }) => {
       if (type === 'changed') void queries.invalidateQueries({ queryKey })
     },
@@ -102,7 +102,7 @@ function Body({ delivery: { body, is_body_cut: isCut } }: { delivery: DeliverySt
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseExact(text)
   } catch {
     return undefined
   }

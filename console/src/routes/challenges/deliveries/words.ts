@@ -1,5 +1,5 @@
 import type { Delivery } from '@reeve/sdk'
-import type { Stated } from '../../../parts/state-badge.tsx'
+import type { Stated } from '../../../parts/data/state-badge.tsx'
 
 export const STATUSES = ['dead', 'pending', 'delivered'] as const satisfies readonly Delivery['status'][]
 

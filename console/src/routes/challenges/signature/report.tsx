@@ -1,8 +1,8 @@
 import { CANONICAL_LINES, type LineDifference, type SignatureReport } from '@reeve/sdk'
-import { Copy } from '../../../parts/copy.tsx'
-import { Fact, Facts } from '../../../parts/facts.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { Copy } from '../../../parts/controls/copy.tsx'
+import { Fact, Facts } from '../../../parts/data/facts.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import type { Explained } from './signature-page.tsx'
 
 export function Report({ report, differences }: Explained) {
@@ -76,8 +76,13 @@ function Compared({ differences }: { differences: readonly LineDifference[] }) {
           <li key={line} className="rounded-md bg-bad-bg px-3 py-2 text-bad-fg">
             Line {line}
             {CANONICAL_LINES[line - 1] !== undefined && `, ${CANONICAL_LINES[line - 1]}`}: expected{' '}
-            <code className="font-mono text-[13px] wrap-anywhere">{shown(expected)}</code>, got{' '}
-            <code className="font-mono text-[13px] wrap-anywhere">{shown(got)}</code>
+            <code className="font-mono text-[13px] wrap-anywhere" dir="auto">
+              {shown(expected)}
+            </code>
+            , got{' '}
+            <code className="font-mono text-[13px] wrap-anywhere" dir="auto">
+              {shown(got)}
+            </code>
           </li>
         ))}
       </ul>

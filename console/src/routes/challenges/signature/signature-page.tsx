@@ -2,7 +2,7 @@
 import { compareLines, explainSignature, parseRequest, type LineDifference, type SignatureReport } from '@reeve/sdk'
 import { useState } from 'react'
 import { Page } from '../../../frame/page.tsx'
-import { Area, Field, Form, type FormValues } from '../../../parts/form.tsx'
+import { Area, Field, Form, type FormValues } from '../../../parts/controls/form.tsx'
 import { Report } from './report.tsx'
 
 const CRUMBS = [{ label: 'Challenges', to: '/console/challenges' }]

@@ -4,11 +4,11 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { duration, number } from '../../../clock/format.ts'
 import { Page } from '../../../frame/page.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Table, type Column } from '../../../parts/table.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Table, type Column } from '../../../parts/data/table.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { client } from '../../../session/client.ts'
 import { useSession } from '../../../session/session.tsx'
 import { actionState } from '../supervise/action-words.ts'
@@ -47,7 +47,7 @@ export function HistoryPage() {
         rowKey={({ audit_id: id }) => String(id)}
         isLoading={trail.isPending}
         hasMore={trail.hasNextPage}
-        onEnd={() => void trail.fetchNextPage()}
+        onEnd={() => void (trail.isFetching ? undefined : trail.fetchNextPage())}
         onOpen={({ uuid }) => uuid !== null && void navigate({ to: '/console/desk', search: { task: uuid } })}
         empty={<Empty title="Nothing yet">Tasks that you claim and solve are listed here.</Empty>}
       />
@@ -56,10 +56,16 @@ export function HistoryPage() {
 }
 
 const COLUMNS: readonly Column<DeskAuditEntry>[] = [
-  { head: 'When', width: '120px', cell: ({ at }) => <Time at={at} inList /> },
-  { head: 'What', width: '150px', cell: ({ action }) => <StateBadge {...actionState(action)} /> },
-  { head: 'Domain', width: 'minmax(120px, 1fr)', cell: ({ domain }) => <span dir="auto">{domain ?? '–'}</span> },
-  { head: 'Took', width: '96px', align: 'right', cell: ({ held_ms: ms }) => (ms === null ? '–' : duration(ms)) },
+  { head: 'When', width: '104px', cell: ({ at }) => <Time at={at} inList /> },
+  { head: 'What', width: '160px', cell: ({ action }) => <StateBadge {...actionState(action)} /> },
+  { head: 'Domain', width: 'minmax(88px, 1fr)', cell: ({ domain }) => <span dir="auto">{domain ?? '–'}</span> },
+  {
+    head: 'Took',
+    width: '96px',
+    align: 'right',
+    wideOnly: true,
+    cell: ({ held_ms: ms }) => (ms === null ? '–' : duration(ms)),
+  },
   {
     head: 'Remark',
     width: 'minmax(160px, 2fr)',

@@ -1,7 +1,7 @@
 // The words of the list's search, and what they ask for.
 import type { DeskTask, ListDeskTasks, TaskStatus } from '@reeve/sdk'
-import { parseWords } from '../../../parts/words.ts'
-import type { SearchWord } from '../../../parts/search.tsx'
+import { parseWords } from '../../../parts/controls/words.ts'
+import type { SearchWord } from '../../../parts/controls/search.tsx'
 
 const STATES: Readonly<Record<string, TaskStatus>> = {
   waiting: 'pending',

@@ -11,17 +11,25 @@ export interface QueueState {
   isLoaded: boolean
   /** How often the person asked for what is new. */
   tidyings: number
+  /** Of tasks that changed while an answer was under way: it may be older. Null: none is. */
+  heard: ReadonlyMap<string, DeskTask> | null
 }
 
-export const EMPTY: QueueState = { rows: [], fresh: [], after: null, isLoaded: false, tidyings: 0 }
+export const EMPTY: QueueState = { rows: [], fresh: [], after: null, isLoaded: false, tidyings: 0, heard: null }
 
 export type QueueAction =
+  | { type: 'loading' }
+  | { type: 'failed' }
   | { type: 'loaded'; tasks: readonly DeskTask[]; after: string | null; isFirst: boolean }
   | { type: 'changed'; task: DeskTask; isMatch: boolean }
   | { type: 'tidied' }
 
 export function queueReducer(state: QueueState, action: QueueAction): QueueState {
   switch (action.type) {
+    case 'loading':
+      return { ...state, heard: new Map() }
+    case 'failed':
+      return { ...state, heard: null }
     case 'loaded':
       return loaded(state, action)
     case 'changed':
@@ -34,20 +42,25 @@ export function queueReducer(state: QueueState, action: QueueAction): QueueState
 function loaded(
   state: QueueState,
   { tasks, after, isFirst }: { tasks: readonly DeskTask[]; after: string | null; isFirst: boolean },
-) {
-  if (isFirst) {
-    const known = new Map([...state.rows, ...state.fresh].map((task) => [task.uuid, task]))
-    const rows = tasks.map((task) => newer(task, known.get(task.uuid)))
-    return { ...state, rows, fresh: [], after, isLoaded: true }
-  }
-  const shown = new Set(state.rows.map(({ uuid }) => uuid))
-  const added = tasks.filter(({ uuid }) => !shown.has(uuid))
+): QueueState {
+  const heard = [...(state.heard?.values() ?? [])]
+  const known = new Map([...state.rows, ...state.fresh, ...heard].map((task) => [task.uuid, task]))
+  const current = tasks.map((task) => newer(task, known.get(task.uuid)))
+  const shown = new Set((isFirst ? [] : state.rows).map(({ uuid }) => uuid))
+  const added = current.filter(({ uuid }) => !shown.has(uuid))
   const here = new Set(added.map(({ uuid }) => uuid))
-  const fresh = state.fresh.filter(({ uuid }) => !here.has(uuid))
-  return { ...state, rows: [...state.rows, ...added], fresh, after }
+  const others = [...(isFirst ? state.rows.filter(isWaiting) : []), ...state.fresh].filter(
+    ({ uuid }) => !here.has(uuid),
+  )
+  // A task that came after the answer was written is not in it.
+  const fresh = isFirst ? others.filter(({ uuid }) => state.heard?.has(uuid) === true) : others
+  const rows = isFirst ? added : [...state.rows, ...added]
+  return { ...state, rows, fresh, after, isLoaded: true, heard: null }
 }
 
-function changed(state: QueueState, task: DeskTask, isMatch: boolean): QueueState {
+function changed(before: QueueState, task: DeskTask, isMatch: boolean): QueueState {
+  const heard = before.heard === null ? null : new Map([...before.heard, [task.uuid, task]])
+  const state = heard === null ? before : { ...before, heard }
   const at = state.rows.findIndex(({ uuid }) => uuid === task.uuid)
   if (at >= 0) {
     const row = state.rows[at]

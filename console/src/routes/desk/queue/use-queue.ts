@@ -31,6 +31,7 @@ export function useQueue({ query, onArrival, onChange }: QueueOptions): Queue {
   const [state, dispatch] = useReducer(queueReducer, EMPTY)
   const [error, setError] = useState<unknown>(null)
   const loading = useRef<AbortController | null>(null)
+  const hasHeard = useRef(false)
 
   const load = async (after: string | null) => {
     if (after !== null && loading.current !== null) return
@@ -38,6 +39,7 @@ export function useQueue({ query, onArrival, onChange }: QueueOptions): Queue {
     const mine = new AbortController()
     loading.current = mine
     setError(null)
+    dispatch({ type: 'loading' })
     try {
       const page = await client.desk.list({
         ...filterOf(query),
@@ -47,15 +49,21 @@ export function useQueue({ query, onArrival, onChange }: QueueOptions): Queue {
       if (mine.signal.aborted) return
       dispatch({ type: 'loaded', tasks: page.tasks, after: page.next_after, isFirst: after === null })
     } catch (failure) {
-      if (!mine.signal.aborted) setError(failure)
+      if (mine.signal.aborted) return
+      setError(failure)
+      dispatch({ type: 'failed' })
     } finally {
       if (loading.current === mine) loading.current = null
     }
   }
+  const reload = () => void load(null)
   const put = (task: DeskTask) => dispatch({ type: 'changed', task, isMatch: matches(task, filterOf(query)) })
   useLive({
     topic: 'desk',
-    onMessage: ({ type, payload }) => {
+    onMessage: ({ type, payload, id }) => {
+      // Before the first event there is no id to follow on from: what came until now is not told. Or an answer was lost.
+      if (type === 'following' && (!hasHeard.current || error !== null)) reload()
+      if (id !== undefined) hasHeard.current = true
       const task = taskOf(payload)
       if (task === null) return
       put(task)
@@ -63,7 +71,7 @@ export function useQueue({ query, onArrival, onChange }: QueueOptions): Queue {
       if (type === 'task_created' && isWaiting(task) && matches(task, filterOf(query))) onArrival(task)
     },
   })
-  const loadFirst = useEffectEvent(() => void load(null))
+  const loadFirst = useEffectEvent(reload)
   useEffect(() => loadFirst(), [query])
 
   const { after } = state
@@ -71,7 +79,7 @@ export function useQueue({ query, onArrival, onChange }: QueueOptions): Queue {
     ...state,
     error,
     loadMore: () => after !== null && void load(after),
-    reload: () => void load(null),
+    reload,
     tidy: () => dispatch({ type: 'tidied' }),
     put,
   }

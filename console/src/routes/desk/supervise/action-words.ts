@@ -1,4 +1,4 @@
-import type { Stated } from '../../../parts/state-badge.tsx'
+import type { Stated } from '../../../parts/data/state-badge.tsx'
 
 const ACTIONS: Readonly<Record<string, Stated>> = {
   created: { tone: 'quiet', word: 'Came' },

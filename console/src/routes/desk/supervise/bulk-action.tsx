@@ -2,9 +2,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { plural } from '../../../clock/format.ts'
-import { Confirm } from '../../../parts/confirm.tsx'
-import { inputClass } from '../../../parts/form.tsx'
-import { notify } from '../../../parts/notify.ts'
+import { Confirm } from '../../../parts/feedback/confirm.tsx'
+import { inputClass } from '../../../parts/controls/form.tsx'
+import { notify } from '../../../parts/feedback/notify.ts'
 import { client } from '../../../session/client.ts'
 import { filterOf } from '../queue/filter.ts'
 

@@ -3,14 +3,15 @@ import type { DeskDomain } from '@reeve/sdk'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Page } from '../../../frame/page.tsx'
-import { Confirm } from '../../../parts/confirm.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { Field, Form } from '../../../parts/form.tsx'
-import { notify } from '../../../parts/notify.ts'
-import { Table, type Column } from '../../../parts/table.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { Confirm } from '../../../parts/feedback/confirm.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { Field, Form } from '../../../parts/controls/form.tsx'
+import { notify } from '../../../parts/feedback/notify.ts'
+import { Table, type Column } from '../../../parts/data/table.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { client } from '../../../session/client.ts'
+import { isolated } from '../../../parts/text/isolated.ts'
 
 const PAGE_ROWS = 200
 
@@ -51,13 +52,13 @@ export function DomainsPage() {
         rowKey={({ domain }) => domain}
         isLoading={domains.isPending}
         hasMore={domains.hasNextPage}
-        onEnd={() => void domains.fetchNextPage()}
+        onEnd={() => void (domains.isFetching ? undefined : domains.fetchNextPage())}
         empty={<Empty title="No domain is allowed yet">Tasks of a domain are refused until it is listed here.</Empty>}
       />
       <Confirm
         isOpen={removed !== null}
         onClose={() => setRemoved(null)}
-        title={`Remove ${removed?.domain ?? ''}?`}
+        title={`Remove ${isolated(removed?.domain ?? '')}?`}
         action="Remove it"
         isDangerous
         onConfirm={async () => {
@@ -80,7 +81,7 @@ function NewDomain({ onAllowed }: { onAllowed(): void }) {
       className="mb-4 max-w-xl"
       onSubmit={async (values) => {
         const { domain } = await client.desk.allowDomain(values.text('domain'), values.text('reason'))
-        notify({ title: `${domain} is allowed` })
+        notify({ title: `${isolated(domain)} is allowed` })
         setTimes(times + 1)
         onAllowed()
       }}
@@ -95,5 +96,11 @@ const COLUMNS: readonly Column<DeskDomain>[] = [
   { head: 'Domain', width: 'minmax(140px, 1fr)', cell: ({ domain }) => <span dir="auto">{domain}</span> },
   { head: 'Why', width: 'minmax(140px, 2fr)', wideOnly: true, cell: ({ reason }) => <span dir="auto">{reason}</span> },
   { head: 'By', width: '120px', wideOnly: true, cell: ({ added_by: name }) => <span dir="auto">{name}</span> },
-  { head: 'Since', width: '120px', wideOnly: true, cell: ({ added_at: at }) => <Time at={at} inList /> },
+  {
+    head: 'Since',
+    width: '120px',
+    align: 'right',
+    wideOnly: true,
+    cell: ({ added_at: at }) => <Time at={at} inList />,
+  },
 ]

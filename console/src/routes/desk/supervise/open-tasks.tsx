@@ -3,14 +3,15 @@ import type { DeskTask } from '@reeve/sdk'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { plural } from '../../../clock/format.ts'
-import { Button } from '../../../parts/button.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { Search } from '../../../parts/search.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Table, type Column } from '../../../parts/table.tsx'
-import { useSelection } from '../../../parts/table-selection.ts'
-import { Countdown, Duration } from '../../../parts/time.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { Icon } from '../../../parts/icon.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { Search } from '../../../parts/controls/search.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Table, type Column } from '../../../parts/data/table.tsx'
+import { useSelection } from '../../../parts/data/table-selection.ts'
+import { Countdown, Duration } from '../../../parts/data/time.tsx'
 import { WORDS } from '../queue/filter.ts'
 import { useQueue } from '../queue/use-queue.ts'
 import { placeOf, taskState, urgency } from '../task-words.ts'
@@ -53,7 +54,7 @@ export function OpenTasks() {
       )}
       <Table<DeskTask>
         label="Open tasks"
-        className="h-[420px]"
+        rowsMax={10}
         rows={queue.rows}
         columns={COLUMNS}
         rowKey={({ uuid }) => uuid}
@@ -81,8 +82,8 @@ export function OpenTasks() {
 }
 
 const COLUMNS: readonly Column<DeskTask>[] = [
-  { head: 'State', width: '180px', cell: (task) => <StateBadge {...taskState(task, '')} /> },
-  { head: 'Domain', width: 'minmax(120px, 1fr)', cell: ({ domain }) => <span dir="auto">{domain}</span> },
+  { head: 'State', width: 'minmax(96px, 148px)', cell: (task) => <StateBadge {...taskState(task, '')} /> },
+  { head: 'Domain', width: 'minmax(96px, 1.2fr)', cell: ({ domain }) => <span dir="auto">{domain}</span> },
   {
     head: 'Page',
     width: 'minmax(120px, 2fr)',
@@ -91,16 +92,16 @@ const COLUMNS: readonly Column<DeskTask>[] = [
   },
   {
     head: 'Urgency',
-    width: '96px',
-    wideOnly: true,
+    width: '104px',
+    roomyOnly: true,
     cell: ({ priority }) => `${urgency(priority).word} ${priority}`,
   },
   {
     head: 'Age',
-    width: '120px',
+    width: '104px',
     cell: ({ created_at: at, overdue_at: overdue }) => (
       <span className={overdue === null ? '' : 'text-warn-fg'}>
-        <Duration from={at} /> {overdue !== null && '· overdue'}
+        <Duration from={at} /> {overdue !== null && <Overdue />}
       </span>
     ),
   },
@@ -112,3 +113,11 @@ const COLUMNS: readonly Column<DeskTask>[] = [
     cell: ({ locked_until: until }) => (until === null ? '–' : <Countdown until={until} over="over" />),
   },
 ]
+
+/** An icon and a word that is heard: beside the age there is no room for it. */
+const Overdue = () => (
+  <span title="Overdue">
+    <Icon name="warn" className="inline size-3.5" />
+    <span className="sr-only">overdue</span>
+  </span>
+)

@@ -2,9 +2,9 @@ import type { DeskOperator } from '@reeve/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { duration, number } from '../../../clock/format.ts'
 import { classes } from '../../../parts/classes.ts'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import type { Column } from '../../../parts/table.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import type { Column } from '../../../parts/data/table.tsx'
 import { client } from '../../../session/client.ts'
 
 export function Operators() {

@@ -3,12 +3,12 @@ import type { DeskAuditEntry } from '@reeve/sdk'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Page } from '../../../frame/page.tsx'
-import { Button } from '../../../parts/button.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Table, type Column } from '../../../parts/table.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Table, type Column } from '../../../parts/data/table.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { client } from '../../../session/client.ts'
 import { actionState } from './action-words.ts'
 
@@ -55,7 +55,7 @@ export function TrailPage() {
         rowKey={({ audit_id: id }) => String(id)}
         isLoading={trail.isPending}
         hasMore={trail.hasNextPage}
-        onEnd={() => void trail.fetchNextPage()}
+        onEnd={() => void (trail.isFetching ? undefined : trail.fetchNextPage())}
         onOpen={(entry) =>
           entry.uuid !== null && void navigate({ to: '/console/desk/trail', search: { uuid: entry.uuid } })
         }
@@ -66,18 +66,18 @@ export function TrailPage() {
 }
 
 const COLUMNS: readonly Column<DeskAuditEntry>[] = [
-  { head: 'When', width: '120px', cell: ({ at }) => <Time at={at} inList /> },
-  { head: 'Who', width: '140px', cell: ({ actor }) => <span dir="auto">{actor}</span> },
-  { head: 'What', width: '150px', cell: ({ action }) => <StateBadge {...actionState(action)} /> },
+  { head: 'When', width: '112px', cell: ({ at }) => <Time at={at} inList /> },
+  { head: 'Who', width: 'minmax(72px, 1fr)', cell: ({ actor }) => <span dir="auto">{actor}</span> },
+  { head: 'What', width: '160px', cell: ({ action }) => <StateBadge {...actionState(action)} /> },
   {
     head: 'Whose',
     width: '120px',
-    wideOnly: true,
+    roomyOnly: true,
     cell: ({ operator, actor }) => <span dir="auto">{operator === actor ? '' : (operator ?? '')}</span>,
   },
   {
     head: 'Domain',
-    width: 'minmax(120px, 1fr)',
+    width: 'minmax(120px, 1.4fr)',
     wideOnly: true,
     cell: ({ domain }) => <span dir="auto">{domain ?? ''}</span>,
   },

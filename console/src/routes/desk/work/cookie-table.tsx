@@ -1,5 +1,5 @@
 import type { ClipboardEvent } from 'react'
-import { Button, IconButton } from '../../../parts/button.tsx'
+import { Button, IconButton } from '../../../parts/controls/button.tsx'
 import { parseCookies, withCookies, type CookieRow } from './draft.ts'
 
 const INPUT = 'w-full min-w-0 rounded-sm bg-transparent px-1.5 py-1 font-mono text-[13px] focus:bg-raised'

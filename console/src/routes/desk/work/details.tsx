@@ -1,10 +1,10 @@
 // What the program reported, and what can be copied.
 import type { DeskCookie, DeskTask } from '@reeve/sdk'
 import type { ReactNode } from 'react'
-import { Button } from '../../../parts/button.tsx'
-import { Copy, shortId } from '../../../parts/copy.tsx'
-import { notify } from '../../../parts/notify.ts'
-import { Time } from '../../../parts/time.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { Copy, shortId } from '../../../parts/controls/copy.tsx'
+import { notify } from '../../../parts/feedback/notify.ts'
+import { Time } from '../../../parts/data/time.tsx'
 import { cookieHeader } from './draft.ts'
 
 interface DetailsProps {

@@ -2,10 +2,10 @@
 import type { DeskTask } from '@reeve/sdk'
 import { useEffect, useEffectEvent, useRef } from 'react'
 import { useNow } from '../../../clock/clock.ts'
-import { Button } from '../../../parts/button.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
 import { classes } from '../../../parts/classes.ts'
 import { Icon } from '../../../parts/icon.tsx'
-import { Countdown } from '../../../parts/time.tsx'
+import { Countdown } from '../../../parts/data/time.tsx'
 
 const SOON_MS = 120_000
 const WORKING_MS = 120_000

@@ -2,10 +2,11 @@
 import type { DeskTask } from '@reeve/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Button } from '../../../parts/button.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { Skeleton } from '../../../parts/skeleton.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { Skeleton } from '../../../parts/feedback/skeleton.tsx'
 import { client } from '../../../session/client.ts'
+import { isolated } from '../../../parts/text/isolated.ts'
 
 export function PageFrame({ task }: { task: DeskTask }) {
   const [times, setTimes] = useState(0)
@@ -24,7 +25,7 @@ export function PageFrame({ task }: { task: DeskTask }) {
         <iframe
           key={frame.data.url}
           src={frame.data.url}
-          title={`The page of ${task.domain}`}
+          title={`The page of ${isolated(task.domain)}`}
           sandbox="allow-scripts allow-forms"
           referrerPolicy="no-referrer"
           className="min-h-0 w-full flex-1 rounded-md border border-line bg-surface"

@@ -1,6 +1,6 @@
 // The form of a task that asks a question.
 import type { DeskField, DeskForm } from '@reeve/sdk'
-import { inputClass } from '../../../parts/form.tsx'
+import { inputClass } from '../../../parts/controls/form.tsx'
 
 const LONG_CHARS = 200
 

@@ -1,9 +1,9 @@
 // Why a task cannot be solved: a code that can be counted, and a sentence for who asked.
 import { useState } from 'react'
 import { useKeys } from '../../../frame/keys.ts'
-import { Button } from '../../../parts/button.tsx'
-import { Dialog } from '../../../parts/dialog.tsx'
-import { inputClass } from '../../../parts/form.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { Dialog } from '../../../parts/feedback/dialog.tsx'
+import { inputClass } from '../../../parts/controls/form.tsx'
 import { messageOf } from '../../../session/errors.ts'
 
 const REASONS: readonly (readonly [code: string, label: string])[] = [

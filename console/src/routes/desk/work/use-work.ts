@@ -2,7 +2,7 @@
 import { ReeveError, type DeskSolution, type DeskTask } from '@reeve/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { notify } from '../../../parts/notify.ts'
+import { notify } from '../../../parts/feedback/notify.ts'
 import { client, queries } from '../../../session/client.ts'
 import { messageOf } from '../../../session/errors.ts'
 import { isWaiting } from '../queue/queue-state.ts'

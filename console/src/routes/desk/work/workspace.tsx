@@ -2,8 +2,8 @@
 import type { DeskTask } from '@reeve/sdk'
 import { useState } from 'react'
 import { useKeys } from '../../../frame/keys.ts'
-import { Button, IconButton } from '../../../parts/button.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
+import { Button, IconButton } from '../../../parts/controls/button.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
 import { isWaiting } from '../queue/queue-state.ts'
 import { hasPage, placeOf, taskState, urgency } from '../task-words.ts'
 import { Details } from './details.tsx'
@@ -13,6 +13,7 @@ import { PageFrame } from './page-frame.tsx'
 import { SolutionForm } from './solution-form.tsx'
 import { Unsolvable } from './unsolvable.tsx'
 import type { Work } from './use-work.ts'
+import { isolated } from '../../../parts/text/isolated.ts'
 
 interface WorkspaceProps {
   task: DeskTask
@@ -132,8 +133,8 @@ function Head({ task, me, isMine, isOperator, work, onMark }: HeadProps) {
 function NotMine({ task }: { task: DeskTask }) {
   if (isWaiting(task)) return null
   const sentences: Readonly<Record<string, string>> = {
-    in_progress: `${task.assigned_to ?? 'Somebody'} works on it.`,
-    solving: `${task.assigned_to ?? 'Somebody'} is solving it.`,
+    in_progress: `${isolated(task.assigned_to ?? 'Somebody')} works on it.`,
+    solving: `${isolated(task.assigned_to ?? 'Somebody')} is solving it.`,
     solved: 'It is solved. Whoever asked has the solution.',
     expired: 'Nobody claimed it in time.',
     unsolvable: `It cannot be solved. ${task.last_error ?? ''}`,

@@ -74,5 +74,10 @@ export function CodeEditor({ id, text, language, label, onChange, onSubmit }: Ed
     }
   }, [language, id])
 
-  return <div ref={place} className="min-h-48 flex-1 overflow-hidden rounded-md border border-line-strong" />
+  return (
+    <div
+      ref={place}
+      className="min-h-48 flex-1 overflow-hidden rounded-md border border-line-strong outline-accent focus-within:outline-2"
+    />
+  )
 }

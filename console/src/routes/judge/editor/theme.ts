@@ -14,7 +14,7 @@ export const theme = EditorView.theme({
     borderRight: '1px solid var(--line)',
   },
   '.cm-activeLine': { backgroundColor: 'transparent' },
-  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  '&.cm-focused': { outline: 'none' }, // the box around it shows the focus
   '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
     backgroundColor: 'var(--accent-soft)',
   },

@@ -2,10 +2,11 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { plural } from '../../../clock/format.ts'
 import { Page } from '../../../frame/page.tsx'
-import { Button, buttonClass } from '../../../parts/button.tsx'
-import { inputClass } from '../../../parts/form.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
+import { Button, buttonClass } from '../../../parts/controls/button.tsx'
+import { inputClass } from '../../../parts/controls/form.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
 import { client, queries } from '../../../session/client.ts'
 import { messageOf } from '../../../session/errors.ts'
 import { Block } from '../submissions/sample-difference.tsx'
@@ -79,7 +80,7 @@ export function ImportPage() {
               <span className="font-medium" dir="auto">
                 {sent.data.title}
               </span>
-              <span className="text-quiet">{sent.data.tests} tests</span>
+              <span className="text-quiet">{plural(sent.data.tests, 'test')}</span>
             </p>
             <Link
               to="/console/judge/problems/$problem"
@@ -92,7 +93,9 @@ export function ImportPage() {
         )}
         {sent.isError && (
           <>
-            <StateBadge tone="bad" word="Not imported" />
+            <p>
+              <StateBadge tone="bad" word="Not imported" />
+            </p>
             <Block label="What to fix" text={messageOf(sent.error)} />
           </>
         )}

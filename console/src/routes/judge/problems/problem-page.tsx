@@ -2,11 +2,12 @@
 import type { ProblemDetail } from '@reeve/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { plural } from '../../../clock/format.ts'
 import { Page } from '../../../frame/page.tsx'
-import { buttonClass } from '../../../parts/button.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { Skeleton } from '../../../parts/skeleton.tsx'
+import { buttonClass } from '../../../parts/controls/button.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { Skeleton } from '../../../parts/feedback/skeleton.tsx'
 import { client } from '../../../session/client.ts'
 import { isStatus } from '../../../session/errors.ts'
 import { problemRoute } from '../routes.ts'
@@ -62,7 +63,7 @@ function Shown({ problem }: { problem: ProblemDetail }) {
 
 function limitsOf({ time_limit_ms: ms, memory_mb: mb, max_score: points, interactive }: ProblemDetail): string {
   const parts = [milliseconds(ms), `${mb} MB`]
-  if (points !== null) parts.push(`${points} points`)
+  if (points !== null) parts.push(plural(points, 'point'))
   if (interactive) parts.push('interactive')
   return parts.join(' · ')
 }

@@ -3,12 +3,12 @@ import type { Problem } from '@reeve/sdk'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { Page } from '../../../frame/page.tsx'
-import { buttonClass } from '../../../parts/button.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Table, type Column } from '../../../parts/table.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { buttonClass } from '../../../parts/controls/button.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Table, type Column } from '../../../parts/data/table.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { client } from '../../../session/client.ts'
 import { useSession } from '../../../session/session.tsx'
 import { milliseconds } from '../submissions/verdicts.ts'
@@ -37,6 +37,7 @@ export function ProblemsPage() {
   return (
     <Page
       title="Problems"
+      crumb="Judge"
       fills
       actions={
         <>
@@ -65,7 +66,7 @@ export function ProblemsPage() {
           }
           isLoading={found.isPending}
           hasMore={found.hasNextPage}
-          onEnd={() => void found.fetchNextPage()}
+          onEnd={() => void (found.isFetching ? undefined : found.fetchNextPage())}
           place="judge problems"
           empty={
             <Empty title="There are no problems yet">
@@ -81,7 +82,7 @@ export function ProblemsPage() {
 const columnsWith = (solved: ReadonlySet<string>): readonly Column<Problem>[] => [
   {
     head: 'Problem',
-    width: 'minmax(160px, 3fr)',
+    width: 'minmax(140px, 3fr)',
     cell: ({ title, problem_id: id }) => (
       <span className="flex min-w-0 items-baseline gap-2">
         <span className="truncate font-medium" dir="auto">
@@ -99,11 +100,11 @@ const columnsWith = (solved: ReadonlySet<string>): readonly Column<Problem>[] =>
   {
     head: 'Kind',
     width: '120px',
-    wideOnly: true,
+    roomyOnly: true,
     cell: ({ type, interactive }) => (interactive ? 'Interactive' : type === 'scoring' ? 'Points' : 'Pass or fail'),
   },
-  { head: 'Tests', width: '72px', align: 'right', wideOnly: true, cell: ({ tests }) => tests },
+  { head: 'Tests', width: '72px', align: 'right', roomyOnly: true, cell: ({ tests }) => tests },
   { head: 'Time', width: '88px', align: 'right', cell: ({ time_limit_ms: ms }) => milliseconds(ms) },
   { head: 'Memory', width: '96px', align: 'right', wideOnly: true, cell: ({ memory_mb: mb }) => `${mb} MB` },
-  { head: 'Changed', width: '120px', wideOnly: true, cell: ({ updated_at: at }) => <Time at={at} inList /> },
+  { head: 'Changed', width: '120px', align: 'right', wideOnly: true, cell: ({ updated_at: at }) => <Time at={at} inList /> },
 ]

@@ -3,12 +3,12 @@ import { unifiedLatexToHast } from '@unified-latex/unified-latex-to-hast'
 import { parse } from '@unified-latex/unified-latex-util-parse'
 import type { Element, Nodes, Root } from 'hast'
 import { defaultSchema, sanitize } from 'hast-util-sanitize'
-import { toJsxRuntime, type Components } from 'hast-util-to-jsx-runtime'
+import type { Components } from 'hast-util-to-jsx-runtime'
 import { lazy, Suspense, useMemo, type ReactNode } from 'react'
-import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
 import { unified } from 'unified'
+import { Prose } from '../../../parts/text/prose.tsx'
 
-const Formula = lazy(async () => ({ default: (await import('../../../parts/formula.tsx')).Formula }))
+const Formula = lazy(async () => ({ default: (await import('../../../parts/text/formula.tsx')).Formula }))
 
 const SCHEMA = { ...defaultSchema, attributes: { ...defaultSchema.attributes, '*': ['className'] } }
 const COMMENT = /(?<!\\)%.*$/gm
@@ -17,17 +17,8 @@ const COMMENT = /(?<!\\)%.*$/gm
 export function Latex({ source, components }: { source: string; components: Components }) {
   const tree = useMemo(() => treeOf(source), [source])
   if (tree === null) return <pre className="whitespace-pre-wrap">{source}</pre>
-  return (
-    <div className="prose" dir="auto">
-      {toJsxRuntime(tree, {
-        Fragment,
-        jsx,
-        jsxs,
-        passNode: true,
-        components: { span: Converted, div: Converted, h3: 'h2', h4: 'h3', h5: 'h4', ...components },
-      })}
-    </div>
-  )
+  const replaced = { span: Converted, div: Converted, h3: 'h2', h4: 'h3', h5: 'h4', ...components } as const
+  return <Prose tree={tree} components={replaced} />
 }
 
 /** Null: it cannot be read as LaTeX. */

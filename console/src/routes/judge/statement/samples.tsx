@@ -9,8 +9,8 @@ export function Samples({ problem: { samples } }: { problem: ProblemDetail }) {
         <div key={name} className="flex flex-col gap-2">
           <h2 className="font-medium">Sample {n + 1}</h2>
           <div className="grid gap-2 sm:grid-cols-2">
-            <Block label={`Input of sample ${n + 1}`} text={input} />
-            <Block label={`Output of sample ${n + 1}`} text={output} />
+            <Block label={`Input of sample ${n + 1}`} shown="Input" text={input} />
+            <Block label={`Output of sample ${n + 1}`} shown="Output" text={output} />
           </div>
         </div>
       ))}

@@ -1,11 +1,11 @@
 // A problem's text: Markdown with formulas, or LaTeX as packages write it.
 import type { ProblemDetail } from '@reeve/sdk'
 import { lazy, Suspense, useMemo } from 'react'
-import { Empty } from '../../../parts/empty.tsx'
-import { Skeleton } from '../../../parts/skeleton.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { Skeleton } from '../../../parts/feedback/skeleton.tsx'
 import { pictureOf } from './picture.tsx'
 
-const Markdown = lazy(async () => ({ default: (await import('../../../parts/markdown.tsx')).Markdown }))
+const Markdown = lazy(async () => ({ default: (await import('../../../parts/text/markdown.tsx')).Markdown }))
 const Latex = lazy(async () => ({ default: (await import('./latex.tsx')).Latex }))
 
 export function Statement({ problem }: { problem: ProblemDetail }) {

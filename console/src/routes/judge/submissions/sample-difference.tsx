@@ -1,7 +1,7 @@
 // A sample that failed: its input, and where the output differs from the expected one, line by line.
 import type { SubmissionTest } from '@reeve/sdk'
 import { diffLines } from 'diff'
-import { Copy } from '../../../parts/copy.tsx'
+import { Copy } from '../../../parts/controls/copy.tsx'
 
 export function SampleDifference({ test }: { test: SubmissionTest }) {
   const { input = '', expected, output = '', stderr = '', message } = test
@@ -19,11 +19,11 @@ export function SampleDifference({ test }: { test: SubmissionTest }) {
   )
 }
 
-export function Block({ label, text }: { label: string; text: string }) {
+export function Block({ label, shown = label, text }: { label: string; shown?: string; text: string }) {
   return (
     <section aria-label={label}>
       <div className="flex items-center justify-between gap-2 pb-1">
-        <span className="text-small font-medium text-quiet">{label}</span>
+        <span className="text-small font-medium text-quiet">{shown}</span>
         {text !== '' && <Copy text={text} shown="" label={label.toLowerCase()} />}
       </div>
       <pre

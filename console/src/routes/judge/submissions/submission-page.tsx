@@ -3,15 +3,16 @@ import type { Submission } from '@reeve/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { exact } from '../../../clock/format.ts'
 import { Page } from '../../../frame/page.tsx'
-import { Button } from '../../../parts/button.tsx'
-import { Confirm } from '../../../parts/confirm.tsx'
-import { Copy } from '../../../parts/copy.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { inputClass } from '../../../parts/form.tsx'
-import { Skeleton } from '../../../parts/skeleton.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { Confirm } from '../../../parts/feedback/confirm.tsx'
+import { Copy, shortId } from '../../../parts/controls/copy.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { inputClass } from '../../../parts/controls/form.tsx'
+import { Skeleton } from '../../../parts/feedback/skeleton.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { client, queries } from '../../../session/client.ts'
 import { isStatus } from '../../../session/errors.ts'
 import { useSession } from '../../../session/session.tsx'
@@ -63,7 +64,7 @@ function Shown({ submission, progress }: { submission: Submission; progress: Pro
         </Link>
         <span>{languageName(language)}</span>
         <Time at={at} />
-        <Copy text={id} shown={`${id.slice(0, 8)}…`} label="submission id" />
+        <Copy text={id} shown={shortId(id)} label="submission id" />
       </p>
       <div className="grid gap-x-6 gap-y-6 lg:grid-cols-2">
         <div className="flex min-w-0 flex-col gap-6">
@@ -111,7 +112,7 @@ function Program({ submission, code }: { submission: Submission; code: string })
             <option value="">nothing</option>
             {choices.map((line) => (
               <option key={line.job_id} value={line.job_id}>
-                {`${line.job_id.slice(0, 8)}… ${stateOf(line).word}`}
+                {`${stateOf(line).word}, ${exact(Date.parse(line.submitted_at)).slice(0, 19)}`}
               </option>
             ))}
           </select>

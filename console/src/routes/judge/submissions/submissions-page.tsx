@@ -3,20 +3,24 @@ import type { JudgeVerdict, SubmissionLine } from '@reeve/sdk'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { Page } from '../../../frame/page.tsx'
-import { buttonClass } from '../../../parts/button.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { inputClass } from '../../../parts/form.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Table, type Column } from '../../../parts/table.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { useLive } from '../../../live/live.ts'
+import { useReloadNewest } from '../../../live/newest.ts'
+import { buttonClass } from '../../../parts/controls/button.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { inputClass } from '../../../parts/controls/form.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Table, type Column } from '../../../parts/data/table.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { client } from '../../../session/client.ts'
+import { problemOf, untilAnswered } from '../../../session/errors.ts'
 import { useSession } from '../../../session/session.tsx'
 import { submissionsRoute, type SubmissionsSearch } from '../routes.ts'
 import { languageName, memory, milliseconds, stateOf, VERDICTS } from './verdicts.ts'
 
 const CRUMBS = [{ label: 'Judge', to: '/console/judge' }]
 const PAGE = 100
+const IN_SIGHT_MAX = 200
 
 const isVerdict = (text: string | undefined): text is JudgeVerdict =>
   text !== undefined && Object.hasOwn(VERDICTS, text)
@@ -24,14 +28,23 @@ const isVerdict = (text: string | undefined): text is JudgeVerdict =>
 export function SubmissionsPage() {
   const search = submissionsRoute.useSearch()
   const navigate = useNavigate()
-  const found = useSubmissions(search)
+  const { found, reload } = useSubmissions(search)
   const rows = found.data?.pages.flatMap(({ submissions }) => submissions) ?? []
+  useLive({
+    topic: 'submissions',
+    params: {
+      job_ids: rows.slice(0, IN_SIGHT_MAX).map(({ job_id: id }) => id),
+      ...(search.all === true ? { all: true } : {}),
+    },
+    enabled: found.isSuccess && !found.isFetching,
+    onMessage: ({ type }) => type !== 'following' && reload(),
+  })
   return (
     <Page title="Submissions" crumbs={CRUMBS} fills actions={<Filters search={search} />}>
-      {found.isError ? (
+      {problemOf(found) !== null ? (
         <ErrorBox
           title="The submissions could not be loaded"
-          error={found.error}
+          error={problemOf(found)}
           onRetry={() => void found.refetch()}
         />
       ) : (
@@ -42,9 +55,9 @@ export function SubmissionsPage() {
           columns={search.all === true ? [...COLUMNS, ACCOUNT] : COLUMNS}
           rowKey={({ job_id: id }) => id}
           onOpen={({ job_id: job }) => void navigate({ to: '/console/judge/submissions/$job', params: { job } })}
-          isLoading={found.isPending}
+          isLoading={found.isPending || found.isFetchingNextPage}
           hasMore={found.hasNextPage}
-          onEnd={() => void found.fetchNextPage()}
+          onEnd={() => void (found.isFetching ? undefined : found.fetchNextPage())}
           place="judge submissions"
           empty={<Empty title="No submissions">Open a problem and submit a program.</Empty>}
         />
@@ -54,20 +67,31 @@ export function SubmissionsPage() {
 }
 
 function useSubmissions({ problem, verdict, all }: SubmissionsSearch) {
-  return useInfiniteQuery({
-    queryKey: ['judge', 'submissions', problem, verdict, all],
-    queryFn: ({ pageParam }) =>
-      client.judge.submissions({
-        limit: PAGE,
-        ...(problem === undefined ? {} : { problem_id: problem }),
-        ...(isVerdict(verdict) ? { verdict } : {}),
-        ...(pageParam === '' ? {} : { before: pageParam }),
-        ...(all === true ? { all } : {}),
-      }),
+  const queryKey = ['judge', 'submissions', problem, verdict, all]
+  const load = (limit: number, before: string) =>
+    client.judge.submissions({
+      limit,
+      ...(problem === undefined ? {} : { problem_id: problem }),
+      ...(isVerdict(verdict) ? { verdict } : {}),
+      ...(before === '' ? {} : { before }),
+      ...(all === true ? { all } : {}),
+    })
+  const found = useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam }) => load(PAGE, pageParam),
     initialPageParam: '',
     getNextPageParam: ({ next_before: before }) => before,
     staleTime: 0,
+    ...untilAnswered,
   })
+  const reload = useReloadNewest({
+    queryKey,
+    load: () => load(IN_SIGHT_MAX, ''),
+    rowsOf: ({ submissions }) => submissions,
+    withRows: (page, submissions) => ({ ...page, submissions }),
+    keyOf: ({ job_id: id }) => id,
+  })
+  return { found, reload }
 }
 
 function Filters({ search }: { search: SubmissionsSearch }) {
@@ -79,7 +103,7 @@ function Filters({ search }: { search: SubmissionsSearch }) {
     <>
       {problem !== undefined && (
         <Link to="/console/judge/problems/$problem" params={{ problem }} className={buttonClass()}>
-          Back to {problem}
+          Back to <bdi>{problem}</bdi>
         </Link>
       )}
       <label>
@@ -130,7 +154,7 @@ const COLUMNS: readonly Column<SubmissionLine>[] = [
     ),
   },
   { head: 'Language', width: '96px', wideOnly: true, cell: ({ language }) => languageName(language) },
-  { head: 'Points', width: '72px', align: 'right', wideOnly: true, cell: ({ score }) => score ?? '' },
+  { head: 'Points', width: '72px', align: 'right', roomyOnly: true, cell: ({ score }) => score ?? '' },
   {
     head: 'Time',
     width: '80px',
@@ -142,10 +166,16 @@ const COLUMNS: readonly Column<SubmissionLine>[] = [
     head: 'Memory',
     width: '88px',
     align: 'right',
-    wideOnly: true,
+    roomyOnly: true,
     cell: ({ mem_kb: kb }) => (kb === null ? '' : memory(kb)),
   },
-  { head: 'Submitted', width: '112px', wideOnly: true, cell: ({ submitted_at: at }) => <Time at={at} inList /> },
+  {
+    head: 'Submitted',
+    width: '112px',
+    align: 'right',
+    wideOnly: true,
+    cell: ({ submitted_at: at }) => <Time at={at} inList />,
+  },
 ]
 
 const ACCOUNT: Column<SubmissionLine> = {

@@ -1,7 +1,7 @@
 // Every test with its verdict, time and memory; a sample opens to show what it was about.
 import type { SubmissionTest } from '@reeve/sdk'
 import { Icon } from '../../../parts/icon.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
 import { SampleDifference } from './sample-difference.tsx'
 import { memory, milliseconds, VERDICTS } from './verdicts.ts'
 

@@ -1,8 +1,9 @@
 // What became of a submission: the verdict, its tests as they come, and what to look at first.
 import type { Submission, SubmissionTest } from '@reeve/sdk'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { Skeleton } from '../../../parts/skeleton.tsx'
-import { StateBadge, type Stated } from '../../../parts/state-badge.tsx'
+import { plural } from '../../../clock/format.ts'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { Skeleton } from '../../../parts/feedback/skeleton.tsx'
+import { StateBadge, type Stated } from '../../../parts/data/state-badge.tsx'
 import { Block, SampleDifference } from './sample-difference.tsx'
 import { useSubmission, type Progress } from './use-submission.ts'
 import { memory, milliseconds, stateOf } from './verdicts.ts'
@@ -33,19 +34,22 @@ interface VerdictProps {
 export function Verdict({ submission, progress, tests }: VerdictProps) {
   const { time_ms: time, mem_kb: kb, score, compile_output: compiler, reason, own_input: isRun } = submission
   const done = submission.tests ?? progress.tests
+  const hasRun = submission.verdict !== 'CE'
   const failed = done.find(({ verdict }) => verdict !== 'AC')
   return (
     <div className="flex flex-col gap-3">
       <p role="status" className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <StateBadge {...shownState(submission, progress)} />
-        {time !== undefined && <span className="text-quiet">{milliseconds(time)}</span>}
-        {kb !== undefined && <span className="text-quiet">{memory(kb)}</span>}
-        {score !== undefined && <span className="font-medium">{score} points</span>}
-        {failed !== undefined && isRun !== true && <span className="text-quiet">on {failed.name}</span>}
+        {hasRun && time !== undefined && <span className="text-quiet">{milliseconds(time)}</span>}
+        {hasRun && kb !== undefined && <span className="text-quiet">{memory(kb)}</span>}
+        {score !== undefined && <span className="font-medium">{plural(score, 'point')}</span>}
+        {failed !== undefined && isRun !== true && (
+          <span className="text-quiet">
+            on <bdi>{failed.name}</bdi>
+          </span>
+        )}
       </p>
-      {isRun !== true && submission.verdict !== 'CE' && (
-        <VerdictStrip tests={done} total={Math.max(done.length, progress.total ?? tests)} />
-      )}
+      {isRun !== true && hasRun && <VerdictStrip tests={done} total={Math.max(done.length, progress.total ?? tests)} />}
       {reason !== undefined && <p dir="auto">{reason}</p>}
       {compiler !== undefined && <Block label="Compiler" text={compiler} />}
       {isRun === true ? (

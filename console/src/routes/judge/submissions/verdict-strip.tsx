@@ -1,8 +1,9 @@
 // One square per test, filling as results come. Colour never alone: each has its mark, and its name is read out.
 import type { JudgeVerdict, SubmissionTest } from '@reeve/sdk'
 import { Icon, type IconName } from '../../../parts/icon.tsx'
-import { TONE_CLASS } from '../../../parts/state-badge.tsx'
+import { TONE_CLASS } from '../../../parts/data/state-badge.tsx'
 import { memory, milliseconds, VERDICTS } from './verdicts.ts'
+import { isolated } from '../../../parts/text/isolated.ts'
 
 const SQUARES_MAX = 400
 
@@ -42,7 +43,7 @@ export function VerdictStrip({ tests, total }: StripProps) {
 
 function Square({ test }: { test: SubmissionTest }) {
   const { tone, word } = VERDICTS[test.verdict]
-  const about = `${test.name}: ${word}, ${milliseconds(test.time_ms)}, ${memory(test.mem_kb)}`
+  const about = `${isolated(test.name)}: ${word}, ${milliseconds(test.time_ms)}, ${memory(test.mem_kb)}`
   return (
     <li title={about} className={`grid size-6 place-items-center rounded-sm ${TONE_CLASS[tone]}`}>
       <Icon name={MARKS[test.verdict]} className="size-3" />

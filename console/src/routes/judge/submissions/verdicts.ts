@@ -1,6 +1,6 @@
 // Verdicts as people read them: the same words and colours on every page.
 import type { JudgeVerdict, Submission, SubmissionLine } from '@reeve/sdk'
-import type { Stated } from '../../../parts/state-badge.tsx'
+import type { Stated } from '../../../parts/data/state-badge.tsx'
 
 export const VERDICTS: Readonly<Record<JudgeVerdict, Stated>> = {
   AC: { tone: 'good', word: 'Accepted' },

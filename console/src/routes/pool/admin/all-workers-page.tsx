@@ -3,12 +3,12 @@ import type { PoolStanding } from '@reeve/sdk'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { number } from '../../../clock/format.ts'
 import { Page } from '../../../frame/page.tsx'
-import { buttonClass } from '../../../parts/button.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Table, type Column } from '../../../parts/table.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { buttonClass } from '../../../parts/controls/button.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Table, type Column } from '../../../parts/data/table.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { STANDING, workerState } from '../pool-words.ts'
 import { allWorkersRoute } from '../routes.ts'
 import { useAllWorkers } from './all-workers.ts'
@@ -37,7 +37,7 @@ export function AllWorkersPage() {
             replace
             activeOptions={{ exact: true, includeSearch: true }}
             className={buttonClass('bare')}
-            activeProps={{ className: '!bg-accent-soft !text-accent', 'aria-current': 'true' }}
+            activeProps={{ className: '!border-line !bg-surface !text-text', 'aria-current': 'true' }}
           >
             {label}
           </Link>
@@ -112,7 +112,7 @@ const COLUMNS: readonly Column<PoolStanding>[] = [
     head: 'Canaries, wrong',
     width: '136px',
     align: 'right',
-    wideOnly: true,
+    roomyOnly: true,
     cell: ({ canaries_passed: passed, canaries_wrong: wrong }) => (
       <span className={wrong > 0 ? 'text-bad-fg' : ''}>{`${number(passed + wrong)}, ${number(wrong)}`}</span>
     ),
@@ -121,7 +121,7 @@ const COLUMNS: readonly Column<PoolStanding>[] = [
     head: 'Completed',
     width: '104px',
     align: 'right',
-    wideOnly: true,
+    roomyOnly: true,
     cell: ({ completed }) => number(completed),
   },
 ]

@@ -1,10 +1,11 @@
 import type { PoolStanding } from '@reeve/sdk'
 import { useState } from 'react'
-import { Button } from '../../../parts/button.tsx'
-import { Dialog } from '../../../parts/dialog.tsx'
-import { Field, Form, type FormValues } from '../../../parts/form.tsx'
-import { notify } from '../../../parts/notify.ts'
+import { Button } from '../../../parts/controls/button.tsx'
+import { Dialog } from '../../../parts/feedback/dialog.tsx'
+import { Field, Form, type FormValues } from '../../../parts/controls/form.tsx'
+import { notify } from '../../../parts/feedback/notify.ts'
 import { client } from '../../../session/client.ts'
+import { isolated } from '../../../parts/text/isolated.ts'
 
 interface BanButtonProps {
   worker: PoolStanding
@@ -21,7 +22,7 @@ export function BanButton({ worker: { worker_id: id, name, standing }, onChanged
     else await client.poolAdmin.ban(id, values.text('reason'))
     await onChanged()
     setOpen(false)
-    notify({ title: isBanned ? `The ban of ${name} is lifted` : `${name} is banned` })
+    notify({ title: isBanned ? `The ban of ${isolated(name)} is lifted` : `${isolated(name)} is banned` })
   }
   return (
     <>
@@ -31,7 +32,7 @@ export function BanButton({ worker: { worker_id: id, name, standing }, onChanged
       <Dialog
         isOpen={isOpen}
         onClose={() => setOpen(false)}
-        title={isBanned ? `Lift the ban of ${name}?` : `Ban ${name}?`}
+        title={isBanned ? `Lift the ban of ${isolated(name)}?` : `Ban ${isolated(name)}?`}
         description={
           isBanned
             ? 'It starts over on probation: what it did before does not count.'

@@ -1,6 +1,6 @@
-import { Dialog } from '../../../parts/dialog.tsx'
-import { Area, Field, Form, type FormValues } from '../../../parts/form.tsx'
-import { assertJsonObject } from '../../../parts/json-text.ts'
+import { Dialog } from '../../../parts/feedback/dialog.tsx'
+import { Area, Field, Form, type FormValues } from '../../../parts/controls/form.tsx'
+import { assertJsonObject } from '../../../parts/data/json-text.ts'
 import { client } from '../../../session/client.ts'
 
 export function NewCanary({ onClose, onAdded }: { onClose: () => void; onAdded: () => void }) {

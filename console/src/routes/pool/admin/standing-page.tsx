@@ -3,21 +3,22 @@ import type { PoolStandingStory } from '@reeve/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { number } from '../../../clock/format.ts'
 import { Page } from '../../../frame/page.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { Fact, Facts } from '../../../parts/facts.tsx'
-import { Skeleton } from '../../../parts/skeleton.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { Fact, Facts } from '../../../parts/data/facts.tsx'
+import { Skeleton } from '../../../parts/feedback/skeleton.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { client } from '../../../session/client.ts'
 import { isStatus } from '../../../session/errors.ts'
 import { STANDING, workerState } from '../pool-words.ts'
 import { standingRoute } from '../routes.ts'
 import { useRecords, withRecord } from './all-workers.ts'
 import { BanButton } from './ban.tsx'
+import { isolated } from '../../../parts/text/isolated.ts'
 
 const CRUMBS = [{ label: 'Pool', to: '/console/pool/all' }]
-const ACTIONS: Readonly<Record<string, string>> = { ban: 'Banned', unban: 'Ban lifted' }
+const ACTIONS: Readonly<Record<string, string>> = { ban: 'Banned', unban: 'Ban lifted', set_key: 'Key set' }
 
 export function StandingPage() {
   const workerId = Number(standingRoute.useParams().workerId)
@@ -80,16 +81,16 @@ function Shown({ worker, onChanged }: { worker: PoolStandingStory; onChanged: ()
         </Fact>
         <Fact name="Passed since it disagreed">{number(worker.proven)}</Fact>
       </Facts>
-      <h2 className="mt-6 mb-2 text-lead font-semibold">Bans</h2>
-      <Bans audit={worker.audit} />
+      <h2 className="mt-6 mb-2 text-lead font-semibold">History</h2>
+      <History audit={worker.audit} />
     </Page>
   )
 }
 
-function Bans({ audit }: Pick<PoolStandingStory, 'audit'>) {
-  if (audit.length === 0) return <p className="text-quiet">It was never banned.</p>
+function History({ audit }: Pick<PoolStandingStory, 'audit'>) {
+  if (audit.length === 0) return <p className="text-quiet">It was never banned, and its key was never replaced.</p>
   return (
-    <ol aria-label="Bans" className="max-w-3xl">
+    <ol aria-label="History" className="max-w-3xl">
       {audit.map(({ action, reason, actor, created_at: at }) => (
         <li key={at} className="flex flex-wrap gap-x-4 border-t border-line py-2">
           <span className="font-medium">{ACTIONS[action] ?? action}</span>
@@ -97,7 +98,7 @@ function Bans({ audit }: Pick<PoolStandingStory, 'audit'>) {
             {reason ?? ''}
           </span>
           <span className="text-quiet">
-            {actor === null ? 'by the server' : `by ${actor}`}, <Time at={at} inList />
+            {actor === null ? 'by the server' : `by ${isolated(actor)}`}, <Time at={at} inList />
           </span>
         </li>
       ))}

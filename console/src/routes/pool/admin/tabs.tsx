@@ -1,4 +1,4 @@
-import { Tabs } from '../../../parts/tabs.tsx'
+import { Tabs } from '../../../parts/controls/tabs.tsx'
 import { useSession } from '../../../session/session.tsx'
 
 const ALL = { to: '/console/pool/all', label: 'All workers' }

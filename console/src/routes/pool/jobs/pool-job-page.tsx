@@ -4,15 +4,15 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Page } from '../../../frame/page.tsx'
 import { useLive } from '../../../live/live.ts'
-import { Button } from '../../../parts/button.tsx'
-import { Confirm } from '../../../parts/confirm.tsx'
-import { Copy, shortId } from '../../../parts/copy.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { Fact, Facts } from '../../../parts/facts.tsx'
-import { Json } from '../../../parts/json.tsx'
-import { Skeleton } from '../../../parts/skeleton.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Duration, Time } from '../../../parts/time.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { Confirm } from '../../../parts/feedback/confirm.tsx'
+import { Copy, shortId } from '../../../parts/controls/copy.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { Fact, Facts } from '../../../parts/data/facts.tsx'
+import { Json } from '../../../parts/data/json.tsx'
+import { Skeleton } from '../../../parts/feedback/skeleton.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Duration, Time } from '../../../parts/data/time.tsx'
 import { client, queries } from '../../../session/client.ts'
 import { problemOf, untilAnswered } from '../../../session/errors.ts'
 import { hasEnded, JOB_STATUS } from '../pool-words.ts'
@@ -30,7 +30,7 @@ export function PoolJobPage() {
   useLive({
     topic: 'pool_jobs',
     params: { job_ids: [jobId], receipts: true },
-    enabled: job.isSuccess,
+    enabled: job.data !== undefined,
     // What is known of the job begins with its key: the reasons and the receipts too.
     onMessage: () => void queries.invalidateQueries({ queryKey }),
   })

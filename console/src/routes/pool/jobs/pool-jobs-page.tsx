@@ -5,20 +5,20 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Page } from '../../../frame/page.tsx'
 import { useLive } from '../../../live/live.ts'
-import { Button } from '../../../parts/button.tsx'
-import { shortId } from '../../../parts/copy.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Table, type Column } from '../../../parts/table.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { useReloadNewest } from '../../../live/newest.ts'
+import { Button } from '../../../parts/controls/button.tsx'
+import { shortId } from '../../../parts/controls/copy.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Table, type Column } from '../../../parts/data/table.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { client } from '../../../session/client.ts'
 import { problemOf, untilAnswered } from '../../../session/errors.ts'
 import { JOB_STATUS } from '../pool-words.ts'
 import { SubmitJob } from './submit-job.tsx'
 
 const PAGE_ROWS = 100
-const IN_SIGHT_MAX = 200
 const FIRST: string | null = null
 
 type ListedJob = PoolJobPage['jobs'][number]
@@ -34,13 +34,20 @@ export function PoolJobsPage() {
     initialPageParam: FIRST,
     getNextPageParam: ({ next_before: next }) => next,
   })
+  const reload = useReloadNewest({
+    queryKey: ['pool', 'jobs'],
+    load: () => client.pool.list({ limit: PAGE_ROWS }),
+    rowsOf: (page) => page.jobs,
+    withRows: (page, jobs) => ({ ...page, jobs }),
+    keyOf: ({ job_id: jobId }) => jobId,
+  })
   const problem = problemOf(list)
   const jobs = list.data?.pages.flatMap((page) => page.jobs) ?? []
   useLive({
     topic: 'pool_jobs',
-    params: { job_ids: jobs.slice(0, IN_SIGHT_MAX).map(({ job_id: jobId }) => jobId), new: true },
-    enabled: list.isSuccess,
-    onMessage: () => void list.refetch(),
+    params: { job_ids: jobs.slice(0, PAGE_ROWS).map(({ job_id: jobId }) => jobId), new: true },
+    enabled: list.isSuccess && !list.isFetching,
+    onMessage: reload, // also when it is followed again: what came meanwhile is not told
   })
   const submit = (
     <Button look="main" icon="plus" onClick={() => setSubmitting(true)}>
@@ -92,7 +99,7 @@ const COLUMNS: readonly Column<ListedJob>[] = [
       </Link>
     ),
   },
-  { head: 'State', width: '120px', cell: ({ status }) => <StateBadge {...JOB_STATUS[status]} /> },
+  { head: 'State', width: '128px', cell: ({ status }) => <StateBadge {...JOB_STATUS[status]} /> },
   { head: 'Priority', width: '96px', align: 'right', wideOnly: true, cell: ({ priority }) => priority },
   { head: 'Submitted', width: '112px', align: 'right', cell: ({ created_at: at }) => <Time at={at} inList /> },
 ]

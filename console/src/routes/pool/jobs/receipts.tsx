@@ -2,12 +2,12 @@
 import { verifyReceipt, type Receipt } from '@reeve/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { number } from '../../../clock/format.ts'
-import { Copy } from '../../../parts/copy.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { Json } from '../../../parts/json.tsx'
-import { Skeleton } from '../../../parts/skeleton.tsx'
-import { StateBadge, type Stated } from '../../../parts/state-badge.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { Copy } from '../../../parts/controls/copy.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { Json } from '../../../parts/data/json.tsx'
+import { Skeleton } from '../../../parts/feedback/skeleton.tsx'
+import { StateBadge, type Stated } from '../../../parts/data/state-badge.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { client } from '../../../session/client.ts'
 
 interface ReceiptsProps {
@@ -21,20 +21,31 @@ export function Receipts({ jobId, isExpected }: ReceiptsProps) {
     queryKey: ['pool', 'job', jobId, 'receipts'],
     queryFn: () => client.pool.receipts(jobId),
   })
+  if (receipts.isError)
+    return (
+      <ErrorBox
+        title="The receipts could not be loaded"
+        error={receipts.error}
+        onRetry={() => void receipts.refetch()}
+      />
+    )
+  if (receipts.data?.length === 0 && !isExpected) return null
+  return <ReceiptList receipts={receipts.data} />
+}
+
+/** Undefined: they are being loaded. */
+export function ReceiptList({ receipts }: { receipts: readonly Receipt[] | undefined }) {
   const key = useQuery({ queryKey: ['pool', 'receipt key'], queryFn: () => client.pool.receiptKey() })
-  const error = receipts.error ?? key.error
-  const isNone = receipts.data?.length === 0
-  if (isNone && !isExpected) return null
   return (
     <section aria-label="Receipts" className="mt-6 max-w-3xl">
       <h2 className="mb-2 text-lead font-semibold">Receipts</h2>
-      {error !== null && (
-        <ErrorBox title="The receipts could not be loaded" error={error} onRetry={() => void receipts.refetch()} />
+      {key.isError && (
+        <ErrorBox title="The server’s key could not be loaded" error={key.error} onRetry={() => void key.refetch()} />
       )}
-      {error === null && (receipts.data === undefined || key.data === undefined) && <Skeleton lines={2} />}
-      {isNone && <p className="text-quiet">The receipt is being written.</p>}
+      {(receipts === undefined || key.isPending) && <Skeleton lines={2} />}
+      {receipts?.length === 0 && <p className="text-quiet">The receipt is being written.</p>}
       {key.data !== undefined &&
-        receipts.data?.map((receipt) => <Verified key={receipt.hash} receipt={receipt} serverKey={key.data} />)}
+        receipts?.map((receipt) => <Verified key={receipt.hash} receipt={receipt} serverKey={key.data} />)}
       {key.data !== undefined && (
         <p className="mt-2 text-small text-quiet">
           Verified here with the server’s key <Copy text={key.data} label="server key" />. Keep it: with{' '}

@@ -1,8 +1,8 @@
 import { Field as Base } from '@base-ui/react/field'
 import { useNavigate } from '@tanstack/react-router'
-import { Dialog } from '../../../parts/dialog.tsx'
-import { Field, Form, inputClass, Labelled, type FormValues } from '../../../parts/form.tsx'
-import { assertJsonObject } from '../../../parts/json-text.ts'
+import { Dialog } from '../../../parts/feedback/dialog.tsx'
+import { Field, Form, inputClass, Labelled, type FormValues } from '../../../parts/controls/form.tsx'
+import { assertJsonObject } from '../../../parts/data/json-text.ts'
 import { client, queries } from '../../../session/client.ts'
 
 export function SubmitJob({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {

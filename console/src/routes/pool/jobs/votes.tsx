@@ -1,7 +1,7 @@
 // What each worker of a replicated job said.
 import type { PoolJob } from '@reeve/sdk'
-import { Copy } from '../../../parts/copy.tsx'
-import { StateBadge, type Stated } from '../../../parts/state-badge.tsx'
+import { Copy } from '../../../parts/controls/copy.tsx'
+import { StateBadge, type Stated } from '../../../parts/data/state-badge.tsx'
 
 const HASH_SHOWN = 12
 

@@ -2,10 +2,10 @@
 import type { PoolWhy } from '@reeve/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { number } from '../../../clock/format.ts'
-import { Button } from '../../../parts/button.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { Skeleton } from '../../../parts/skeleton.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { Skeleton } from '../../../parts/feedback/skeleton.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { client } from '../../../session/client.ts'
 
 export function Why({ jobId }: { jobId: string }) {

@@ -1,8 +1,8 @@
 // A key that was made here goes to its owner, and to nobody else.
 import type { PrivateKey } from '@reeve/sdk'
-import { Button } from '../../../parts/button.tsx'
-import { Copy } from '../../../parts/copy.tsx'
-import { notify } from '../../../parts/notify.ts'
+import { Button } from '../../../parts/controls/button.tsx'
+import { Copy } from '../../../parts/controls/copy.tsx'
+import { notify } from '../../../parts/feedback/notify.ts'
 
 interface KeyHandoverProps {
   workerId: number

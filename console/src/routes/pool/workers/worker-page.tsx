@@ -4,19 +4,19 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { number } from '../../../clock/format.ts'
 import { Page } from '../../../frame/page.tsx'
-import { Button } from '../../../parts/button.tsx'
-import { Confirm } from '../../../parts/confirm.tsx'
-import { Copy } from '../../../parts/copy.tsx'
-import { Dialog } from '../../../parts/dialog.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { Field, Form } from '../../../parts/form.tsx'
-import { Fact, Facts } from '../../../parts/facts.tsx'
-import { Json } from '../../../parts/json.tsx'
-import { notify } from '../../../parts/notify.ts'
-import { Skeleton } from '../../../parts/skeleton.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { Confirm } from '../../../parts/feedback/confirm.tsx'
+import { Copy } from '../../../parts/controls/copy.tsx'
+import { Dialog } from '../../../parts/feedback/dialog.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { Field, Form } from '../../../parts/controls/form.tsx'
+import { Fact, Facts } from '../../../parts/data/facts.tsx'
+import { Json } from '../../../parts/data/json.tsx'
+import { notify } from '../../../parts/feedback/notify.ts'
+import { Skeleton } from '../../../parts/feedback/skeleton.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { client } from '../../../session/client.ts'
 import { messageOf } from '../../../session/errors.ts'
 import { STANDING, workerState } from '../pool-words.ts'
@@ -103,7 +103,7 @@ function Actions({ worker: { id, name, paused = false } }: { worker: ShownWorker
   }
   return (
     <>
-      <Button icon={paused ? 'run' : 'wait'} onClick={() => void setPaused(!paused)}>
+      <Button icon={paused ? 'run' : 'pause'} onClick={() => void setPaused(!paused)}>
         {paused ? 'Resume' : 'Pause'}
       </Button>
       <Button onClick={() => setAsked('rename')}>Rename</Button>

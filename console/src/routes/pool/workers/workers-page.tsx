@@ -3,12 +3,12 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { number, plural } from '../../../clock/format.ts'
 import { Page } from '../../../frame/page.tsx'
-import { Button } from '../../../parts/button.tsx'
-import { Empty } from '../../../parts/empty.tsx'
-import { ErrorBox } from '../../../parts/error-box.tsx'
-import { StateBadge } from '../../../parts/state-badge.tsx'
-import { Table, type Column } from '../../../parts/table.tsx'
-import { Time } from '../../../parts/time.tsx'
+import { Button } from '../../../parts/controls/button.tsx'
+import { Empty } from '../../../parts/feedback/empty.tsx'
+import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
+import { StateBadge } from '../../../parts/data/state-badge.tsx'
+import { Table, type Column } from '../../../parts/data/table.tsx'
+import { Time } from '../../../parts/data/time.tsx'
 import { PoolTabs } from '../admin/tabs.tsx'
 import { STANDING, workerState } from '../pool-words.ts'
 import { RegisterWorker } from './register-worker.tsx'
@@ -104,14 +104,14 @@ const COLUMNS: readonly Column<ShownWorker>[] = [
     head: 'Completed',
     width: '104px',
     align: 'right',
-    wideOnly: true,
+    roomyOnly: true,
     cell: ({ record }) => (record === null ? '–' : number(record.completed)),
   },
   {
     head: 'Failed, lost',
     width: '112px',
     align: 'right',
-    wideOnly: true,
+    roomyOnly: true,
     cell: ({ record }) => (
       <span title={record === null ? '' : `${plural(record.lost, 'lease')} expired`}>
         {record === null ? '–' : `${number(record.failed)}, ${number(record.lost)}`}

@@ -1,6 +1,6 @@
 import type { ComponentProps } from 'react'
-import { classes } from './classes.ts'
-import { Icon, type IconName } from './icon.tsx'
+import { classes } from '../classes.ts'
+import { Icon, type IconName } from '../icon.tsx'
 
 const LOOKS = {
   plain: 'border-line bg-surface text-text hover:bg-raised',

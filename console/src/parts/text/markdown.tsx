@@ -1,6 +1,6 @@
 // Markdown with tables and formulas as React elements: no string becomes markup. Load it with React.lazy: it is large.
 import type { Element } from 'hast'
-import { toJsxRuntime, type Components } from 'hast-util-to-jsx-runtime'
+import type { Components } from 'hast-util-to-jsx-runtime'
 import { fromMarkdown } from 'mdast-util-from-markdown'
 import { gfmFromMarkdown } from 'mdast-util-gfm'
 import { mathFromMarkdown } from 'mdast-util-math'
@@ -8,7 +8,7 @@ import { toHast } from 'mdast-util-to-hast'
 import { gfm } from 'micromark-extension-gfm'
 import { math } from 'micromark-extension-math'
 import { lazy, Suspense, type CSSProperties, type ReactNode } from 'react'
-import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
+import { Prose } from './prose.tsx'
 
 const Formula = lazy(async () => ({ default: (await import('./formula.tsx')).Formula }))
 
@@ -27,17 +27,7 @@ export function Markdown({ source, hasMath = false, components = {} }: MarkdownP
       mdastExtensions: hasMath ? [gfmFromMarkdown(), mathFromMarkdown()] : [gfmFromMarkdown()],
     }),
   )
-  return (
-    <div className="prose" dir="auto">
-      {toJsxRuntime(tree, {
-        Fragment,
-        jsx,
-        jsxs,
-        passNode: true,
-        components: { code: Code, pre: Block, th: Heading, ...components },
-      })}
-    </div>
-  )
+  return <Prose tree={tree} components={{ code: Code, pre: Block, th: Heading, ...components }} />
 }
 
 /** What mdast-util-math leaves behind: code with the class of a formula. */

@@ -1,9 +1,9 @@
 // One line of words (words.ts), completed as one types. The page keeps it in the URL.
 import { Autocomplete } from '@base-ui/react/autocomplete'
 import { useEffect, useRef, useState } from 'react'
-import { useKeys } from '../frame/keys.ts'
+import { useKeys } from '../../frame/keys.ts'
 import { inputClass } from './form.tsx'
-import { Icon } from './icon.tsx'
+import { Icon } from '../icon.tsx'
 
 const DELAY_MS = 250
 const SHOWN_MAX = 8

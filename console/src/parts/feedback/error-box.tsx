@@ -1,8 +1,8 @@
 import { ReeveError } from '@reeve/sdk'
-import { messageOf } from '../session/errors.ts'
-import { Button } from './button.tsx'
-import { Copy } from './copy.tsx'
-import { Icon } from './icon.tsx'
+import { messageOf } from '../../session/errors.ts'
+import { Button } from '../controls/button.tsx'
+import { Copy } from '../controls/copy.tsx'
+import { Icon } from '../icon.tsx'
 
 interface ErrorBoxProps {
   /** What failed: "The jobs could not be loaded". */

@@ -1,6 +1,6 @@
 // What happened, in order, on one axis of time: each line with its moment, its length as a bar, and what came of it.
 import type { ReactNode } from 'react'
-import { duration } from '../clock/format.ts'
+import { duration } from '../../clock/format.ts'
 import { TONE_CLASS, type Tone } from './state-badge.tsx'
 import { Time } from './time.tsx'
 
@@ -54,9 +54,9 @@ export function Timeline({ label, entries, now }: TimelineProps) {
             {entry.until !== undefined && (
               <div className="mt-1 h-1.5 rounded-full bg-raised" aria-hidden="true">
                 <div
-                  className={`h-full min-w-1 rounded-full ${TONE_CLASS[entry.tone]} bg-current`}
+                  className={`h-full min-w-1 rounded-full ${TONE_CLASS[entry.tone]} bg-current!`}
                   style={{
-                    marginLeft: `${(((starts[index] ?? 0) - from) / span) * 100}%`,
+                    marginLeft: `min(${(((starts[index] ?? 0) - from) / span) * 100}%, 100% - 4px)`,
                     width: `${(((ends[index] ?? 0) - (starts[index] ?? 0)) / span) * 100}%`,
                   }}
                 />

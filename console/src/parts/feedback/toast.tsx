@@ -1,9 +1,9 @@
 // Draws the notices of notify.ts.
 import { Toast } from '@base-ui/react/toast'
 import { useEffect } from 'react'
-import { IconButton } from './button.tsx'
+import { IconButton } from '../controls/button.tsx'
 import { showNoticesWith, type Notice } from './notify.ts'
-import { TONE_CLASS, type Tone } from './state-badge.tsx'
+import { TONE_CLASS, type Tone } from '../data/state-badge.tsx'
 
 const SHORT_MS = 5000
 const LONG_MS = 10_000

@@ -1,7 +1,9 @@
 // JSON as people read it: folded below the third level, searched, with what looks like a secret masked until it is asked for.
+import { ExactNumber } from '@reeve/sdk'
 import { useState, type ReactNode } from 'react'
-import { Copy } from './copy.tsx'
-import { inputClass } from './form.tsx'
+import { Copy } from '../controls/copy.tsx'
+import { inputClass } from '../controls/form.tsx'
+import { isolated } from '../text/isolated.ts'
 
 const SECRET = /passw|token|secret|authorization|cookie|api_?key|signature|private|credential|^(?:code|proxy_url)$/i
 const OPEN_DEPTH = 3
@@ -42,7 +44,7 @@ interface ValueProps {
 }
 
 function Value({ value, depth, wanted }: ValueProps): ReactNode {
-  if (typeof value !== 'object' || value === null) return <Scalar value={value} wanted={wanted} />
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return <Scalar value={value} wanted={wanted} />
   const entries = Object.entries(value)
   const isList = Array.isArray(value)
   if (entries.length === 0) return isList ? '[]' : '{}'
@@ -54,7 +56,10 @@ function Value({ value, depth, wanted }: ValueProps): ReactNode {
         {entries.slice(0, CHILDREN_MAX).map(([key, child]) => (
           <li key={key} className="flex flex-wrap gap-x-2">
             <span className="text-quiet">
-              <Marked text={key} wanted={wanted} />:
+              <bdi>
+                <Marked text={key} wanted={wanted} />
+              </bdi>
+              :
             </span>
             <div className="min-w-0">
               {SECRET.test(key) && child !== null && !isList ? (
@@ -76,7 +81,7 @@ function Value({ value, depth, wanted }: ValueProps): ReactNode {
 }
 
 function Scalar({ value, wanted }: { value: unknown; wanted: string }) {
-  const text = typeof value === 'string' ? value : String(value)
+  const text = String(value)
   const colour = typeof value === 'string' ? 'text-text' : 'text-active-fg'
   return (
     <span className={`${colour} break-all whitespace-pre-wrap`} dir="auto">
@@ -105,7 +110,7 @@ function Masked({ name, children }: { name: string; children: ReactNode }) {
       type="button"
       className="text-quiet hover:text-text"
       onClick={() => setShown(true)}
-      aria-label={`Show ${name}`}
+      aria-label={`Show ${isolated(name)}`}
     >
       ••••••••
     </button>

@@ -1,5 +1,5 @@
-import { useNow } from '../clock/clock.ts'
-import { clockTime, duration, exact, relative } from '../clock/format.ts'
+import { useNow } from '../../clock/clock.ts'
+import { age, clockTime, duration, exact, relative } from '../../clock/format.ts'
 
 interface TimeProps {
   /** ISO 8601. Null: it has not happened. */
@@ -43,10 +43,10 @@ export function Duration({ from, to }: { from: string; to?: string | null }) {
   )
 }
 
-const Running = ({ from }: { from: number }) => duration(Math.floor((useNow() - from) / 1000) * 1000)
+const Running = ({ from }: { from: number }) => age(useNow() - from)
 
 /** The time that is left until then; `over` once it has passed. */
 export function Countdown({ until, over }: { until: string; over: string }) {
   const left = Date.parse(until) - useNow()
-  return left <= 0 ? over : duration(left < 60_000 ? Math.ceil(left / 1000) * 1000 : left)
+  return left <= 0 ? over : age(left < 60_000 ? Math.ceil(left / 1000) * 1000 : left)
 }

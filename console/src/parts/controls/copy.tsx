@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
-import { Icon } from './icon.tsx'
+import { Icon } from '../icon.tsx'
+import { isolated } from '../text/isolated.ts'
 
 const SHOWN_MS = 1500
 
@@ -33,10 +34,10 @@ export function Copy({ text, shown = text, label }: CopyProps) {
         void copy()
       }}
       title={text === shown ? `Copy ${label}` : text}
-      aria-label={`Copy ${label} ${shown}`}
+      aria-label={`Copy ${label} ${isolated(shown)}`}
       className="group/copy inline-flex max-w-full items-center gap-1 rounded-sm font-mono text-[13px] hover:text-accent"
     >
-      <span className="truncate">{shown}</span>
+      <bdi className="truncate">{shown}</bdi>
       <Icon name={isCopied ? 'check' : 'copy'} className={`size-3 ${isCopied ? 'text-good-fg' : 'text-quiet'}`} />
       <span role="status" className="sr-only">
         {isCopied ? 'Copied' : ''}

@@ -1,6 +1,6 @@
 // Short notices of what has happened, with the way back where there is one. What shows them (toast.tsx) is loaded with the first.
 import { useSyncExternalStore } from 'react'
-import type { Tone } from './state-badge.tsx'
+import type { Tone } from '../data/state-badge.tsx'
 
 export interface Notice {
   title: string

@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react'
-import { messageOf } from '../session/errors.ts'
-import { Button } from './button.tsx'
+import { messageOf } from '../../session/errors.ts'
+import { Button } from '../controls/button.tsx'
 import { Dialog } from './dialog.tsx'
 
 export interface ConfirmProps {

@@ -1,6 +1,6 @@
 import { Dialog as Base } from '@base-ui/react/dialog'
 import type { ReactNode } from 'react'
-import { IconButton } from './button.tsx'
+import { IconButton } from '../controls/button.tsx'
 
 export interface DialogProps {
   isOpen: boolean
@@ -18,7 +18,7 @@ export function Dialog({ isOpen, onClose, title, description, children, footer, 
   return (
     <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Base.Portal>
-        <Base.Backdrop className="fixed inset-0 z-40 bg-black/40 transition-opacity duration-150 data-[starting-style]:opacity-0" />
+        <Base.Backdrop className="fixed inset-0 z-40 bg-scrim transition-opacity duration-150 data-[starting-style]:opacity-0" />
         <Base.Popup
           className={`fixed z-50 flex max-h-[85dvh] flex-col border border-line bg-surface text-text shadow-xl outline-none max-sm:inset-x-0 max-sm:bottom-0 max-sm:rounded-t-xl sm:top-1/2 sm:left-1/2 sm:w-[calc(100vw-48px)] sm:-translate-x-1/2 sm:-translate-y-1/2 sm:rounded-lg ${isWide ? 'sm:max-w-3xl' : 'sm:max-w-lg'}`}
         >

@@ -1,7 +1,7 @@
 // A line over time, drawn by uPlot, which is loaded when the first chart is shown. Charts with the same `group` share the cursor.
 import { useEffect, useEffectEvent, useRef } from 'react'
 import type UPlot from 'uplot'
-import { exact } from '../clock/format.ts'
+import { exact } from '../../clock/format.ts'
 
 export interface ChartLine {
   label: string
@@ -47,8 +47,11 @@ export function Chart({ title, times, lines, format, group, height = 120, base =
     const media = matchMedia('(prefers-color-scheme: dark)')
     const redraw = () => void load()
     media.addEventListener('change', redraw)
+    const theme = new MutationObserver(redraw)
+    theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
     return () => {
       isGone = true
+      theme.disconnect()
       resize.disconnect()
       media.removeEventListener('change', redraw)
       plot.current?.destroy()

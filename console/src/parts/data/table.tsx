@@ -2,8 +2,8 @@
 // Enter and chosen with Space; the head stays in sight; a list that one comes back to is where it was left.
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
-import { classes } from './classes.ts'
-import { Skeleton } from './skeleton.tsx'
+import { classes } from '../classes.ts'
+import { Skeleton } from '../feedback/skeleton.tsx'
 import type { TableSelection } from './table-selection.ts'
 
 const ROW_PX = 40
@@ -11,6 +11,7 @@ const HEAD_PX = 32
 const OVERSCAN = 12
 const PAGE_ROWS = 10
 const NEAR_END_ROWS = 20
+const ROWS_MIN = 4
 const PLACES_MAX = 100
 
 export interface Column<R> {
@@ -21,6 +22,8 @@ export interface Column<R> {
   align?: 'right'
   /** Left out on a phone. */
   wideOnly?: boolean
+  /** Left out where the window is no wider than a small laptop's. */
+  roomyOnly?: boolean
 }
 
 export interface TableProps<R> {
@@ -39,16 +42,21 @@ export interface TableProps<R> {
   /** Under which its place is kept. */
   place?: string
   onAtTop?: (isAtTop: boolean) => void
+  /** As high as its rows, up to so many. Without it the page gives it a height. */
+  rowsMax?: number
   className?: string
 }
 
 const places = new Map<string, number>()
 
 export function Table<R>(props: TableProps<R>) {
-  const { label, rows, rowKey, empty, isLoading = false, hasMore = false, selection, place, onAtTop } = props
+  const { label, rows, rowKey, empty, isLoading = false, hasMore = false, selection, place, onAtTop, rowsMax } = props
   const { scroller, virtual, active, setActive, focusRow } = useRows(props)
-  const isNarrow = useIsNarrow()
-  const columns = isNarrow ? props.columns.filter(({ wideOnly }) => wideOnly !== true) : props.columns
+  const isNarrow = useMatches(NARROW)
+  const isTight = useMatches(TIGHT)
+  const columns = props.columns.filter(
+    ({ wideOnly = false, roomyOnly = false }) => !(isNarrow && wideOnly) && !(isTight && roomyOnly),
+  )
   const tracks = [...(selection === undefined ? [] : ['36px']), ...columns.map(({ width }) => width)].join(' ')
 
   return (
@@ -59,6 +67,7 @@ export function Table<R>(props: TableProps<R>) {
       aria-rowcount={hasMore ? -1 : rows.length + 1}
       aria-busy={isLoading}
       className={classes('relative min-h-0 overflow-auto overscroll-contain [contain:strict]', props.className)}
+      {...(rowsMax === undefined ? {} : { style: { height: heightOf(rows.length, rowsMax) } })}
       onScroll={({ currentTarget: { scrollTop } }) => {
         if (place !== undefined) keepPlace(place, scrollTop)
         onAtTop?.(scrollTop < ROW_PX)
@@ -93,6 +102,9 @@ export function Table<R>(props: TableProps<R>) {
     </div>
   )
 }
+
+const heightOf = (rows: number, rowsMax: number): number =>
+  HEAD_PX + ROW_PX * Math.min(Math.max(rows, ROWS_MIN), rowsMax) + 1
 
 /** Which rows are drawn, which one has the focus, and when more are wanted. */
 function useRows<R>({ rows, rowKey, place, hasMore = false, onEnd }: TableProps<R>) {
@@ -260,14 +272,15 @@ function keepPlace(place: string, top: number): void {
 }
 
 const NARROW = '(max-width: 639px)'
+const TIGHT = '(max-width: 1199px)'
 
-function useIsNarrow(): boolean {
-  const [isNarrow, setNarrow] = useState(() => matchMedia(NARROW).matches)
+function useMatches(query: string): boolean {
+  const [isMatch, setMatch] = useState(() => matchMedia(query).matches)
   useEffect(() => {
-    const media = matchMedia(NARROW)
-    const change = () => setNarrow(media.matches)
+    const media = matchMedia(query)
+    const change = () => setMatch(media.matches)
     media.addEventListener('change', change)
     return () => media.removeEventListener('change', change)
-  }, [])
-  return isNarrow
+  }, [query])
+  return isMatch
 }

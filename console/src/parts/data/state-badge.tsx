@@ -1,6 +1,6 @@
 // The state of anything, with the same colour, icon and word on every page.
 import type { JobState } from '@reeve/sdk'
-import { Icon, type IconName } from './icon.tsx'
+import { Icon, type IconName } from '../icon.tsx'
 
 export type Tone = 'quiet' | 'active' | 'good' | 'warn' | 'bad'
 

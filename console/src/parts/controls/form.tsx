@@ -2,12 +2,12 @@
 import { Field as Base } from '@base-ui/react/field'
 import { Form as BaseForm } from '@base-ui/react/form'
 import { useState, type ComponentProps, type ReactNode } from 'react'
-import { fieldErrorsOf, messageOf } from '../session/errors.ts'
+import { fieldErrorsOf, messageOf } from '../../session/errors.ts'
 import { Button } from './button.tsx'
-import { classes } from './classes.ts'
+import { classes } from '../classes.ts'
 
 export const inputClass =
-  'min-h-8 w-full rounded-md border border-line-strong bg-surface px-3 py-1 text-text placeholder:text-quiet max-sm:min-h-10 max-sm:text-lead data-[invalid]:border-bad-fg'
+  'min-h-8 w-full rounded-md border border-line-strong bg-surface px-3 py-1 text-text placeholder:text-quiet max-sm:min-h-10 max-sm:text-lead data-[invalid]:border-bad-fg file:mr-3 file:rounded-sm file:border-0 file:bg-quiet-bg file:px-2 file:py-0.5 file:font-medium file:text-quiet-fg'
 
 interface FormProps {
   /** What was typed, by the names of the fields. A refusal that is thrown is shown. */
@@ -166,7 +166,7 @@ export function Choice({ name, label, hint, options, className, ...select }: Cho
 export function Check({ name, value, label, ...input }: { name: string; label: string } & ComponentProps<'input'>) {
   return (
     <label className="inline-flex min-h-8 items-center gap-2">
-      <input type="checkbox" name={name} value={value} className="size-4 accent-(--accent)" {...input} />
+      <input type="checkbox" name={name} value={value} className="size-4 shrink-0 accent-(--accent)" {...input} />
       {label}
     </label>
   )
