@@ -14,7 +14,7 @@ import { temporaryFolder } from '../support/servers.ts'
 import { backupOf, contentsOf, emptyPlace, filledServer, namesIn, silent } from './setup.ts'
 
 describe('a backup', () => {
-  test('restored into an empty place has every row, file and key, and the same schema', async (t) => {
+  test('restored into an empty database and folder has every row, file and key, and the same schema', async (t) => {
     const { source, stop, dataDir, database } = await filledServer(t)
     await stop()
     const place = await emptyPlace(t)
@@ -46,7 +46,7 @@ describe('a backup', () => {
     assert((await last()) > 1_700_000_000)
   })
 
-  test('serves a server, whose new rows get ids after the old ones', async (t) => {
+  test('that was restored runs a server, whose new rows get ids after the old ones', async (t) => {
     const { source, accountId } = await filledServer(t)
     const place = await emptyPlace(t)
     const { path } = await backupOf(t, source)
@@ -63,7 +63,7 @@ describe('a backup', () => {
     assert(made.accountId > accountId)
   })
 
-  test('is one snapshot: what one transaction changed is in it together', async (t) => {
+  test('is one snapshot: it has all changes of a transaction or none', async (t) => {
     const { source, database, url } = await filledServer(t)
     const { accountId: other } = await newAccount(url, 'bob')
     const place = await emptyPlace(t)
@@ -92,7 +92,7 @@ describe('a backup', () => {
     assert.equal(row?.a, row?.b)
   })
 
-  test('is verified by a restore into a scratch place', async (t) => {
+  test('is verified by a restore into a temporary database', async (t) => {
     const { source } = await filledServer(t)
     const { path, report } = await backupOf(t, source)
 

@@ -5,10 +5,10 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { atEnd } from '../support/cleanup.ts'
-import { newAccount, startReeve, tokenOf } from '../support/reeve.ts'
+import { newAccount, startReeve } from '../support/reeve.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { until } from '../support/until.ts'
-import { zipOf } from '../support/zip.ts'
+import { uploader } from './uploader.ts'
 
 const cannotMount =
   spawnSync('unshare', ['-m', 'true']).status === 0 && process.getuid?.() === 0
@@ -50,24 +50,9 @@ describe('a full disk', () => {
     { skip: cannotMount },
     async (t) => {
       const dataDir = await smallDisk(t)
-      const { url } = await startReeve(t, {
-        doors: 'pool,judge',
-        dataDir,
-        env: { JUDGE_SAMPLE_PROBLEMS: 'false' },
-        role: 'serve',
-      })
+      const { url } = await startReeve(t, { doors: 'pool,judge', dataDir, role: 'serve' })
       const { token } = await newAccount(url, 'ann', ['CLIENT'])
-      const admin = (await tokenOf(url, 'admin')).token
-      const upload = () =>
-        fetch(`${url}/problems/p`, {
-          method: 'PUT',
-          headers: { authorization: `Bearer ${admin}`, 'content-type': 'application/zip' },
-          body: zipOf([
-            { name: 'problem.yaml', content: 'name: P' },
-            { name: 'data/secret/1.in' },
-            { name: 'data/secret/1.ans' },
-          ]),
-        })
+      const upload = await uploader(url)
       const files = async () => JSON.parse(await (await fetch(`${url}/readyz`)).text()).checks.files
 
       await writeFile(join(dataDir, 'filler'), Buffer.alloc(16 * 1024 * 1024)).catch(() => {})

@@ -7,12 +7,13 @@ import { test } from 'node:test'
 import { cannotTest } from '../judge/rig.ts'
 import { newAccount } from '../support/reeve.ts'
 import { until } from '../support/until.ts'
+import { GUIDES } from './samples.ts'
 import { openSampleShell } from './sample-shell.ts'
 
 const ADMIN_PASSWORD = 'a-long-password'
 
 test('the samples of the documents', { timeout: 240_000 }, async (t) => {
-  const samples = await openSampleShell(t)
+  const samples = await openSampleShell(t, (page) => !page.startsWith(GUIDES))
   const { url, take, shell, program } = samples
   const apiKeyOf = async (username: string, role: string): Promise<string> => {
     const { token } = await newAccount(url, username, [role])

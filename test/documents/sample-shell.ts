@@ -9,6 +9,7 @@ import { transformSync } from 'esbuild'
 import { migrationFolders } from '../../src/doors/outline.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { reusedDatabase } from '../support/database.ts'
+import { judgeCache } from '../support/judge-cache.ts'
 import { REEVE, ROOT } from '../support/program.ts'
 import { knowServer, urlOf } from '../support/reeve.ts'
 import { freePort, temporaryFolder } from '../support/servers.ts'
@@ -28,8 +29,11 @@ export interface RunningSample {
 /** Runs what is printed, with these words in place of those on the left. */
 export type Replaced = Readonly<Record<string, string>>
 
-export async function openSampleShell(t: TestContext) {
-  const left = readSamples().filter(({ language, notRun }) => ['sh', 'ts', 'js'].includes(language) && notRun === null)
+/** `isAsked`: of the pages whose samples are to be run. */
+export async function openSampleShell(t: TestContext, isAsked: (page: string) => boolean) {
+  const left = readSamples().filter(
+    ({ at: place, language, notRun }) => isAsked(place) && ['sh', 'ts', 'js'].includes(language) && notRun === null,
+  )
   const at = await reusedDatabase(t, migrationFolders())
   const folder = await temporaryFolder(t)
   const [port, solverPort] = [String(await freePort()), String(await freePort())]
@@ -41,6 +45,7 @@ export async function openSampleShell(t: TestContext) {
     ...(TMPDIR === '' ? {} : { TMPDIR }),
     DATABASE_URL: urlOf(at),
     REEVE_DATA_DIR: join(folder, 'data'),
+    JUDGE_CACHE_DIR: await judgeCache(),
     SERVER_PORT: port,
   }
   const started: SpawnOptions = { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] }
@@ -62,8 +67,16 @@ export async function openSampleShell(t: TestContext) {
   return {
     url,
     folder,
+    at,
+    env,
     left: () => left.map(({ at: place }) => place),
     take,
+    /** The first that is left. */
+    next: (): string => {
+      const [sample] = left.splice(0, 1)
+      assert(sample !== undefined, 'there is no further sample')
+      return sample.text
+    },
     shell: (text: string, replaced: Replaced = {}): RunningSample =>
       watch(t, spawn('bash', ['-euo', 'pipefail', '-c', here(text, replaced)], started)),
     /** A program with `given` before it: what the text of its page has introduced. */
@@ -79,11 +92,11 @@ export async function openSampleShell(t: TestContext) {
 }
 let programs = 0
 
-/** `npm start` where a server runs already is the other terminal's. */
+/** `npm start` where a server runs already is the other terminal's. What `npm ci` installs is installed. */
 function writeCommands(bin: string, url: string): void {
   mkdirSync(bin)
   const node = [process.execPath, ...REEVE].map((word) => `'${word}'`).join(' ')
-  const npm = `#!/bin/sh\n[ "$1" = start ] || exit 64\ncurl -sf ${url}/healthz > /dev/null && exit 0\ncd ${ROOT} && exec ${node} up\n`
+  const npm = `#!/bin/sh\n[ "$1" = ci ] && exit 0\n[ "$1" = start ] || exit 64\ncurl -sf ${url}/healthz > /dev/null && exit 0\ncd ${ROOT} && exec ${node} up\n`
   const npx = `#!/bin/sh\n[ "$1" = reeve ] || exit 64\nshift\ncase "$1 $2" in "worker register"|"worker run") exec ${node} "$@" --url ${url};; *) exec ${node} "$@";; esac\n`
   writeFileSync(join(bin, 'npm'), npm, { mode: 0o755 })
   writeFileSync(join(bin, 'npx'), npx, { mode: 0o755 })

@@ -9,7 +9,8 @@ import { REEVE } from '../support/program.ts'
 import { readSamples, type Sample } from './samples.ts'
 
 const CHECKED = ['sh', 'json', 'ts', 'js']
-const FOLDER = resolve('build/samples') // below the repository, where the packages are found
+// Below the repository, where the packages are found, and not where sample-shell.ts keeps programs that run meanwhile.
+const FOLDER = resolve('build/typed-samples')
 
 // What the text around a sample has introduced.
 const GIVEN = `

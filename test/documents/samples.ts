@@ -12,6 +12,8 @@ export interface Sample {
   notRun: string | null
 }
 
+/** Their samples are run by guides.test.ts, those of all other pages by run-samples.test.ts. */
+export const GUIDES = 'docs/guides/'
 const PAGES = ['README.md', 'CONTRIBUTING.md', 'sdk/README.md']
 const BLOCK = /^(?: *<!-- no-run: (.+?) -->\n+)?( *)```(\w*)\n([\s\S]*?)^ *```$/gm
 

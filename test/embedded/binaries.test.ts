@@ -42,7 +42,7 @@ describe('binaries', () => {
 
     await assert.rejects(
       made,
-      /lacks native\/lib\/libpq\.so, and it cannot be created in .* \(EACCES\): run "npm rebuild"/,
+      /lacks native\/lib\/libpq\.so, and it cannot be created in .* \(EACCES\): run "npm ci" again/,
     )
   })
 

@@ -21,7 +21,7 @@ describe('a killed Reeve', () => {
     assert(goneMs < PROMPTLY_MS, `it took ${goneMs} ms`)
   })
 
-  test('does not block a start at once, again and again, and loses nothing that was committed', async (t) => {
+  test('does not block an immediate restart, however often, and loses nothing that was committed', async (t) => {
     const dataDir = await makeUsedFolder(t)
     for (let round = 1; round <= 4; round++) {
       const peer = startPeer(t, dataDir, { does: 'serve' })
@@ -38,7 +38,7 @@ describe('a killed Reeve', () => {
     assert.deepEqual(await query(server.connection, 'select count(*)::int as rows from kept'), [{ rows: 4 }])
   })
 
-  test('leaves a folder that starts, whenever in its first start it was killed', async (t) => {
+  test('leaves a folder that can be started, at whatever point of its first start it was killed', async (t) => {
     const dataDir = await makeFolder(t)
     for (const afterMs of [300, 500, 700, 900, 1200, 1500, 1800, 2200]) {
       const peer = startPeer(t, dataDir, { does: 'serve' })

@@ -8,7 +8,7 @@ import { makeFolder } from './setup.ts'
 
 const TOO_LONG = 'x'.repeat(11 * 1024 * 1024)
 
-test('a log that is too long moves aside at start, and while the server writes', async (t) => {
+test('a log that is too long is rotated at start, and while the server writes', async (t) => {
   const path = join(await makeFolder(t), 'postgres.log')
   await writeFile(path, TOO_LONG)
 

@@ -111,7 +111,7 @@ describe('startEmbedded', () => {
     assert.deepEqual(await query(server.connection, 'select 1 as one'), [{ one: 1 }])
   })
 
-  test('a cluster that was left half made is made again', async (t) => {
+  test('a cluster that was left incomplete is removed and made again', async (t) => {
     const dataDir = await makeFolder(t)
     await mkdir(join(dataDir, 'postgres.new-abcdef', 'base'), { recursive: true })
 

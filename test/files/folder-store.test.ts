@@ -54,7 +54,7 @@ describe('folder store', () => {
     assert.deepEqual(await keys(store, ''), ['B', 'a-b', 'a.b', 'a/b', 'a0'])
   })
 
-  test('a symbolic link is not followed, whatever is asked', async (t) => {
+  test('a symbolic link is not followed by any call', async (t) => {
     const { store, dir } = await setupFolder(t)
     const outside = await newFolder(t)
     await writeFile(join(outside, 'secret'), 'secret')
@@ -101,7 +101,7 @@ describe('folder store', () => {
     assert.equal(existsSync(young), true)
   })
 
-  test('a folder that cannot be used is named in one sentence, at the opening and later', async (t) => {
+  test('a folder that cannot be used is named in one sentence, when it is opened and later', async (t) => {
     const { store, dir } = await setupFolder(t)
     await rm(dir, { recursive: true })
     await writeFile(dir, 'a file')

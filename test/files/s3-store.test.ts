@@ -73,16 +73,28 @@ describe('S3 store', () => {
       response.writeHead(asked === 3 ? 200 : 503).end()
     })
 
-    assert.equal((await boundedFetch({ attemptsMax: 2, answerMsMax: 5_000 })(endpoint)).status, 503)
+    assert.equal((await boundedFetch({ attemptsMax: 2, answerMsMax: 5_000, totalMsMax: 20_000 })(endpoint)).status, 503)
     assert.equal(asked, 2)
-    assert.equal((await boundedFetch({ attemptsMax: 3, answerMsMax: 5_000 })(endpoint)).status, 200)
+    assert.equal((await boundedFetch({ attemptsMax: 3, answerMsMax: 5_000, totalMsMax: 20_000 })(endpoint)).status, 200)
     assert.equal(asked, 3)
   })
 
-  test('a server that never answers is given up', async (t) => {
+  test('a server that never answers is given up on', async (t) => {
     const endpoint = await serve(t, () => {})
 
-    await assert.rejects(boundedFetch({ attemptsMax: 2, answerMsMax: 50 })(endpoint), { code: 'ETIMEDOUT' })
+    await assert.rejects(boundedFetch({ attemptsMax: 2, answerMsMax: 50, totalMsMax: 20_000 })(endpoint), {
+      code: 'ETIMEDOUT',
+    })
+  })
+
+  test('all attempts together take no longer than allowed', async (t) => {
+    let asked = 0
+    const endpoint = await serve(t, () => void (asked += 1))
+    const limits = { attemptsMax: 1000, answerMsMax: 100, totalMsMax: 600 }
+
+    await assert.rejects(boundedFetch(limits)(endpoint), { code: 'ETIMEDOUT' })
+
+    assert(asked >= 1 && asked <= 4, `asked ${asked} times`)
   })
 
   test('the bucket is in the path or in the host name', () => {

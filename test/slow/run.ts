@@ -18,7 +18,10 @@ async function outcomeOf({ name, what, skip, run }: Part): Promise<string> {
   if (reason !== null) return `﹣ ${name}: skipped, ${reason}`
   console.log(`▶ ${name}: ${what}`)
   const began = performance.now()
-  const ok = await run()
+  const ok = await run().catch((error: unknown) => {
+    console.error(error)
+    return false
+  })
   if (!ok) process.exitCode = 1
   return `${ok ? '✔' : '✖'} ${name} (${Math.round((performance.now() - began) / 1000)} s)`
 }
