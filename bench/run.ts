@@ -2,7 +2,9 @@
 
 import { arenaSuite } from './arena/suite.ts'
 import { challengeSuite } from './challenge/suite.ts'
+import { consoleSuite } from './console/suite.ts'
 import { deskSuite } from './desk/suite.ts'
+import { eventLoopSuite } from './event-loop/suite.ts'
 import { judgeSuite } from './judge/suite.ts'
 import { ledgerSuite } from './ledger/suite.ts'
 import { poolSuite } from './pool/suite.ts'
@@ -16,8 +18,10 @@ const SUITES: readonly Suite[] = [
   challengeSuite,
   poolSuite,
   deskSuite,
+  consoleSuite,
   arenaSuite,
   processSuite,
+  eventLoopSuite,
 ]
 
 await main(process.argv.slice(2))
@@ -66,7 +70,7 @@ async function runSuite(suite: Suite, args: string[]): Promise<void> {
 }
 
 function usage(): string {
-  const suites = SUITES.map((suite) => `  ${suite.name.padEnd(10)}${suite.summary}`).join('\n')
+  const suites = SUITES.map((suite) => `  ${suite.name.padEnd(12)}${suite.summary}`).join('\n')
   const options = SUITES.map((suite) => `Options of ${suite.name}:\n${suite.options}`).join('\n\n')
   return `Usage: npm run bench -- <suite> [options]\n\nSuites:\n${suites}\n\n${options}`
 }

@@ -1,7 +1,7 @@
 // POST /solve with simpler handlers than the door's: the difference is the cost of each step.
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { isSignedWith, parseAuthorization } from '@reeve/sdk/challenge'
-import { parseJson } from '../../dist/core/http/request/body.js'
+import { parseBody } from '../../dist/core/http/request/body.js'
 import type { Deps } from '../../dist/core/door.js'
 import { newJobId } from '../../dist/core/random.js'
 import { SECRET } from './settings.ts'
@@ -27,12 +27,12 @@ export const handlers: Readonly<Record<'bare' | 'signature' | 'insert', (deps: D
     route(async () => {
       await database.query(CREATE_TABLE)
       return async (request) => {
-        const body = parseJson(bodyOf(request))
+        const body = await parseBody(bodyOf(request), { passesOn: false })
         const fields: Record<string, unknown> = typeof body === 'object' && body !== null ? { ...body } : {}
         const id = String(fields['challenge_id'])
         const nonce = parseAuthorization(request.headers.authorization ?? '')?.nonce
         const { callback_url: url } = fields
-        await database.hot.query(INSERT, [newJobId(), JSON.stringify(body), request.traceId, id, url, nonce])
+        await database.hot.query(INSERT, [newJobId(), JSON.stringify(body), request.trace.traceId, id, url, nonce])
         return id
       }
     }),

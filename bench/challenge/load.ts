@@ -3,9 +3,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { nowUs } from '../clock.ts'
-
-const HEAD_END = Buffer.from('\r\n\r\n')
-const LENGTH = /content-length: (\d+)/i
+import { readAnswers } from '../read-answers.ts'
 
 export interface Connection {
   /** The status of the answer. One request at a time. */
@@ -17,16 +15,7 @@ export async function connect(port: number): Promise<Connection> {
   const socket = net.connect({ host: '127.0.0.1', port, noDelay: true })
   await once(socket, 'connect')
   let waiting: { resolve(status: number): void; reject(error: Error): void } | null = null
-  let seen = Buffer.alloc(0)
-  socket.on('data', (chunk) => {
-    seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk])
-    const head = seen.indexOf(HEAD_END)
-    if (head === -1) return
-    const text = seen.toString('latin1', 0, head)
-    if (seen.length < head + HEAD_END.length + Number(LENGTH.exec(text)?.[1] ?? 0)) return
-    seen = Buffer.alloc(0)
-    waiting?.resolve(Number(text.slice(9, 12)))
-  })
+  readAnswers(socket, (status) => waiting?.resolve(status))
   socket.on('error', (error) => waiting?.reject(error))
   socket.on('close', () => waiting?.reject(new Error('the server closed a connection')))
   return {

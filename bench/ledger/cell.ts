@@ -31,6 +31,8 @@ export interface Cell {
   contestant: Contestant
   producer: Producer
   worker: WorkerProcess
+  /** A further worker process, which ends with the cell. */
+  addWorker(): Promise<WorkerProcess>
   /** See PostgresServer.settle. */
   settleDatabase(): Promise<void>
   spent(): Spent
@@ -49,20 +51,26 @@ export async function inNewCell<T>(field: Field, contestant: Contestant, body: (
   await field.postgres.createDatabase(database)
   const producer = await contestant.openProducer(servers)
   const worker = await forkWorker(contestant, servers, field.teardown)
+  const workers = [worker]
   try {
     return await body({
       contestant,
       producer,
       worker,
+      async addWorker() {
+        const another = await forkWorker(contestant, servers, field.teardown)
+        workers.push(another)
+        return another
+      },
       settleDatabase: () => field.postgres.settle(database),
       spent: () => ({
-        node: processorMicros([worker.pid]) + ownMicros(),
+        node: processorMicros(workers.map(({ pid }) => pid)) + ownMicros(),
         postgres: processorMicros([field.postgres.pid]),
         redis: processorMicros([redis.pid]),
       }),
     })
   } finally {
-    await worker.stop()
+    await Promise.all(workers.map(({ stop }) => stop()))
     await producer.close()
     await field.postgres.dropDatabase(database)
   }

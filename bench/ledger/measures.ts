@@ -7,9 +7,19 @@ import { measureConsume } from './measures/consume.ts'
 import { measureAfter } from './measures/flatness.ts'
 import { measureIdleStart } from './measures/idle-start.ts'
 import { measureOneByOne } from './measures/one-by-one.ts'
+import { measureProcesses } from './measures/processes.ts'
 import type { Limits } from './options.ts'
 
-export type MeasureName = 'one-by-one' | 'bulk' | 'consume' | 'idle' | 'flat-few' | 'flat-many'
+export const PROCESSES = [1, 4, 8] as const
+
+export type MeasureName =
+  | 'one-by-one'
+  | 'bulk'
+  | 'consume'
+  | 'idle'
+  | 'flat-few'
+  | 'flat-many'
+  | `processes-${(typeof PROCESSES)[number]}`
 
 export const FIGURES = {
   oneByOne: { title: 'one by one, end to end', unit: 'jobs/s' },
@@ -26,13 +36,16 @@ export const FIGURES = {
   idleP99: { title: 'idle start p99', unit: 'ms' },
   afterFew: { title: 'one by one after few finished', unit: 'jobs/s' },
   afterMany: { title: 'one by one after many finished', unit: 'jobs/s' },
+  processes1: { title: '1 worker process', unit: 'jobs/s' },
+  processes4: { title: '4', unit: 'jobs/s' },
+  processes8: { title: '8', unit: 'jobs/s' },
 } as const
 export type Figure = keyof typeof FIGURES
 export type Sample = readonly (readonly [Figure, number])[]
 
 export interface Measure {
   name: MeasureName
-  /** Peers are not measured for flatness: some delete finished jobs, so that there is nothing to fill. */
+  /** Peers are not measured for flatness (some delete finished jobs, so that there is nothing to fill) nor with several processes. */
   reeveOnly: boolean
   take(cell: Cell, limits: Limits): Promise<Sample>
 }
@@ -80,6 +93,11 @@ export const MEASURES: readonly Measure[] = [
     reeveOnly: true,
     take: async (cell, limits) => [['afterMany', await measureAfter(cell, limits, limits.finishedMany)]],
   },
+  ...PROCESSES.map((count): Measure => ({
+    name: `processes-${count}`,
+    reeveOnly: true,
+    take: async (cell, limits) => [[`processes${count}`, await measureProcesses(cell, limits, count)]],
+  })),
 ]
 
 export function applies(measure: Measure, contestant: Contestant): boolean {

@@ -17,6 +17,10 @@ export interface Limits {
 export interface Options {
   limits: Limits
   repetitions: number
+  /** By so much a flush to the disk takes longer. */
+  flushMs: number
+  /** The statements of the ledger are timed beside so many finished jobs. Null: not at all. */
+  finished: number | null
   contestants: readonly string[]
   measures: readonly MeasureName[]
   jsonFile: string | null
@@ -33,6 +37,8 @@ export const OPTIONS_HELP = `\
   --seconds N        longest time to enqueue one by one (${FULL.seconds})
   --idle-jobs N      jobs whose start is timed when idle (${FULL.idleJobs})
   --repetitions N    (${FULL.repetitions})
+  --finished N       time each statement beside 10,000 and beside N finished jobs (10,000,000: 3 GB of disk, some minutes)
+  --flush-ms N       a slow disk: every fsync of PostgreSQL takes so many ms more
   --json FILE        write every number there, too
   --check            fail if a ratio is below what docs/performance.md promises
   --quick            one small repetition: shows that it works, not how fast`
@@ -47,6 +53,8 @@ export function parseOptions(args: string[]): Options {
       seconds: { type: 'string' },
       'idle-jobs': { type: 'string' },
       repetitions: { type: 'string' },
+      'flush-ms': { type: 'string' },
+      finished: { type: 'string' },
       json: { type: 'string' },
       check: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
@@ -62,6 +70,8 @@ export function parseOptions(args: string[]): Options {
       finishedMany: size.finishedMany,
     },
     repetitions: positive('--repetitions', values.repetitions) ?? size.repetitions,
+    flushMs: positive('--flush-ms', values['flush-ms']) ?? 0,
+    finished: positive('--finished', values.finished) ?? null,
     contestants: pick('--only', values.only, namesOf(CONTESTANTS)),
     measures: pick('--measure', values.measure, namesOf(MEASURES)),
     jsonFile: values.json ?? null,

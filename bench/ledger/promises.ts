@@ -14,7 +14,7 @@ interface Promised {
 const PROMISES: readonly Promised[] = [
   { reeve: 'reeve-postgres', peer: 'graphile-worker', figure: 'oneByOne', ratio: 15 },
   { reeve: 'reeve-postgres', peer: 'bullmq', figure: 'oneByOne', ratio: 2 },
-  { reeve: 'reeve-postgres', peer: 'graphile-worker', figure: 'bulk', ratio: 1.5 },
+  { reeve: 'reeve-postgres', peer: 'graphile-worker', figure: 'bulk', ratio: 1.6 },
   { reeve: 'reeve-postgres', peer: 'bullmq', figure: 'bulk', ratio: 3 },
   { reeve: 'reeve-redis', peer: 'graphile-worker', figure: 'oneByOne', ratio: 14 },
   { reeve: 'reeve-redis', peer: 'graphile-worker', figure: 'bulk', ratio: 1 },

@@ -26,6 +26,7 @@ const COSTS = [
   'bulkRedis',
 ] as const satisfies readonly Figure[]
 const LATENCIES = ['idleP50', 'idleP95', 'idleP99'] as const satisfies readonly Figure[]
+const PROCESS_RATES = ['processes1', 'processes4', 'processes8'] as const satisfies readonly Figure[]
 const FLATNESS = ['afterFew', 'afterMany'] as const satisfies readonly Figure[]
 
 export function report(outcome: Outcome): { text: string; json: unknown } {
@@ -45,6 +46,7 @@ function textOf({ machine, settings, options, results }: Outcome): string {
     absolutes('From enqueue to start of the handler when idle, ms', LATENCIES, results),
     ratios(results),
     flatness(results, limits),
+    absolutes('In bulk, jobs per second, by worker processes', PROCESS_RATES, results),
     [...results.keys()].map((contestant) => `${contestant.title}: ${contestant.settings}.`).join('\n'),
   ]
   return `\n${parts.filter((part) => part !== '').join('\n\n')}\n`

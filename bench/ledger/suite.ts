@@ -17,6 +17,7 @@ import { applies, FIGURES, MEASURES, type Measure, type Sample } from './measure
 import { OPTIONS_HELP, parseOptions, type Options } from './options.ts'
 import { brokenPromises } from './promises.ts'
 import { report, type Results } from './report.ts'
+import { measureStatements, slowStatements, statementsTable } from './statements.ts'
 
 export const ledgerSuite: Suite = {
   name: 'ledger',
@@ -25,9 +26,11 @@ export const ledgerSuite: Suite = {
 
   async run(args, teardown) {
     const options = parseOptions(args)
-    const field = await openField(teardown)
+    const field = await openField(teardown, options)
     const contestants = CONTESTANTS.filter((contestant) => options.contestants.includes(contestant.name))
     const results: Results = new Map(contestants.map((contestant) => [contestant, new Map()]))
+
+    if (options.finished !== null) return timeStatements(field, options.finished, options.checks)
 
     for (const { contestant, measure, label } of schedule(contestants, options)) {
       const sample = await inNewCell(field, contestant, (cell) => measure.take(cell, options.limits))
@@ -45,10 +48,17 @@ export const ledgerSuite: Suite = {
   },
 }
 
-async function openField(teardown: Teardown): Promise<Field> {
+async function timeStatements(field: Field, finished: number, checks: boolean): Promise<void> {
+  const times = await measureStatements(field, finished)
+  console.log(`\n${statementsTable(times, finished)}\n`)
+  const slow = checks ? slowStatements(times) : []
+  if (slow.length > 0) throw new Error(`Slower than docs/performance.md promises:\n${slow.join('\n')}`)
+}
+
+async function openField(teardown: Teardown, { flushMs }: Options): Promise<Field> {
   const folder = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
   teardown.add(() => rm(folder, { recursive: true, force: true }))
-  const postgres = await startPostgres(folder, teardown)
+  const postgres = await startPostgres(folder, teardown, { flushMs })
   const redis = await startRedis(folder, teardown)
   return { postgres, redis, teardown }
 }

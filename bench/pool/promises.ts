@@ -2,13 +2,13 @@
 import type { Results } from './suite.ts'
 
 const CYCLES_PER_SEC: Readonly<Record<string, number>> = {
-  '1/1': 60,
-  '8/1': 180,
-  '64/1': 430,
-  '256/1': 410,
+  '1/1': 100,
+  '8/1': 260,
+  '64/1': 600,
+  '256/1': 700,
   '96/3': 75,
 }
-const SERVER_MS = 1.8
+const SERVER_MS = 1.6
 const POSTGRES_MS = 0.65
 const PER_CYCLE_AT = 64 // workers: few share batches below, and above the queue grows
 const LOAD_PERCENT = 33

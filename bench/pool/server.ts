@@ -30,10 +30,12 @@ export interface ReeveOptions {
   /** A folder with another build, to compare with. */
   build: string
   nodeOptions: readonly string[]
+  /** Further settings. */
+  env?: Readonly<Record<string, string>>
 }
 
 export async function startReeve(postgres: PostgresServer, options: ReeveOptions, teardown: Teardown): Promise<Reeve> {
-  const { database, build, nodeOptions } = options
+  const { database, build, nodeOptions, env = {} } = options
   await postgres.createDatabase(database)
   const { host, port, user } = postgres
   const child = spawn(
@@ -50,6 +52,7 @@ export async function startReeve(postgres: PostgresServer, options: ReeveOptions
         REEVE_ADMIN_PASSWORD: PASSWORD,
         LOGIN_RATE_LIMIT_MAX: '100000',
         QUOTA_WORKERS: '100000',
+        ...env,
       },
       stdio: ['ignore', 'ignore', 'pipe'],
     },

@@ -72,7 +72,7 @@ export const poolSuite: Suite = {
     const idle = positive('--idle', values.idle) ?? 15_000
     const folder = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
     teardown.add(() => rm(folder, { recursive: true, force: true }))
-    const postgres = await startPostgres(folder, teardown, values.statements === true ? COUNTING : {})
+    const postgres = await startPostgres(folder, teardown, values.statements === true ? { settings: COUNTING } : {})
     const bench: Bench = {
       postgres,
       teardown,

@@ -11,6 +11,7 @@ const START_MS_MAX = 20_000
 const PROBE_EVERY_MS = 20
 
 export interface BoundProcess {
+  pid: number
   /** Resolves when `probe` stops throwing; rejects with the server's own words if it ends or takes too long. */
   ready(probe: () => Promise<void>): Promise<void>
   stop(signal: NodeJS.Signals): Promise<void>
@@ -22,6 +23,8 @@ export function spawnBound(command: readonly string[]): BoundProcess {
   const output = keepLastLines(child)
 
   return {
+    pid: child.pid ?? 0,
+
     async ready(probe) {
       const started = performance.now()
       for (;;) {

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, escapeIdentifier, type ClientConfig } from 'pg'
 import { startEmbedded } from '../../src/core/embedded/server.ts'
 import type { Teardown } from '../teardown.ts'
+import { compileSlowDisk } from './slow-disk.ts'
 
 const SETTINGS = {
   fsync: 'on',
@@ -37,12 +38,22 @@ export interface PostgresServer {
   settle(name: string): Promise<void>
 }
 
+interface PostgresOptions {
+  settings?: Readonly<Record<string, string>>
+  /** By so much a flush to the disk takes longer. */
+  flushMs?: number
+}
+
 export async function startPostgres(
   folder: string,
   teardown: Teardown,
-  more: Readonly<Record<string, string>> = {},
+  { settings: more = {}, flushMs = 0 }: PostgresOptions = {},
 ): Promise<PostgresServer> {
-  const server = await startEmbedded({ dataDir: join(folder, 'data'), settings: { ...SETTINGS, ...more } })
+  const server = await startEmbedded({
+    dataDir: join(folder, 'data'),
+    settings: { ...SETTINGS, ...more },
+    env: flushMs > 0 ? { LD_PRELOAD: await compileSlowDisk(folder, flushMs) } : {},
+  })
   teardown.add(() => server.stop())
 
   const { host, port, user, database: admin } = server.connection
@@ -55,9 +66,10 @@ export async function startPostgres(
     user,
     pid: server.pid,
     version: await query(admin, 'show server_version'),
-    settings: Object.entries(SETTINGS)
-      .map(([name, value]) => `${name} ${value}`)
-      .join(', '),
+    settings: [
+      ...Object.entries(SETTINGS).map(([name, value]) => `${name} ${value}`),
+      ...(flushMs > 0 ? [`${flushMs} ms more per flush`] : []),
+    ].join(', '),
     async createDatabase(name) {
       await query(admin, `create database ${escapeIdentifier(name)}`)
       await query(admin, 'checkpoint')

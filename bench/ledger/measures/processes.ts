@@ -1,0 +1,31 @@
+// Several worker processes on one database: jobs per second in bulk, from the first call to the last recorded end. No single worker
+// handles all jobs, so the contestant's own records say when they are finished.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { nowUs } from '../../clock.ts'
+import { enqueueInBulk, type Cell } from '../cell.ts'
+import type { Limits } from '../options.ts'
+
+const WARM_UP_JOBS = 2_000 // for each process
+const LOOK_EVERY_MS = 10
+const FINISH_MS_MAX = 120_000
+
+export async function measureProcesses(cell: Cell, { jobs }: Limits, processes: number): Promise<number> {
+  await cell.worker.start()
+  for (let count = 1; count < processes; count += 1) await (await cell.addWorker()).start()
+  await enqueueInBulk(cell, 0, WARM_UP_JOBS * processes)
+  await settled(cell)
+
+  const startUs = nowUs()
+  await enqueueInBulk(cell, 1, jobs)
+  await settled(cell)
+  return jobs / ((nowUs() - startUs) / 1e6)
+}
+
+async function settled({ producer, contestant }: Cell): Promise<void> {
+  const deadlineUs = nowUs() + FINISH_MS_MAX * 1_000
+  while (!(await producer.settled())) {
+    if (nowUs() > deadlineUs) throw new Error(`${contestant.title} has unfinished jobs after ${FINISH_MS_MAX} ms`)
+    await sleep(LOOK_EVERY_MS)
+  }
+}

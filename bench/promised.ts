@@ -1,0 +1,3 @@
+/** One sentence where a figure is worse than promised. */
+export const above = (what: string, measured: number, promised: number): string[] =>
+  measured <= promised ? [] : [`${what}: ${measured.toFixed(2)}, promised at most ${promised}.`]
