@@ -74,7 +74,7 @@ const BUGS: readonly Bug[] = [
     in: 'src/core/ledger/acquire.ts',
     find: `state = 'processing' and lease_until <= clock_timestamp() as abandoned`,
     replace: `state = 'processing' as abandoned`,
-    watch: { file: 'steps.test.ts', name: 'a job in living hands is left', feed: REDIS },
+    watch: { file: 'steps.test.ts', name: 'a job with a live holder is left', feed: REDIS },
     says: /only its holder worked on it|lease_expired/,
   },
   {
@@ -82,7 +82,7 @@ const BUGS: readonly Bug[] = [
     in: 'src/core/ledger/acquire.ts',
     find: 'else lease_until <= clock_timestamp() and coalesce(attempt_id',
     replace: 'else coalesce(attempt_id',
-    watch: { file: 'steps.test.ts', name: 'a job in living hands is left', feed: 'PostgreSQL' },
+    watch: { file: 'steps.test.ts', name: 'a job with a live holder is left', feed: 'PostgreSQL' },
     says: /only its holder worked on it|lease_expired/,
   },
 ]

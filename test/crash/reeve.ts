@@ -99,28 +99,35 @@ export function spawnReeve(
   }
 }
 
-async function clientOf(url: string): Promise<Client> {
+function clientOf(url: string): Client {
   const send = async <Body>(path: string, init: RequestInit): Promise<{ status: number; body: Body }> => {
     const headers = { 'content-type': 'application/json', ...init.headers }
     const response = await fetch(`${url}${path}`, { ...init, headers })
     return { status: response.status, body: JSON.parse(await response.text()) }
   }
-  const credentials = JSON.stringify({ username: 'admin', password: PASSWORD })
-  const login = await send<{ access_token: string }>('/auth/login', { method: 'POST', body: credentials })
-  assert.equal(login.status, 200)
-  const headers = { authorization: `Bearer ${login.body.access_token}` }
+  const logIn = async () => {
+    const credentials = JSON.stringify({ username: 'admin', password: PASSWORD })
+    const login = await send<{ access_token: string }>('/auth/login', { method: 'POST', body: credentials })
+    assert.equal(login.status, 200)
+    return { authorization: `Bearer ${login.body.access_token}` }
+  }
+  let loggedIn: ReturnType<typeof logIn> | null = null // many tests only want to know that it is ready
+  const headersOf = () => (loggedIn ??= logIn())
 
   return {
     url,
     async submit(payload) {
       const body = JSON.stringify({ kind: 'echo', payload })
+      const headers = await headersOf()
       const accepted = await send<{ job_id: string }>('/admin/jobs', { method: 'POST', headers, body })
       assert.equal(accepted.status, 202)
       return accepted.body.job_id
     },
     async job(jobId, waitSec = 0) {
       const prefer = waitSec === 0 ? {} : { prefer: `wait=${waitSec}` }
-      const seen = await send<JobSeen>(`/admin/jobs/${jobId}`, { headers: { ...headers, ...prefer } })
+      const seen = await send<JobSeen>(`/admin/jobs/${jobId}`, {
+        headers: { ...(await headersOf()), ...prefer },
+      })
       assert.equal(seen.status, 200)
       return seen.body
     },

@@ -57,7 +57,7 @@ for (const feed of FEEDS) {
       })
     }
 
-    test('a job in living hands is left to them, whoever else hears of it', TIMEOUT, async (t) => {
+    test('a job with a live holder is left to it, whoever else asks for it', TIMEOUT, async (t) => {
       const rig = await setup(t, feed, LONG_LEASE)
       const [jobId = ''] = await rig.submit(1)
       const holder = rig.worker({ stop: { at: 'working', how: 'hold' }, slots: 1 })

@@ -75,7 +75,7 @@ describe('a quota', () => {
     assert.equal(table.rows, 1)
   })
 
-  test('a quota of 0 lets nothing in, and an amount counts as such', async () => {
+  test('a quota of 0 lets nothing in, and an amount counts in full', async () => {
     assert.equal((await setup(0).quota.take(ANN)).ok, false)
     const { quota } = setup(100)
     assert.equal((await quota.take(ANN, 101)).ok, false)

@@ -56,21 +56,21 @@ async function setup(t: TestContext) {
   }
 }
 
-test('what ends the logins of an account, against what a login creates', async (t) => {
+test('no login or new API key survives a race with a password reset, a password change or closing the account', async (t) => {
   const race = await setup(t)
   const RACES: readonly (readonly [string, readonly Call[], Awaited<ReturnType<typeof race>>])[] = [
     ['a reset before a verified login', [reset, logIn], { statuses: [204, 401], left: { tokens: 0, keys: 0 } }],
     ['a reset before a login with a cookie', [reset, signIn], { statuses: [204, 401], left: { tokens: 0, keys: 0 } }],
     ['a reset after a login', [logIn, reset], { statuses: [200, 204], left: { tokens: 0, keys: 0 } }],
-    ['a closing before a verified login', [close, logIn], { statuses: [200, 401], left: { tokens: 0, keys: 0 } }],
-    ['a closing after a login', [logIn, close], { statuses: [200, 200], left: { tokens: 0, keys: 0 } }],
+    ['a close before a verified login', [close, logIn], { statuses: [200, 401], left: { tokens: 0, keys: 0 } }],
+    ['a close after a login', [logIn, close], { statuses: [200, 200], left: { tokens: 0, keys: 0 } }],
     // The login that changes the password stays.
     ['a change before a verified login', [change, logIn], { statuses: [204, 401], left: { tokens: 1, keys: 0 } }],
     ['a change after a login', [logIn, change], { statuses: [200, 204], left: { tokens: 1, keys: 0 } }],
-    ['a change after a closing', [close, change], { statuses: [200, 403], left: { tokens: 0, keys: 0 } }],
+    ['a change after a close', [close, change], { statuses: [200, 403], left: { tokens: 0, keys: 0 } }],
     ['a reset before a new API key', [reset, createKey], { statuses: [204, 401], left: { tokens: 0, keys: 0 } }],
-    ['a closing before a new API key', [close, createKey], { statuses: [200, 401], left: { tokens: 0, keys: 0 } }],
-    ['a closing after a new API key', [createKey, close], { statuses: [201, 200], left: { tokens: 0, keys: 0 } }],
+    ['a close before a new API key', [close, createKey], { statuses: [200, 401], left: { tokens: 0, keys: 0 } }],
+    ['a close after a new API key', [createKey, close], { statuses: [201, 200], left: { tokens: 0, keys: 0 } }],
   ]
   for (const [name, calls, expected] of RACES) {
     await t.test(name, async () => assert.deepEqual(await race(...calls), expected))

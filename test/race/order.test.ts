@@ -185,7 +185,7 @@ const RACES: readonly Race[] = [
   },
 ]
 
-describe('of two contenders for one row', () => {
+describe('two contenders for one row', () => {
   for (const { name, order, told, state, job = {}, lease } of RACES) {
     test(name, async (t) => {
       const world = await setupContest(t, order.length)
@@ -206,7 +206,7 @@ describe('of two contenders for one row', () => {
   }
 })
 
-describe('of two contenders for a job that is not held', () => {
+describe('two contenders for a job that is not held', () => {
   test('the first acquire gets it, and the second gets lease_still_valid', async (t) => {
     const world = await setupContest(t, 2)
     const jobId = await world.submit()

@@ -1,7 +1,10 @@
 // Registration, logins, API keys and the audit trail.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { CORE_SETTINGS } from '../../src/core/config.ts'
+import { openPasswords } from '../../src/core/identity/passwords/password.ts'
 import { networkOf } from '../../src/core/identity/visitors.ts'
+import { readSettings } from '../../src/core/settings.ts'
 import { setup } from '../contract/core/setup.ts'
 
 const PASSWORD = 'a long password'
@@ -27,6 +30,25 @@ describe('registration', () => {
     assert.equal(networkOf('2001:db8:1:2:3:4:5:6'), networkOf('2001:db8:1:2:ffff::1'))
     assert.notEqual(networkOf('2001:db8:1:2::1'), networkOf('2001:db8:1:3::1'))
     assert.equal(networkOf('::ffff:192.0.2.1'), '192.0.2.1')
+  })
+
+  test('has a queue of its own: however many register, a login does not wait for them', async () => {
+    const passwords = openPasswords()
+    const known = await passwords.hash(PASSWORD)
+    let registered = 0
+    const registrations = Array.from({ length: 30 }, () => passwords.hash(PASSWORD).then(() => (registered += 1)))
+
+    assert.equal(await passwords.verify(known, PASSWORD), true)
+    const before = registered
+    await Promise.all(registrations)
+
+    assert(before < 15, `${before} of 30 were registered first`)
+  })
+
+  test('60 in ten minutes pass by default: a class behind one address', () => {
+    const { REGISTER_RATE_LIMIT_MAX: max, REGISTER_RATE_LIMIT_WINDOW: seconds } = readSettings(CORE_SETTINGS, {}, [])
+
+    assert.deepEqual([max, seconds], [60, 600])
   })
 
   test('REGISTRATION=closed refuses visitors and not admins', async (t) => {
@@ -133,7 +155,11 @@ describe('the audit trail', () => {
   test('records sign-ins, role changes and key use, newest first, for admins only', async (t) => {
     const { ask, account, identity } = await setup(t)
     const root = await account('root', ['ADMIN'])
-    const { token, accountId } = await account('ann')
+    const ann = await identity.register({ username: 'ann', password: 'ann password', roles: [] })
+    const signedIn = await identity.login({ username: 'ann', password: 'ann password', address: '192.0.2.1' })
+    assert(ann.ok && signedIn.ok)
+    const { token } = signedIn
+    const { accountId } = ann.account
     await identity.login({ username: 'ann', password: 'wrong password', address: '192.0.2.1' })
     const made = await identity.createApiKey(accountId, { token, name: 'k', scopes: null, expiresAt: null })
     assert(made.ok)

@@ -223,7 +223,7 @@ describe('what anyone may ask', () => {
     assert.deepEqual((await ask({ url: '/health' })).json(), { status: 'ok' })
   })
 
-  test('callers who wait share one computation, which begins after they asked', async () => {
+  test('concurrent callers share one computation, and a later caller starts another', async () => {
     let computations = 0
     const read = shared(async () => {
       computations += 1
@@ -238,7 +238,7 @@ describe('what anyone may ask', () => {
     assert.equal(later, 2)
   })
 
-  test('the server says which browser features its pages do not use', async (t) => {
+  test('Permissions-Policy turns off the browser features that pages do not use', async (t) => {
     const { ask } = await setup(t)
 
     assert.match(String((await ask({ url: '/' })).headers['permissions-policy']), /camera=\(\)/)

@@ -43,7 +43,7 @@ describe('an error in the log', () => {
     assert.match(err.stack, /^TypeError: oh\n {4}at /)
   })
 
-  test('of another thread, which has written it down before, keeps what explains it and nothing else', () => {
+  test('of another thread, which is already serialized, keeps what explains it and nothing else', () => {
     const lines: string[] = []
     const err = { type: 'Error', message: 'EEXIST', code: 'EEXIST', stack: 'at mkdir', connection: CANARY }
 

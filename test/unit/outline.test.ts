@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { DOORS } from '../../src/doors/doors.ts'
 import { doorSettings, migrationFolders } from '../../src/doors/outline.ts'
 
-test('what is known of the doors without loading them is what the doors say', () => {
+test('the settings and migrations known without loading the doors are those of the doors', () => {
   const [core, ...ofDoors] = migrationFolders()
 
   assert.deepEqual(doorSettings(), Object.assign({}, ...DOORS.map(({ settings }) => settings)))

@@ -51,7 +51,7 @@ describe('parsing the environment', () => {
     })
   })
 
-  test('a misspelt setting is refused with the nearest name, and the names of others are let be', () => {
+  test('a misspelt setting is refused with the nearest name, and variables of other programs are ignored', () => {
     const problems = problemsOf({
       SERVER_PROT: '1',
       JOB_LEASE_SECS: '30',
@@ -115,7 +115,7 @@ describe('a setting', () => {
       assert.deepEqual(setting.parse(raw), expected)
   })
 
-  test('flags, choices and lists take what they name and nothing near it', () => {
+  test('flags, choices and lists accept their exact values only', () => {
     const choice = oneOf({ values: ['a', 'b'], or: 'a', about: 'a' })
     const names = list({ or: [], about: 'a', values: ['a', 'b'] })
 
@@ -141,7 +141,7 @@ describe('a setting', () => {
   })
 })
 
-describe('where things are', () => {
+describe('the addresses of PostgreSQL and Redis', () => {
   test('a URL wins over a host; a host makes a URL; nothing means the embedded one', () => {
     assert.equal(databaseUrl(core({})), null)
     assert.equal(databaseUrl(core({ DATABASE_URL: 'postgres://x/y', DB_HOST: 'h' })), 'postgres://x/y')

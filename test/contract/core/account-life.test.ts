@@ -77,7 +77,7 @@ describe('a one-time password link', () => {
     )
   })
 
-  test('a new link, another change of the password, closing and expiry end it; a refused password does not', async (t) => {
+  test('is void after a newer link, a password change, closing the account or expiry, not after a refused password', async (t) => {
     const { account, asRoot, useLink, database } = await setupAdmin(t)
     const ann = await account('ann')
     const path = `/admin/users/${ann.accountId}`
@@ -107,7 +107,7 @@ describe('a one-time password link', () => {
     for (const bad of [5, null, 'f'.repeat(201)]) assert.equal((await useLink(bad, 'a better one')).statusCode, 422)
   })
 
-  test('none for oneself, for a guest or for nobody, and the token is never in the log', async (t) => {
+  test('cannot be made for oneself, a guest or an unknown account, and its token is never in the log', async (t) => {
     const { root, account, asRoot, useLink, identity, lines } = await setupAdmin(t)
     const guest = await identity.loginGuest({ address: 'here' })
     assert(guest.ok)
@@ -123,7 +123,7 @@ describe('a one-time password link', () => {
     assert.doesNotMatch(lines.join('\n'), new RegExp(`${token}|canary`))
   })
 
-  test('its URL is that of PUBLIC_URL, where there is one', async (t) => {
+  test('its URL begins with PUBLIC_URL, if that is set', async (t) => {
     const { account, asRoot } = await setupAdmin(t, { PUBLIC_URL: 'https://reeve.example.org/' })
     const { accountId } = await account('ann')
 
@@ -150,7 +150,7 @@ describe('a deleted account', () => {
     assert((await identity.register({ username: 'ann', password: 'a long password', roles: [] })).ok)
   })
 
-  test('goes on to be named in the trail, as deleted and its number, and is gone for every other request', async (t) => {
+  test('stays in the audit trail as deleted with its number, and is 404 for every other request', async (t) => {
     const { account, asRoot, trailOf, database } = await setupAdmin(t)
     const { accountId } = await account('ann')
     await asRoot('DELETE', `/admin/users/${accountId}`)
@@ -168,7 +168,7 @@ describe('a deleted account', () => {
     assert.doesNotMatch(JSON.stringify(row), /ann/)
   })
 
-  test('not oneself, and not the last admin from the server’s own machine', async (t) => {
+  test('cannot be one’s own, nor the last admin, even from the server’s own machine', async (t) => {
     const { root, asRoot, identity } = await setupAdmin(t)
 
     const self = await asRoot('DELETE', `/admin/users/${root.accountId}`)
@@ -178,7 +178,7 @@ describe('a deleted account', () => {
     assert.deepEqual(last, { ok: false, code: 'last_admin' })
   })
 
-  test('nobody else can take the name that it is shown by', async (t) => {
+  test('the name that it is shown by cannot be registered', async (t) => {
     const { ask } = await setupAdmin(t)
     const register = async (username: string) =>
       (
@@ -228,7 +228,7 @@ describe('an imported list', () => {
     assert.equal(await login('bob', 'bobs own one'), 200)
   })
 
-  test('a list that is not understood creates nothing', async (t) => {
+  test('an invalid list creates nothing', async (t) => {
     const { importList, asRoot, ask, root } = await setupAdmin(t)
     const bad = [
       '',

@@ -64,7 +64,7 @@ describe('/admin/users/{id}/password', () => {
 })
 
 describe('the list of accounts', () => {
-  test('names are found by how they begin, in any case, page by page', async (t) => {
+  test('names are found by prefix, whatever the case, page by page', async (t) => {
     const { ask, root, identity } = await setupAdmin(t)
     for (const username of ['Anna', 'bob', 'an%', 'ＡＮＴＯＮ', 'an'])
       assert((await identity.register({ username, password: 'a long password', roles: [] })).ok)
@@ -83,7 +83,7 @@ describe('the list of accounts', () => {
     assert.equal((await ask({ url: `/admin/users?name=${'x'.repeat(121)}`, token: root.token })).statusCode, 422)
   })
 
-  test('a name that no account can have finds nothing, and is no failure', async (t) => {
+  test('a search for a name that no account can have is not a 5xx', async (t) => {
     const { ask, root } = await setupAdmin(t)
 
     for (const name of ['%00', 'a%00b', '%F4%8F%BF%BF', '%ED%A0%80', '%EF%B7%BA'.repeat(100)]) {
@@ -107,7 +107,7 @@ describe('/admin/settings and /admin/status', () => {
     assert.deepEqual([find('OPS_TOKEN').value, find('OPS_TOKEN').is_set], ['', false])
   })
 
-  test('the disk of the data folder is in the status, also where there is no such folder', async (t) => {
+  test('the status shows the disk of the data folder, even if there is no such folder', async (t) => {
     for (const dataDir of ['.', './no/such/folder']) {
       const { ask, account } = await setup(t, { env: { REEVE_DATA_DIR: dataDir } })
       const { token } = await account('root', ['ADMIN'])
@@ -120,7 +120,7 @@ describe('/admin/settings and /admin/status', () => {
 })
 
 describe('the admin client of the SDK', () => {
-  test('it creates, finds, changes, closes and reads the trail; a failed check is an answer', async (t) => {
+  test('manages accounts, reads the audit trail, and returns a failed check instead of throwing', async (t) => {
     const { http, account } = await setup(t, {
       env: { LOGIN_RATE_LIMIT_MAX: '1000' },
       checks: { feed: () => Promise.reject(new Error('gone')) },

@@ -13,6 +13,7 @@ const ADMIN_ROUTES = [
   ['GET', '/admin/jobs'],
   ['POST', '/admin/jobs'],
   ['GET', '/admin/jobs/x'],
+  ['GET', '/admin/jobs/x/context'],
   ['POST', '/admin/jobs/x/cancel'],
   ['POST', '/admin/jobs/x/replay'],
   ['GET', '/admin/status'],
@@ -30,7 +31,7 @@ const submitter =
     })
 
 describe('/admin', () => {
-  test('who is asking is settled before the body: 401, then 403, whatever the body is', async (t) => {
+  test('authentication and role are checked before the body: 401, then 403, whatever the body is', async (t) => {
     const { ask, account } = await setup(t)
     const { token } = await account('ann', ['CLIENT', 'OPERATOR', 'CHALLENGER', 'SCRAPER', 'WORKER_OWNER'])
     const headers = { 'content-type': 'application/json' }
@@ -73,7 +74,7 @@ describe('/admin/users', () => {
     assert(!listed.body.includes('argon2'))
   })
 
-  test('what is wrong is named: an unknown role, an unknown account, a bad page', async (t) => {
+  test('an unknown role, an unknown account and a bad page are refused', async (t) => {
     const { ask, account } = await setup(t)
     const { token } = await account('root', ['ADMIN'])
     const put = (id: string, roles: unknown) =>
@@ -89,7 +90,7 @@ describe('/admin/users', () => {
     }
   })
 
-  test('the last admin stays one, also when two step down at once', async (t) => {
+  test('the last admin stays one, even when two step down at once', async (t) => {
     const { ask, account, identity } = await setup(t)
     const root = await account('root', ['ADMIN'])
     const url = `/admin/users/${root.accountId}`
@@ -104,7 +105,7 @@ describe('/admin/users', () => {
     assert.equal(both.filter(({ ok }) => ok).length, 1)
   })
 
-  test('a closed account is nobody, and stays logged out when it is opened again', async (t) => {
+  test('a closed account is logged out, and stays so when it is opened again', async (t) => {
     const { ask, account } = await setup(t)
     const { token } = await account('root', ['ADMIN'])
     const ann = await account('ann')
@@ -177,7 +178,7 @@ describe('/admin/jobs', () => {
     assert.equal((await ask({ url: '/admin/jobs?state=DEAD', token })).statusCode, 422)
   })
 
-  test('a kind that nobody does, an unknown field and a number out of range are refused', async (t) => {
+  test('an unknown kind, an unknown field and a number out of range are refused', async (t) => {
     const all = await setup(t)
     const { token } = await all.account('root', ['ADMIN'])
     const submit = submitter(all, token)
@@ -194,10 +195,10 @@ describe('/admin/jobs', () => {
     ]) {
       assert.equal((await submit(body)).statusCode, 422, JSON.stringify(body))
     }
-    assert.deepEqual(await all.engine.ledger.list({ limit: 10 }), [])
+    assert.deepEqual((await all.engine.ledger.search({}, 10)).jobs, [])
   })
 
-  test('the same key and body get the same answer, in whatever order its fields are; another body is 422', async (t) => {
+  test('the same key and body get the same answer, whatever the order of the fields; another body is 422', async (t) => {
     const all = await setup(t)
     const { token } = await all.account('root', ['ADMIN'])
     const submit = submitter(all, token)
@@ -218,7 +219,7 @@ describe('/admin/jobs', () => {
     }
   })
 
-  test('keys of two accounts are two keys', async (t) => {
+  test('the same key of two accounts names two jobs', async (t) => {
     const all = await setup(t)
     const root = await all.account('root', ['ADMIN'])
     const other = await all.account('other', ['ADMIN'])
@@ -230,7 +231,7 @@ describe('/admin/jobs', () => {
     assert.notEqual(one.json().job_id, two.json().job_id)
   })
 
-  test('Prefer: wait answers at the end of the job, or with what there is when the time is up', async (t) => {
+  test('Prefer: wait answers at the end of the job, or with its current state when the time is up', async (t) => {
     const all = await setup(t)
     const { ask, engine } = all
     const { token } = await all.account('root', ['ADMIN'])

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setup } from './setup.ts'
+import { startProcessorTimer } from '../../support/processor-time.ts'
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
 describe('/auth/register', () => {
-  test('an account is made with the role that was asked for, in either case', async (t) => {
+  test('an account is created with the requested role, in upper or lower case', async (t) => {
     const { ask } = await setup(t)
 
     const upper = await ask({
@@ -103,7 +104,7 @@ describe('/auth/login', () => {
     }
   })
 
-  test('a wrong password, an unknown name and a closed account are told the same', async (t) => {
+  test('a wrong password, an unknown name and a closed account get the same answer', async (t) => {
     const { ask, account, identity } = await setup(t)
     await account('ann')
     const { accountId } = await account('bob')
@@ -124,15 +125,13 @@ describe('/auth/login', () => {
     }
   })
 
-  test('a name that nobody has takes as long as a wrong password', async (t) => {
+  test('an unknown name takes as long as a wrong password', async (t) => {
     const { identity, account } = await setup(t, { env: { LOGIN_RATE_LIMIT_MAX: '1000' } })
     await account('ann')
-    /** Of the processor's time, which a busy machine does not lengthen by making us wait. */
     const timed = async (username: string) => {
-      const began = process.cpuUsage()
+      const processorMs = startProcessorTimer()
       await identity.login({ username, password: 'wrong password', address: 'here' })
-      const { user, system } = process.cpuUsage(began)
-      return (user + system) / 1000
+      return processorMs()
     }
     await timed('warm up')
 
@@ -182,7 +181,7 @@ describe('the address of a login', () => {
     payload: { username: 'ann', password: 'no password' },
   })
 
-  test('X-Forwarded-For is nobody’s word without a proxy', async (t) => {
+  test('X-Forwarded-For is ignored without a proxy', async (t) => {
     const { ask } = await setup(t)
     const codes = []
 
@@ -191,7 +190,7 @@ describe('the address of a login', () => {
     assert.deepEqual(codes, [401, 401, 401, 401, 401, 429])
   })
 
-  test('behind a proxy its word counts, and what the client put before it does not', async (t) => {
+  test('behind a proxy the address that it appended counts, and what the client put before it does not', async (t) => {
     const { ask } = await setup(t, { env: { TRUST_PROXY: 'true' } })
     const codes = []
 
@@ -221,7 +220,7 @@ describe('tokens', () => {
     assert.deepEqual(await database.query(`select from tokens`), [])
   })
 
-  test('a logout and a changed role hold from the next request on', async (t) => {
+  test('a logout and a changed role take effect with the next request', async (t) => {
     const { ask, account, identity } = await setup(t)
     const admin = await account('root', ['ADMIN'])
     await account('other', ['ADMIN'])
@@ -262,7 +261,7 @@ describe('tokens', () => {
     assert.equal(lower.statusCode, 200)
   })
 
-  test('concurrent requests are looked up together, each with its own answer', async (t) => {
+  test('tokens of concurrent requests are looked up together, and each request gets its own answer', async (t) => {
     const { account, identity } = await setup(t)
     const { token: ann } = await account('ann')
     const { token: bob } = await account('bob')
@@ -308,7 +307,7 @@ describe('/auth/api-keys', () => {
     assert(!JSON.stringify(stored).includes(key.slice(6)))
   })
 
-  test('somebody else’s key cannot be revoked or seen, and a key makes no keys', async (t) => {
+  test('another account’s key cannot be seen or revoked, and a key cannot create keys', async (t) => {
     const { ask, account } = await setup(t)
     const ann = await account('ann')
     const bob = await account('bob')

@@ -98,7 +98,7 @@ describe('deliveries of all doors, for admins', () => {
     assert.deepEqual([dead.status, dead.attempts, dead.log.length], ['dead', 1, 2])
   })
 
-  test('GET /admin/deliveries/{id}: of a long body the beginning is shown', async (t) => {
+  test('GET /admin/deliveries/{id}: only the beginning of a long body is shown', async (t) => {
     const { get, engine, database } = await setup(t)
     const body = JSON.stringify('x'.repeat(150_000))
     await database.transaction((tx) => engine.deliveries.addIn(tx, TOPIC, { ...REQUEST, body }))
@@ -129,7 +129,7 @@ describe('deliveries of all doors, for admins', () => {
     assert.deepEqual(await replay({}), [200, []])
   })
 
-  test('the topic deliveries of /live: what changed of those in sight, and the newest dead letter', async (t) => {
+  test('the topic deliveries of /live sends changes of the given deliveries, and the newest dead letter', async (t) => {
     const reeve = await startReeve(t, { doors: 'challenge', env: { SOLVER_HMAC_SECRET: 'secret' } })
     const { token } = await tokenOf(reeve.url, 'admin')
     const client = new ReeveClient({ url: reeve.url, token })
@@ -160,7 +160,7 @@ describe('deliveries of all doors, for admins', () => {
     assert.deepEqual(newest.slice(0, 2), [{ delivery_id: null }, { delivery_id: id }])
   })
 
-  test('others than admins see nothing', async (t) => {
+  test('only admins see deliveries', async (t) => {
     const { ask, account } = await setup(t)
     const { token } = await account('bob', ['CLIENT'])
 

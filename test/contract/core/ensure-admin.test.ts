@@ -4,7 +4,7 @@ import { openIdentity } from '../../../src/core/identity/identity.ts'
 import { setup } from './setup.ts'
 
 describe('ensureAdmin', () => {
-  test('without settings the first start makes admin with a random password, later ones nothing', async (t) => {
+  test('without settings the first start creates admin with a random password, and later ones create nothing', async (t) => {
     const { identity } = await setup(t)
 
     const first = await identity.ensureAdmin()
@@ -37,7 +37,7 @@ describe('ensureAdmin', () => {
     assert.deepEqual((await identity.findAccount('admin'))?.roles, ['PLAYER'])
   })
 
-  test('the settings’ password and role hold after every start, and a new password ends old logins', async (t) => {
+  test('every start sets the password and role from the settings, and a new password ends old logins', async (t) => {
     const { database, config, ask, identity } = await setup(t)
     const start = (password: string) =>
       openIdentity({
@@ -68,7 +68,7 @@ describe('ensureAdmin', () => {
     assert.equal((await identity.listAccounts({ after: 0, limit: 10 })).length, 1)
   })
 
-  test('a name without a password is made once with a random one, or given the role', async (t) => {
+  test('without a password a new account gets a random one, and an existing account gets the role', async (t) => {
     const { database, config, account, identity } = await setup(t)
     await account('ann')
     const named = (username: string) =>

@@ -70,7 +70,7 @@ describe('paths and methods', () => {
     assert.deepEqual([arena.statusCode, arena.json().error.code], [405, 'method_not_allowed'])
   })
 
-  test('OPTIONS says what there is, HEAD is GET without a body, and there is no CORS', async (t) => {
+  test('OPTIONS lists the methods, HEAD is GET without a body, and there is no CORS', async (t) => {
     const { ask } = await setup(t)
 
     const options = await ask({ method: 'OPTIONS', url: '/healthz', headers: { origin: 'https://evil.example' } })
@@ -119,7 +119,7 @@ describe('health', () => {
     assert.equal(answer.json().checks.feed, 'failed')
   })
 
-  test('/readyz is 503 from the moment it drains', async (t) => {
+  test('/readyz is 503 from the moment the server drains', async (t) => {
     const { ask, http } = await setup(t)
     assert.equal((await ask({ url: '/readyz' })).statusCode, 200)
 
@@ -153,7 +153,7 @@ describe('/metrics', () => {
     assert.match(scraper.body, /^websocket_connections 0$/m)
   })
 
-  test('Accept is read with its qualities', () => {
+  test('the quality values of Accept are respected', () => {
     assert(prefersText('text/plain'))
     assert(prefersText('text/plain;version=0.0.4'))
     assert(!prefersText(''))
@@ -230,7 +230,7 @@ describe('pages', () => {
     }
   })
 
-  test('anyone learns which doors are open, and who they are', async (t) => {
+  test('/about says which doors are open, and who the caller is', async (t) => {
     const { ask, account } = await setup(t, { built: DOORS })
     const { token } = await account('ann', ['OPERATOR'])
 
@@ -243,6 +243,22 @@ describe('pages', () => {
     )
     assert.deepEqual([stranger.account, stranger.registration], [null, 'open'])
     assert.deepEqual([known.account.username, known.account.roles], ['ann', ['PLAYER', 'OPERATOR']])
+  })
+
+  test('the page of the OpenAPI description finds its scripts and styles', async (t) => {
+    const { ask } = await setup(t)
+
+    const page = await ask({ url: '/docs/' })
+    const files = [...page.body.matchAll(/(?:src|href)="\.\/(static\/[^"]+)"/g)].map(([, file]) => file)
+    const answers = await Promise.all(
+      files.map(async (file) => [file, (await ask({ url: `/docs/${file}` })).statusCode]),
+    )
+
+    assert(files.length >= 4, page.body)
+    assert.deepEqual(
+      answers.filter(([, status]) => status !== 200),
+      [],
+    )
   })
 
   test('the OpenAPI description has every route with its schemas', async (t) => {

@@ -50,7 +50,7 @@ const reading = (t: TestContext) => (port: number) => {
 }
 
 describe('the hub', () => {
-  test('whoever waits for room in a queue that does not move is told no, and the connection is gone', async (t) => {
+  test('a wait for room in a queue that does not move ends with false, and the connection is gone', async (t) => {
     const { hub, connection } = await hubWithClient(t, {}, stalled(t))
 
     let sent = 0
@@ -89,7 +89,7 @@ describe('the hub', () => {
     assert.equal(connection.send('x'.repeat(200_000)), true)
   })
 
-  test('whoever asks to be told of the close after it is told at once', async (t) => {
+  test('a listener that is added after the close is called at once', async (t) => {
     const { connection } = await hubWithClient(t, {}, reading(t))
     connection.close(1000, 'done')
     await new Promise<void>((resolve) => connection.onClose(resolve))

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { ReeveClient, type Job } from '@reeve/sdk'
 import { WebSocket } from 'ws'
-import { startReeve, tokenOf } from '../../support/reeve.ts'
+import { tokenOf } from '../../support/reeve.ts'
+import { useReeve } from '../../support/use-reeve.ts'
 import { until } from '../../support/until.ts'
 
 // Ids as jobs have them: they begin with their time, a millisecond for each.
@@ -15,7 +16,7 @@ const FILL = `
     from generate_series(1, $1::integer) as n`
 
 async function setup(t: TestContext, count: number) {
-  const reeve = await startReeve(t, { doors: 'judge' })
+  const reeve = await useReeve(t, { doors: 'judge' })
   await reeve.database.query(FILL, [count])
   await reeve.database.query('analyze jobs')
   const { token } = await tokenOf(reeve.url, 'admin')
@@ -64,7 +65,7 @@ describe('searching jobs', () => {
     assert.deepEqual(await jobs.count({}), { count: 10_000, exact: false })
   })
 
-  test('whoever replays all that match gets each dead one once, and new ones are not touched', async (t) => {
+  test('a bulk replay repeats each matching dead job once, and does not touch new ones', async (t) => {
     const { jobs } = await setup(t, 2000)
     const progress: number[] = []
 
@@ -82,7 +83,7 @@ describe('searching jobs', () => {
     assert.deepEqual([none.done, none.refused], [0, 500])
   })
 
-  test('a filter that is no filter is refused and does nothing', async (t) => {
+  test('an invalid filter is refused and does nothing', async (t) => {
     const { url, token } = await setup(t, 10)
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ action: 'cancel', filter: { stat: 'dead' } })
@@ -92,7 +93,7 @@ describe('searching jobs', () => {
       assert.equal((await fetch(`${url}/admin/jobs?${query}`, { headers })).status, 422, query)
   })
 
-  test('a page that watches sees new jobs that match, and every change of those in sight', async (t) => {
+  test('/live sends new jobs that match, and every change of the given jobs', async (t) => {
     const { url, token, jobs } = await setup(t, 10)
     const live = new ReeveClient({ url, token }).live({ WebSocket })
     t.after(() => live.close())

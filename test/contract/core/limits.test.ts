@@ -94,7 +94,7 @@ describe('limits', () => {
     }
   })
 
-  test('a body that trickles in is 408 in the door’s words when its route’s time is up', async (t) => {
+  test('a body that trickles in is 408 in the door’s error format when its route’s time is up', async (t) => {
     const { raw } = await listening(t)
 
     const head = 'POST /slow HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n'
@@ -104,7 +104,7 @@ describe('limits', () => {
     assert.deepEqual(JSON.parse(answer.body), { detail: 'The body did not arrive within 0.3 seconds.' })
   })
 
-  test('a body cut off by its sender is nobody’s error', async (t) => {
+  test('a body cut off by its sender is not logged as an error', async (t) => {
     const { url, lines } = await listening(t)
     const socket = net.connect(Number(new URL(url).port), '127.0.0.1')
     await once(socket, 'connect')

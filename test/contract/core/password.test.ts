@@ -47,7 +47,7 @@ describe('/auth/password', () => {
     assert.equal((await login('ann password')).status, 200)
   })
 
-  test('who asks comes before the body, and the body before the password', async (t) => {
+  test('the caller is checked before the body, and the body before the password', async (t) => {
     const { ask, change } = await setupAnn(t)
 
     const stranger = await ask({
@@ -82,7 +82,7 @@ describe('/auth/password', () => {
     assert.equal((await login('ann password')).status, 429)
   })
 
-  test('it takes a login: a key of a program cannot change it, and does not end with the change', async (t) => {
+  test('requires a login: an API key cannot change the password, and stays valid after the change', async (t) => {
     const { ask, change, token } = await setupAnn(t)
     const made = await ask({ method: 'POST', url: '/auth/api-keys', token, payload: { name: 'robot' } })
     const key = { 'x-api-key': made.json().api_key }

@@ -8,7 +8,7 @@ const failing = (message: string, code?: string) =>
   Object.assign(new Error(message), code === undefined ? {} : { code })
 
 describe('problems', () => {
-  test('what may pass is 503 with Retry-After; what is broken is 500; neither says why', () => {
+  test('a transient failure is 503 with Retry-After; any other is 500; neither says why', () => {
     for (const error of [
       new Overloaded('too many'),
       failing('secret', 'ECONNREFUSED'),
@@ -25,7 +25,7 @@ describe('problems', () => {
     }
   })
 
-  test('the longest path that fits has the word', () => {
+  test('the longest matching path decides the error format', () => {
     const words = (paths: string[]): ErrorFormat => ({ paths, errorBody: () => ({ paths }), validationStatus: 400 })
     const [api, desk, exact, other] = [words(['/api/']), words(['/api/v1/captcha/']), words(['/ws']), words([])]
     const of = formatByPath([api, desk, exact], other)
