@@ -4,6 +4,7 @@ import { isDataError } from '../../src/core/db/database.ts'
 import { storableJson, storableJsonInTurns } from '../../src/core/db/params.ts'
 import { hashBody, hashBodyInTurns } from '../../src/core/http/request/idempotency.ts'
 import { jsonInTurns } from '../../src/core/values/json-pieces.ts'
+import { startProcessorTimer } from '../support/processor-time.ts'
 import { countTurns } from '../support/turns.ts'
 
 test('a text that no column can hold is refused as bad data, wherever it is in the value', () => {
@@ -69,5 +70,20 @@ describe('the JSON parameter of a large statement', () => {
     turns.stop()
 
     assert(turns.count() >= 70, `${turns.count()} turns`)
+  })
+
+  test('costs the same at every depth of nesting', async () => {
+    const numbers = Array.from({ length: 300_000 }, () => 1)
+    const nested = (depth: number): unknown => (depth === 0 ? numbers : [nested(depth - 1)])
+    const processorMs = async (value: unknown) => {
+      const processorTime = startProcessorTimer()
+      await jsonInTurns(value, LARGE)
+      return processorTime()
+    }
+    await processorMs(nested(0))
+
+    const [flat, deep] = [await processorMs(nested(0)), await processorMs(nested(98))]
+
+    assert(deep < 5 * flat + 50, `${deep} ms at depth 99, ${flat} ms at depth 1`)
   })
 })

@@ -28,41 +28,61 @@ export async function jsonInTurns(
 
 /** What JSON.stringify makes of plain data, each chunk in a turn of its own. `isSorted`: keys in the order of their characters. */
 export async function* jsonChunks(value: unknown, isSorted = false): AsyncGenerator<string> {
+  for (const chunk of jsonTexts(value, isSorted)) {
+    yield chunk
+    await nextTurn()
+  }
+}
+
+/** An array or object that is being written. `keys` is null for an array. */
+interface OpenValue {
+  keys: readonly string[] | null
+  members: readonly unknown[]
+  next: number
+  end: string
+}
+
+/** Keeps a stack of its own: with a generator for each level, every piece would pass through all of them. */
+function* jsonTexts(root: unknown, isSorted: boolean): Generator<string> {
+  const open: OpenValue[] = [{ keys: null, members: [root], next: 0, end: '' }]
   let text = ''
-  for (const piece of jsonPieces(value, isSorted)) {
-    text += piece
+  for (let inner = open.at(-1); inner !== undefined; inner = open.at(-1)) {
+    if (inner.next === inner.members.length) {
+      text += inner.end
+      open.pop()
+      continue
+    }
+    if (inner.next > 0) text += ','
+    if (inner.keys !== null) text += `${JSON.stringify(inner.keys[inner.next])}:`
+    const value = inner.members[inner.next]
+    inner.next += 1
+    if (typeof value === 'string') {
+      for (const piece of textPieces(value)) {
+        text += piece
+        if (text.length < PIECE_CHARS) continue
+        yield text
+        text = ''
+      }
+    } else if (Array.isArray(value)) {
+      text += '['
+      open.push({ keys: null, members: value, next: 0, end: ']' })
+    } else if (isObject(value) && !(value instanceof Date)) {
+      text += '{'
+      open.push(openObject(value, isSorted))
+    } else {
+      text += JSON.stringify(value) ?? 'null'
+    }
     if (text.length < PIECE_CHARS) continue
     yield text
     text = ''
-    await nextTurn()
   }
   yield text
 }
 
-function* jsonPieces(value: unknown, isSorted: boolean): Generator<string> {
-  if (typeof value === 'string') {
-    yield* textPieces(value)
-  } else if (Array.isArray(value)) {
-    yield '['
-    for (const [index, item] of value.entries()) {
-      if (index > 0) yield ','
-      yield* jsonPieces(item, isSorted)
-    }
-    yield ']'
-  } else if (isObject(value) && !(value instanceof Date)) {
-    let before = '{'
-    const members = Object.entries(value)
-    if (isSorted) members.sort(([a], [b]) => (a < b ? -1 : 1))
-    for (const [key, member] of members) {
-      if (member === undefined) continue
-      yield `${before}${JSON.stringify(key)}:`
-      yield* jsonPieces(member, isSorted)
-      before = ','
-    }
-    yield before === '{' ? '{}' : '}'
-  } else {
-    yield JSON.stringify(value) ?? 'null'
-  }
+function openObject(value: Record<string, unknown>, isSorted: boolean): OpenValue {
+  const keys = Object.keys(value).filter((key) => value[key] !== undefined)
+  if (isSorted) keys.sort()
+  return { keys, members: keys.map((key) => value[key]), next: 0, end: '}' }
 }
 
 /** Never cut inside a surrogate pair: its halves would be escaped. */
