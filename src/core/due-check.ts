@@ -1,6 +1,10 @@
 // Most loops find nothing to do most of the time. In place of a statement for each of them, one statement a second asks for all
 // of them whether something is due, and wakes those for which there is. So an idle server costs one statement a second however
 // many loops it has, and a loop is as late as if it had asked by itself.
+//
+// The statement reads many tables. While one of them is locked (`vacuum full`, a migration) it gives no answer, and every loop asks
+// by itself: only those that need the table wait for it.
+import { Waiter } from './concurrency/waiter.ts'
 import type { Queryable } from './db/database.ts'
 import { PAUSE_GRID_MS, Wake, type Loop } from './loop.ts'
 
@@ -9,6 +13,7 @@ const CHECK_EVERY_MS = 1000
 const UNASKED_EVERY_MS = 60_000
 /** Not all of them at once: each would need a connection. */
 const APART_MS = 1000
+const ANSWER_WITHIN_MS = 2000
 /** A check may come so much early. */
 const EARLY_MS = PAUSE_GRID_MS + 50
 
@@ -28,6 +33,7 @@ interface CheckedLoop {
 export function openDueCheck(on: Queryable): DueCheck {
   const checked: CheckedLoop[] = []
   let sql = ''
+  let asked: Promise<boolean[] | null> | null = null
 
   const add = (loop: Loop, isDue: string): Loop => {
     const own: CheckedLoop = { isDue, everyMs: loop.everyMs, wake: loop.wake ?? new Wake(), passedAt: -Infinity }
@@ -52,6 +58,20 @@ export function openDueCheck(on: Queryable): DueCheck {
     }
   }
 
+  /** Null: no answer in time. Until it comes, nothing more is asked. */
+  const ask = (signal: AbortSignal): Promise<boolean[] | null> => {
+    asked ??= on
+      .query<{ due: boolean[] }>(sql)
+      .then(([row]) => row?.due ?? [])
+      .finally(() => (asked = null))
+    const waiter = new Waiter<boolean[] | null>({ timeoutMs: ANSWER_WITHIN_MS, signal, onTimeout: () => null })
+    asked.then(
+      (due) => waiter.resolve(due),
+      (error: unknown) => waiter.reject(error),
+    )
+    return waiter.answer
+  }
+
   return {
     over(loops) {
       const watched = loops.map((loop) => (loop.isDue === undefined ? loop : add(loop, loop.isDue)))
@@ -61,11 +81,11 @@ export function openDueCheck(on: Queryable): DueCheck {
     loop: {
       name: 'check-what-is-due',
       everyMs: CHECK_EVERY_MS,
-      async runOnce() {
+      async runOnce(signal) {
         if (checked.length === 0) return false
         try {
-          const [row] = await on.query<{ due: boolean[] }>(sql)
-          wakeWhere((index) => row?.due[index] === true)
+          const due = await ask(signal)
+          wakeWhere((index) => due === null || due[index] === true)
         } catch (error) {
           wakeWhere(() => true) // they ask by themselves
           throw error

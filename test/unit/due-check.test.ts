@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Waiter } from '../../src/core/concurrency/waiter.ts'
 import { openDueCheck } from '../../src/core/due-check.ts'
 import { onGrid, runLoop, type Loop } from '../../src/core/loop.ts'
 import { atEnd } from '../support/cleanup.ts'
@@ -68,7 +70,39 @@ test('passes are at least the interval of their loop apart', async () => {
   assert.equal(passes, 1)
 })
 
-test('when the check gets no answer, every loop asks by itself', async () => {
+test('while a table is locked, every loop asks by itself, and a stop does not wait for the table', async (t) => {
+  const { database } = await testDatabase(t)
+  let statements = 0
+  const check = openDueCheck({
+    query(sql, params) {
+      statements += 1
+      return database.query(sql, params)
+    },
+  })
+  const [loop] = check.over([
+    { name: 'any', everyMs: 1, isDue: 'exists (select from jobs)', runOnce: async () => false },
+  ])
+  const { signal } = new AbortController()
+  const unlock = new Waiter<void>({ timeoutMs: Infinity, onTimeout: () => {} })
+  const locked = new Waiter<void>({ timeoutMs: Infinity, onTimeout: () => {} })
+  const locking = database.transaction(async (tx) => {
+    await tx.query('lock table jobs in access exclusive mode')
+    locked.resolve()
+    for (; !unlock.hasLeft; await sleep(100)) await tx.query('select') // a transaction that is idle is ended
+  })
+  await locked.answer
+
+  await check.loop.runOnce(signal)
+  await loop?.wake?.wait(FOR_EVER_MS, signal)
+  await check.loop.runOnce(signal)
+  await check.loop.runOnce(AbortSignal.abort())
+
+  assert.equal(statements, 1, 'the first is still waiting for its answer')
+  unlock.resolve()
+  await locking
+})
+
+test('when the check fails, every loop asks by itself', async () => {
   const check = openDueCheck({ query: () => Promise.reject(new Error('no answer')) })
   const [loop] = check.over([{ name: 'any', everyMs: 1, isDue: 'true', runOnce: async () => false }])
   const { signal } = new AbortController()
