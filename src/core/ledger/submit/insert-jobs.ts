@@ -3,7 +3,8 @@
 // With the PostgreSQL feed the pending row itself is the announcement. With the Redis feed an outbox row commits with the
 // job, so that a crash between the commit and Redis loses nothing: one row per job, or one for all jobs of a statement.
 import type { Queryable } from '../../db/database.ts'
-import { numbersParam, storableJsonInTurns, textsParam } from '../../db/params.ts'
+import { numbersParam, textsParam } from '../../db/params.ts'
+import { payloadsParam, type PayloadTexts } from './payload-texts.ts'
 import { rankSql } from './rank.ts'
 import type { PreparedJob } from './submit.ts'
 
@@ -43,15 +44,20 @@ export interface InsertOptions {
   inOneOutboxRow?: boolean
 }
 
-export async function insertJobs(on: Queryable, jobs: readonly PreparedJob[], options: InsertOptions): Promise<void> {
+export interface JobsToInsert {
+  jobs: readonly PreparedJob[]
+  /** Of the large payloads among them. */
+  written: PayloadTexts
+}
+
+export async function insertJobs(
+  on: Queryable,
+  { jobs, written }: JobsToInsert,
+  options: InsertOptions,
+): Promise<void> {
   if (jobs.length === 0) return
   const { ageingSec, announceByOutbox, outboxGraceMs = 0, inOneOutboxRow = false } = options
-  const bytes = jobs.reduce((sum, { payloadBytes }) => sum + payloadBytes, 0)
-  const payloads = await storableJsonInTurns(
-    jobs.map(({ payload }) => payload ?? null),
-    bytes,
-  )
-  const params = [payloads, ageingSec, ...columnsOf(jobs)]
+  const params = [payloadsParam(jobs, written), ageingSec, ...columnsOf(jobs)]
   if (!announceByOutbox) await on.query(INSERT_JOBS, params)
   else await on.query(inOneOutboxRow ? INSERT_JOBS_AND_BATCH : INSERT_JOBS_AND_OUTBOX, [...params, outboxGraceMs])
 }

@@ -65,6 +65,7 @@ export function openSubmits(options: LedgerOptions) {
 
   const submitBatched = batched<PreparedJob, Submitted>({
     keyOf: (job) => (job.idempotency === null ? job.jobId : idempotencyName(job.idempotency)),
+    sizeOf: (job) => job.payloadBytes,
     run: submitAll,
   })
 

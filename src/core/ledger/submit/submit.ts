@@ -4,7 +4,8 @@ import { refused, type Refused } from '../../values/outcome.ts'
 import { newJobId } from '../../random.ts'
 import type { TraceContext } from '../../traces/context.ts'
 import { sendEffects, type Effect } from '../effects.ts'
-import { insertJobs, type InsertOptions } from './insert-jobs.ts'
+import { insertJobs, type InsertOptions, type JobsToInsert } from './insert-jobs.ts'
+import { writeLargePayloads, type PayloadTexts } from './payload-texts.ts'
 
 // The update changes nothing; it makes `returning` include the row that was there before.
 const CLAIM_KEYS = `
@@ -58,6 +59,7 @@ export type Submitted = { ok: true; jobId: string; duplicate: boolean } | Refuse
 export const PRIORITY_DEFAULT = 5
 const ROWS_MAX = 2000 // in one statement
 const NO_PARTS: readonly PreparedJob[] = []
+const NONE_WRITTEN: PayloadTexts = new Map()
 
 export function prepare(job: NewJob, maxAttempts: number): PreparedJob {
   return {
@@ -78,19 +80,23 @@ export function prepare(job: NewJob, maxAttempts: number): PreparedJob {
 
 /** Inserts all of them. Each gets its own answer: the first job of its key, or a refusal if the body differs. */
 export async function submit(pool: Pool, jobs: readonly PreparedJob[], options: InsertOptions): Promise<Submitted[]> {
+  const written = await writeLargePayloads(withParts(jobs))
   if (jobs.length <= ROWS_MAX && jobs.every(isPlain)) {
-    await insertJobs(pool, jobs, { ...options, inOneOutboxRow: shareOutboxRow(jobs) })
+    await insertJobs(pool, { jobs, written }, { ...options, inOneOutboxRow: shareOutboxRow(jobs) })
     return jobs.map(accepted)
   }
-  return pool.transaction((tx) => submitIn(tx, jobs, options))
+  return pool.transaction((tx) => submitWritten(tx, { jobs, written }, options))
 }
 
-/** The same inside the caller's transaction. */
-export async function submitIn(tx: Tx, jobs: readonly PreparedJob[], options: InsertOptions): Promise<Submitted[]> {
+/** The same inside the caller's transaction, for payloads of moderate size. */
+export const submitIn = (tx: Tx, jobs: readonly PreparedJob[], options: InsertOptions): Promise<Submitted[]> =>
+  submitWritten(tx, { jobs, written: NONE_WRITTEN }, options)
+
+async function submitWritten(tx: Tx, { jobs, written }: JobsToInsert, options: InsertOptions): Promise<Submitted[]> {
   const answers = await claimKeys(tx, jobs)
   const fresh = freshOf(jobs, answers)
   for (let start = 0; start < fresh.length; start += ROWS_MAX) {
-    await insertJobs(sendingOn(tx), fresh.slice(start, start + ROWS_MAX), options)
+    await insertJobs(sendingOn(tx), { jobs: fresh.slice(start, start + ROWS_MAX), written }, options)
   }
   sendEffects(
     tx,
@@ -122,13 +128,16 @@ export const shareOutboxRow = (jobs: readonly PreparedJob[]): boolean =>
 export const accepted = (job: PreparedJob): Submitted => ({ ok: true, jobId: job.jobId, duplicate: false })
 
 /** The jobs that these calls created, with their parts. */
-export function freshOf(jobs: readonly PreparedJob[], answers: readonly Submitted[]): PreparedJob[] {
+export function freshOf(jobs: readonly PreparedJob[], answers: readonly Submitted[]): readonly PreparedJob[] {
   const fresh = jobs.filter((_, index) => {
     const answer = answers[index]
     return answer?.ok === true && !answer.duplicate
   })
-  return fresh.some(({ parts }) => parts.length > 0) ? fresh.flatMap((job) => [job, ...job.parts]) : fresh
+  return withParts(fresh)
 }
+
+const withParts = (jobs: readonly PreparedJob[]): readonly PreparedJob[] =>
+  jobs.some(({ parts }) => parts.length > 0) ? jobs.flatMap((job) => [job, ...job.parts]) : jobs
 
 const FIND_NAMED = `select job_id, body_hash from idempotency_keys where scope = $1 and key = $2`
 

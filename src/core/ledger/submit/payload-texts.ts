@@ -1,0 +1,28 @@
+// The payloads of many jobs as one parameter, a JSON array. A large payload is written in several turns of the event loop. That is
+// done before a transaction begins: within one, a busy process would hold its locks for all these turns, and PostgreSQL ends a
+// session that is idle in a transaction for seconds.
+import { storableJson, storableJsonInTurns } from '../../db/params.ts'
+import { LARGE_BYTES } from '../../values/json-pieces.ts'
+import type { PreparedJob } from './submit.ts'
+
+/** By job id. */
+export type PayloadTexts = ReadonlyMap<string, string | Buffer>
+
+/** Of the jobs whose payloads are large. */
+export async function writeLargePayloads(jobs: readonly PreparedJob[]): Promise<PayloadTexts> {
+  const texts = new Map<string, string | Buffer>()
+  for (const { jobId, payload, payloadBytes } of jobs) {
+    if (payloadBytes > LARGE_BYTES) texts.set(jobId, await storableJsonInTurns(payload ?? null, payloadBytes))
+  }
+  return texts
+}
+
+export function payloadsParam(jobs: readonly PreparedJob[], written: PayloadTexts): string | Buffer {
+  if (written.size === 0) return storableJson(jobs.map(({ payload }) => payload ?? null))
+  const texts = jobs.map(({ jobId, payload }) => written.get(jobId) ?? storableJson(payload ?? null))
+  return Buffer.concat(
+    texts.flatMap((text, index) => [Buffer.from(index === 0 ? '[' : ','), Buffer.from(text)]).concat(END),
+  )
+}
+
+const END = Buffer.from(']')
