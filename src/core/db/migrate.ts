@@ -10,7 +10,11 @@ import { codeOf } from '../values/error-code.ts'
 const MIGRATION_LOCK = 7_305_801
 
 const LOCK_TIMEOUT_SEC = 5
-const LOCK_NOT_AVAILABLE = '55P03'
+/** By the code of PostgreSQL. */
+const WAITED_IN_VAIN = new Map([
+  ['55P03', `A migration waited ${LOCK_TIMEOUT_SEC} s for a lock and gave up`],
+  ['40P01', 'A migration and another transaction waited for each other, and the migration gave up'],
+])
 
 const CREATE_TABLE = `
   create table if not exists migrations (
@@ -38,10 +42,10 @@ export async function migrate(database: Database, folders: readonly MigrationFol
   try {
     return await database.transaction((tx) => migrateIn(tx, folders))
   } catch (error) {
-    if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error
+    const why = WAITED_IN_VAIN.get(codeOf(error) ?? '')
+    if (why === undefined) throw error
     throw new StartError(
-      `A migration waited ${LOCK_TIMEOUT_SEC} s for a lock and gave up; nothing was changed. Start again, or end what holds ` +
-        'the lock: reeve migrate --plan says on which tables.',
+      `${why}; nothing was changed. Start again, or end what holds the lock: reeve migrate --plan says on which tables.`,
       { cause: error },
     )
   }

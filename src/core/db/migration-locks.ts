@@ -16,6 +16,7 @@ export interface MigrationLock {
 const RULES: readonly [RegExp, MigrationWaits][] = [
   [/^alter table (?:if exists )?(?:only )?(\w+) validate constraint\b/, 'nothing'],
   [/^alter table (?:if exists )?(?:only )?(\w+)\b/, 'reads and writes'],
+  [/^lock (?:table )?(\w+)\b/, 'reads and writes'],
   [/^(?:drop table|truncate)(?: if exists)? (\w+)\b/, 'reads and writes'],
   [/^create (?:unique )?index concurrently .*? on (\w+)\b/, 'nothing'],
   [/^create (?:unique )?index .*? on (\w+)\b/, 'writes'],

@@ -4,6 +4,9 @@
 -- An attempt still goes with its job. No guard says that the job of a new attempt exists: the statement that writes an attempt
 -- has locked its job.
 
+-- In the order in which transitions lock them: otherwise a transition of the version before and this migration wait for each other.
+lock table jobs, attempts in access exclusive mode;
+
 alter table attempts drop constraint attempts_job_id_fkey;
 alter table jobs drop constraint jobs_replay_of_fkey;
 
