@@ -4,6 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { systemClock } from '../clock.ts'
+import { withTimeout } from '../concurrency/waiter.ts'
 import type { Config } from '../config.ts'
 import type { DeliveryAttempt } from '../deliveries/signed-delivery.ts'
 import { requestFrom } from '../deliveries/signed-request.ts'
@@ -23,6 +24,8 @@ import type { Span } from './otlp.ts'
 
 const ENDED_MAX = 10_000 // waiting to be read
 const ENDED_PER_READ = 500
+const SUMMARIES_WITHIN_MS = 1000
+const CLOSE_WITHIN_MS = 2000
 
 export interface DeliveryTraces {
   /** Of rows that are about to be sent, by their ids. A row may have none. */
@@ -116,7 +119,11 @@ function openEndedJobs({ read, add, exporter, log }: EndedJobsDeps) {
       waiting.push(...fitting)
       reading ??= readAll()
     },
-    close: async () => reading,
+    /** What cannot be read soon is dropped: it would hold up the stop. */
+    async close() {
+      const isRead = withTimeout(reading ?? Promise.resolve(), CLOSE_WITHIN_MS, 'The database gave no answer.')
+      await isRead.catch(() => exporter.drop(waiting.splice(0).length))
+    },
   }
 }
 
@@ -126,12 +133,14 @@ async function deliveryTraces(
   ledger: Pick<Ledger, 'summaries'>,
 ): Promise<Map<number, DeliveryTrace>> {
   const jobIds = rows.flatMap(({ jobId }) => jobId ?? [])
-  // Without the database it is sent without a trace; the outbox repeats what it cannot settle.
-  const jobs = jobIds.length === 0 ? [] : await ledger.summaries(jobIds).catch((): JobSummary[] => [])
+  // Without an answer it is sent without a trace: waiting would use up the time for which the rows are claimed.
+  const read = async () => withTimeout(ledger.summaries(jobIds), SUMMARIES_WITHIN_MS, 'No answer in time.')
+  const jobs = jobIds.length === 0 ? [] : await read().catch((): JobSummary[] => [])
+  const jobOf = new Map(jobs.map((job) => [job.jobId, job]))
   const found = new Map<number, DeliveryTrace>()
   for (const { outboxId, jobId, payload } of rows) {
     const spanId = newSpanId()
-    const job = jobs.find((one) => one.jobId === jobId)
+    const job = jobId === null ? undefined : jobOf.get(jobId)
     if (job !== undefined) {
       const { traceId } = traceIdFor(job.traceId, job.jobId)
       found.set(outboxId, { traceId, spanId, parentSpanId: lastSpanIdOf(job) })
