@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import net from 'node:net'
+import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket, WebSocketServer } from 'ws'
 import { openLog } from '../../../src/core/log/log.ts'
 import { startLoops } from '../../../src/core/loop.ts'
 import { openHub, type HubLimits } from '../../../src/core/http/sockets/hub.ts'
+import { temporaryFolder } from '../../support/servers.ts'
 
 const LIMITS: HubLimits = {
   messagesMax: 8,
@@ -16,14 +21,19 @@ const LIMITS: HubLimits = {
 }
 
 async function hubWithClient(t: TestContext, limits: Partial<HubLimits>, connect: (port: number) => void) {
+  const attached = await attachClient(t, limits, connect)
+  const pinging = startLoops([attached.hub.loop], openLog({ LOG_LEVEL: 'silent' }))
+  t.after(() => pinging.stop())
+  return attached
+}
+
+async function attachClient(t: TestContext, limits: Partial<HubLimits>, connect: (port: number) => void) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   t.after(() => server.close())
   await once(server, 'listening')
   const address = server.address()
   assert(address !== null && typeof address === 'object')
   const hub = openHub({ ...LIMITS, ...limits })
-  const pinging = startLoops([hub.loop], openLog({ LOG_LEVEL: 'silent' }))
-  t.after(() => pinging.stop())
   const joined = once(server, 'connection')
   connect(address.port)
   const [socket] = await joined
@@ -48,6 +58,15 @@ const reading = (t: TestContext) => (port: number) => {
   socket.on('error', () => {})
   t.after(() => socket.terminate())
 }
+
+/** In a process of its own, which makes the file when it has answered a ping. */
+const elsewhere = (t: TestContext, file: string) => (port: number) => {
+  const source = `new (require('ws'))('ws://127.0.0.1:${port}').on('ping', () => require('fs').writeFileSync(${JSON.stringify(file)}, ''))`
+  const client = spawn(process.execPath, ['-e', source], { stdio: 'ignore' })
+  t.after(() => client.kill('SIGKILL'))
+}
+
+const standStill = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 
 describe('the hub', () => {
   test('a wait for room in a queue that does not move ends with false, and the connection is gone', async (t) => {
@@ -80,6 +99,21 @@ describe('the hub', () => {
     const stays = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 3500)) // three looks
 
     assert.equal(await Promise.race([gone, stays]), false)
+    assert.equal(hub.size(), 1)
+  })
+
+  test('a client stays that has answered while this process stood still', async (t) => {
+    const answered = join(await temporaryFolder(t), 'answered')
+    const { hub, connection } = await attachClient(t, { pingEveryMs: 0, pongWithinMs: 200 }, elsewhere(t, answered))
+    const { signal } = new AbortController()
+    await hub.loop.runOnce(signal) // a ping
+
+    const looking = sleep(1).then(() => hub.loop.runOnce(signal))
+    while (!existsSync(answered)) standStill(10)
+    standStill(300)
+    await looking
+
+    assert.equal(connection.send('x'), true)
     assert.equal(hub.size(), 1)
   })
 

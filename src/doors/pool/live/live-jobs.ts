@@ -1,10 +1,9 @@
 // The topic `pool_jobs` of /live: which jobs of a client have changed among those that a page shows, and which are new. It says
 // that they have, and the page reads them again. As with all jobs, each process asks once a second for what its pages show.
 import { Type } from 'typebox'
-import { firstIdAt } from '../../../core/ledger/job.ts'
 import { systemClock, type Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/db/database.ts'
-import { JOB_ID } from '../../../core/ledger/job.ts'
+import { firstIdAt, JOB_ID } from '../../../core/ledger/job.ts'
 import type { Ledger } from '../../../core/ledger/ledger.ts'
 import { liveTopic, type LiveTopic, type SendLive } from '../../../core/live/topic.ts'
 import type { Loop } from '../../../core/loop.ts'
@@ -61,6 +60,7 @@ export function openLivePoolJobs({ database, ledger, clock = systemClock }: Live
   loop: Loop
 } {
   const sights = new Set<WatchedJobs>()
+  let since = firstIdAt(clock.now() - LATE_MS)
   return {
     topic: liveTopic({
       name: 'pool_jobs',
@@ -84,8 +84,10 @@ export function openLivePoolJobs({ database, ledger, clock = systemClock }: Live
       name: 'watch-pool-jobs-for-pages',
       everyMs: EVERY_MS,
       async runOnce() {
-        await tellChanged({ database, ledger }, sights, clock.now())
-        await tellNew(ledger, sights, firstIdAt(clock.now() - LATE_MS))
+        const now = clock.now()
+        await tellChanged({ database, ledger }, sights, now)
+        await tellNew(ledger, sights, since)
+        since = firstIdAt(now - LATE_MS) // of this pass: the next one may be late
         return false
       },
     },
