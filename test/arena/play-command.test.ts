@@ -7,10 +7,11 @@ import { createServer } from 'node:http'
 import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { ReeveClient } from '@reeve/sdk'
+import { ReeveClient, ReeveError } from '@reeve/sdk'
 import { ArenaClient } from '@reeve/sdk/arena'
 import { Client } from 'pg'
 import { WebSocket } from 'ws'
+import { endOf } from '../../src/cli/arena/match-end.ts'
 import { ask, player, QUICK, startServer } from '../contract/arena/setup.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { REEVE, ROOT } from '../support/program.ts'
@@ -36,6 +37,26 @@ function startReeve(t: TestContext, ...args: string[]) {
 }
 
 const reeve = (t: TestContext, ...args: string[]) => startReeve(t, ...args).ended
+
+/** Connections to a server that can be cut. `intercept` sees what a client sends: true keeps it from the server. */
+async function openProxy(t: TestContext, url: string, intercept: (socket: Socket, sent: string) => boolean) {
+  const sockets = new Set<Socket>()
+  const proxy = createTcpServer((socket) => {
+    const upstream = connect(Number(new URL(url).port), '127.0.0.1')
+    for (const one of [socket, upstream]) sockets.add(one.on('error', () => {}))
+    upstream.pipe(socket)
+    socket.on('data', (bytes) => {
+      if (!intercept(socket, bytes.toString('latin1'))) upstream.write(bytes)
+    })
+    socket.on('close', () => upstream.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  atEnd(t, () => proxy.close())
+  const address = proxy.address()
+  assert(typeof address === 'object' && address !== null)
+  const cut = () => sockets.forEach((socket) => socket.destroy())
+  return { url: `http://127.0.0.1:${address.port}`, cut }
+}
 
 test('reeve play --bot: bots register, play against each other, and say what came of it', async (t) => {
   const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '20', SESSION_TICKS: '20' } })
@@ -78,30 +99,29 @@ test('reeve play --bot: bots whose login has ended log in again, as the same pla
   )
 })
 
-test('reeve play --bot: a match during which the login and the connection end is counted', async (t) => {
+test('reeve play --bot: a match during which the login and the connection end is counted, although the server is away', async (t) => {
   const { url, at } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '50', SESSION_TICKS: '40' } })
   const client = new Client(at)
   await client.connect()
   atEnd(t, () => client.end())
-  const sockets = new Set<Socket>()
-  const proxy = createTcpServer((socket) => {
-    const upstream = connect(Number(new URL(url).port), '127.0.0.1')
-    for (const one of [socket, upstream]) sockets.add(one.on('error', () => {}))
-    socket.pipe(upstream).pipe(socket)
-  }).listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
-  atEnd(t, () => proxy.close())
-  const address = proxy.address()
-  assert(typeof address === 'object' && address !== null)
+  // The first who asks for the end of the match finds the server stopped, the second one finds it starting.
+  let looks = 0
+  const proxy = await openProxy(t, url, (socket, sent) => {
+    if (!sent.startsWith('GET /api/matches/')) return false
+    looks += 1
+    if (looks === 1) socket.destroy()
+    if (looks === 2) socket.write('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n')
+    return looks <= 2
+  })
 
-  const there = `http://127.0.0.1:${address.port}`
-  const { ended } = startReeve(t, 'play', '--bot', '2', '--matches', '1', '--url', there, '--json')
+  const { ended } = startReeve(t, 'play', '--bot', '2', '--matches', '1', '--url', proxy.url, '--json')
   await until('a match is on', async () => (await client.query('select from live_matches')).rowCount === 1)
   await client.query('delete from tokens')
-  for (const socket of sockets) socket.destroy()
+  proxy.cut()
   const { code, out, err } = await ended
 
   assert.equal(code, 0, err)
+  assert(looks > 2)
   const reasons = out
     .trim()
     .split('\n')
@@ -110,11 +130,29 @@ test('reeve play --bot: a match during which the login and the connection end is
   assert.equal((await client.query('select from match_results')).rowCount, 1)
 })
 
+test('the end of a match is looked for no longer than the match can last and a while more', async () => {
+  const answers = [new TypeError('fetch failed'), new ReeveError(503, {}, null), new ReeveError(404, {}, null)]
+  let looks = 0
+  let waitedMs = 0
+  const match = async () => {
+    looks += 1
+    throw answers[looks % answers.length]
+  }
+  const pause = async (ms: number) => void (waitedMs += ms)
+  const refusal = new ReeveError(403, {}, null)
+
+  assert.equal(await endOf({ match }, { sessionId: 's', ticks: 50, tickIntervalMs: 100 }, pause), null)
+  assert(waitedMs > 5000 && waitedMs < 3_600_000)
+  const refused = endOf({ match: () => Promise.reject(refusal) }, { sessionId: 's', ticks: null, tickIntervalMs: 100 })
+  await assert.rejects(refused, refusal)
+})
+
 test(
   'reeve play: a person in a terminal presses a key, and wins',
   { skip: !hasScript && 'no script(1) here' },
   async (t) => {
-    const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '50', SESSION_TICKS: '40' } })
+    // After a pause a match catches up on a second: the rest is long enough for a key.
+    const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '100', SESSION_TICKS: '40' } })
     const command = `${process.execPath} ${REEVE.join(' ')} play --url ${url}`
     const child = spawn('script', ['-qfec', command, '/dev/null'], { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] })
     t.after(() => child.kill('SIGKILL'))

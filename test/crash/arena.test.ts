@@ -158,7 +158,8 @@ describe('a server of the arena that is killed', { concurrency: 4 }, () => {
   })
 
   test('arena 11.5: its match is void when the snapshot is too old: both are told, no rating moves, both may queue again', async (t) => {
-    const { start, player, counts } = await setup(t, { SESSION_RESUME_SECONDS: '0' })
+    // Long: it must not be over before the server is killed.
+    const { start, player, counts } = await setup(t, { SESSION_RESUME_SECONDS: '0', SESSION_TICKS: '1200' })
     const first = await start()
     const [ann, bob] = [await player('ann'), await player('bob')]
     for (const { proxy } of [ann, bob]) proxy.to(first.url)
@@ -183,14 +184,14 @@ describe('a server of the arena that is killed', { concurrency: 4 }, () => {
     const [ann, bob] = [await player('ann'), await player('bob')]
     for (const { proxy } of [ann, bob]) proxy.to(first.url)
     const [annArena, bobArena] = await Promise.all([ann.login(), bob.login()])
-    const [mine] = await Promise.all([annArena.play(), bobArena.play()])
     await database.query('begin')
     await database.query('lock table rating_applies in exclusive mode') // nobody can commit a result
+    const [mine] = await Promise.all([annArena.play(), bobArena.play()])
     await until('the finalize waits', async () => {
-      const { rows } = await database.query(
-        `select count(*)::integer as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      const { rowCount } = await database.query(
+        `select from pg_locks where relation = 'rating_applies'::regclass and not granted`,
       )
-      return rows[0].n > 0
+      return rowCount !== 0
     })
 
     await first.kill()

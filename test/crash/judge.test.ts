@@ -239,7 +239,8 @@ describe('a judge whose parts die', { skip: cannotTest }, () => {
       await runs(first, 'main')
 
       const victim = (await familyOf(first.pid)).find(({ name }) => name.startsWith(part))
-      process.kill(victim?.pid ?? 0, 'SIGKILL')
+      assert(victim !== undefined, `${part} has ended by itself`)
+      process.kill(victim.pid, 'SIGKILL')
       const result = await verdict(jobId)
 
       // Without its helper nothing is known about the run: it is made again. A program that was killed was killed.

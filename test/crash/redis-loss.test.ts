@@ -8,7 +8,7 @@ import { setup, TIMEOUT, type Rig } from './rig.ts'
 import type { Streams } from './streams.ts'
 
 const JOBS = 300
-const WORK_MS = 40
+const WORK_MS = 200
 const SLOTS = 10
 const DONE_BEFORE = 30
 
@@ -49,7 +49,7 @@ describe('a loss in Redis', () => {
     const rig = await setup(t, 'PostgreSQL + Redis', { redisUrl: server.at })
     const { jobIds, workers } = await midRun(rig)
 
-    server.child.kill('SIGKILL')
+    await server.stop() // with SIGKILL; its port is free after that
     const more = await rig.submit(JOBS)
     const again = await startRedis({ port: Number(new URL(server.at).port) })
     atEnd(t, again.stop)
@@ -79,9 +79,10 @@ describe('a loss in Redis', () => {
 async function midRun(rig: Rig) {
   const { streams } = rig
   assert(streams !== null)
-  const jobIds = await rig.submit(JOBS, () => WORK_MS)
   const workers = [rig.worker({ slots: SLOTS }), rig.worker({ slots: SLOTS })]
-  await Promise.all(workers.map((worker) => worker.heard('ready'))) // a process cannot start while Redis is away
+  // A process cannot start while Redis is away; nor may the first be done before the second has started.
+  await Promise.all(workers.map((worker) => worker.heard('ready')))
+  const jobIds = await rig.submit(JOBS, () => WORK_MS)
   await until('work is under way', async () => (await rig.countDone()) >= DONE_BEFORE)
   assert((await rig.countDone()) < JOBS / 2, 'it was over before it could be disturbed')
   return { jobIds, workers, streams }

@@ -112,8 +112,9 @@ test('killed at any moment while a box is opened, the helper leaves nothing', SA
     opened.catch(() => {}) // looked at later
     await until('the helper is there', () => boxedProcesses().length > 0)
     await sleep(afterMs)
-    const { pid = 0 } = boxedProcesses()[0] ?? {}
-    process.kill(pid, 'SIGKILL')
+    const [helper] = boxedProcesses()
+    assert(helper !== undefined)
+    process.kill(helper.pid, 'SIGKILL')
 
     await opened.catch((error: unknown) => assert(error instanceof ProtocolError, String(error)))
     await runner.close()

@@ -46,9 +46,9 @@ describe('reeve up', () => {
   ] as const) {
     test(`${signal} to the ${to} lets a running job end before the server does`, TIMEOUT, async (t) => {
       const dataDir = await withCluster(await dataFolder(t))
-      const reeve = spawnReeve(t, dataDir, ONE_DOOR)
+      const reeve = spawnReeve(t, dataDir, { ...ONE_DOOR, JOB_LEASE_SEC: '60' }) // a pause must not cost it its lease
       const client = await reeve.ready()
-      const jobId = await client.submit({ sleep_ms: 2000 })
+      const jobId = await client.submit({ sleep_ms: 6000 })
       await until('the job runs', async () => (await client.job(jobId)).state === 'processing')
 
       reeve.signal(signal, to)

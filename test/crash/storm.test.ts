@@ -10,7 +10,7 @@ import { FEEDS, setup, TIMEOUT, type Rig } from './rig.ts'
 const JOBS = 2000
 const SLOTS = 20
 const WORKERS = 3
-const WORK_MS_MAX = 120
+const WORK_MS_MAX = 200
 const KILL_EVERY_MS = 300
 const STORM_MS = 10_000
 const KILLS_MIN = 5

@@ -1,6 +1,7 @@
 // PostgreSQL behind a network that drops everything, and an S3 store that is down: requests get 503 with Retry-After, /readyz names the part, and
 // it heals by itself. What is lost of jobs in progress is tested in test/crash.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import net, { type Socket } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 import { migrationFolders } from '../../src/doors/outline.ts'
@@ -11,7 +12,7 @@ import { atEnd } from '../support/cleanup.ts'
 import { reusedDatabase } from '../support/database.ts'
 import { socketOf, startProxy } from '../support/proxy.ts'
 import { newAccount, startReeve, tokenOf } from '../support/reeve.ts'
-import { sharedRedis } from '../support/servers.ts'
+import { freePort, sharedRedis } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 import { uploader } from './uploader.ts'
 
@@ -162,11 +163,10 @@ async function startRelay(t: TestContext, to: number) {
     }
     client.pipe(target).pipe(client)
   })
-  let port = 0
+  const port = await freePort() // nobody else is given it while it is closed
   const open = async () => {
-    await new Promise<void>((done) => server.listen(port, '127.0.0.1', done))
-    const address = server.address()
-    if (address !== null && typeof address === 'object') port = address.port
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
   }
   const close = () => {
     server.close()

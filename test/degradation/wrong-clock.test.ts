@@ -8,8 +8,9 @@ import { startReeve, urlOf } from '../support/reeve.ts'
 import { until } from '../support/until.ts'
 
 const OFF_MS = 600_000
-const LEASES = { JOB_LEASE_SEC: '6', JOB_HEARTBEAT_SEC: '2', JOB_RECLAIM_INTERVAL_SEC: '1' }
-const WORK_MS = 6500
+// A pause of the machine for some seconds costs no lease.
+const LEASES = { JOB_LEASE_SEC: '12', JOB_HEARTBEAT_SEC: '2', JOB_RECLAIM_INTERVAL_SEC: '1' }
+const WORK_MS = 12_500
 const JOBS = 8
 
 /** For NODE_OPTIONS: what the process and its threads take for the time. */

@@ -17,7 +17,7 @@ import { CERT, KEY } from './certificate.ts'
 
 const LOOPBACK = { address: '127.0.0.1', family: 4 }
 const log = pino({ level: 'silent' })
-const TIMEOUT_MS = 5000
+const TIMEOUT_MS = 60_000
 
 async function listening(t: TestContext, server: http.Server | https.Server | net.Server): Promise<number> {
   server.listen(0, '127.0.0.1')

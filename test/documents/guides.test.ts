@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test, type TestContext } from 'node:test'
 import { cannotTest } from '../judge/rig.ts'
 import { ADMIN, startReeve } from '../support/reeve.ts'
+import { until } from '../support/until.ts'
 import { openSampleShell, type Replaced } from './sample-shell.ts'
 import { GUIDES } from './samples.ts'
 
@@ -28,12 +29,14 @@ const FOLLOWED: Readonly<Record<string, (guide: Guide) => Promise<void>>> = {
     await prints(/^true\ncompleted \{ total: 17 \}$/m)
     await says(/exit code 3[^]*out of stock[^]* → /)
   },
-  'pool-owner.md': async ({ says, starts }) => {
+  'pool-owner.md': async ({ says, starts, shows }) => {
     await says(/carl .*CLIENT/)
     await says(/^/)
     await says(/sha256 [0-9a-f]{64}[^]*^1$/m)
     await starts(/polling/, { 'mjs run': 'mjs run --json' })
     await says(/"answer":\s*"HELLO"/)
+    // It follows the result.
+    await shows('curl -s http://127.0.0.1:8080/workers/1/receipts -H "X-API-Key: $(cat api.key)"', /"signature"/)
     await says(/attic[^]*The receipt verifies/)
   },
   'desk-lead.md': async ({ says }) => {
@@ -55,11 +58,12 @@ const FOLLOWED: Readonly<Record<string, (guide: Guide) => Promise<void>>> = {
     await says(/https?:[^]*ann is deleted/)
     await says(/Nothing to do/)
   },
-  'webhook-integrator.md': async ({ says, runs }) => {
+  'webhook-integrator.md': async ({ says, runs, shows }) => {
     await says(/"secret":/)
     const receiver = runs()
     await receiver.saysAtLast(/listening/)
     await says(/cancelled/)
+    await shows('npx reeve delivery list', /dead/) // it is called back after the cancel is answered
     await says(/dead[^]*400/)
     await says(/1 replayed/)
     await receiver.saysAtLast(/^new .*cancelled/m)
@@ -78,7 +82,7 @@ test('there are seven guides, and each shows at least one picture', () => {
 })
 
 for (const [page, follow] of Object.entries(FOLLOWED)) {
-  test(`the guide ${page}`, { timeout: 120_000 }, async (t) => {
+  test(`the guide ${page}`, { timeout: 240_000 }, async (t) => {
     const guide = await openGuide(t, page)
     await follow(guide)
     assert.deepEqual(guide.notRun(), [], 'run it here, or mark it with <!-- no-run: reason -->')
@@ -97,6 +101,9 @@ async function openGuide(t: TestContext, page: string) {
     says: async (what: RegExp, replaced: Replaced = {}) => assert.match(await run(replaced).ended(), what),
     /** A sample that goes on. */
     starts: async (what: RegExp, replaced: Replaced = {}) => run(replaced).saysAtLast(what),
+    /** A command that is repeated until it says so: for what happens by itself. */
+    shows: (command: string, what: RegExp) =>
+      until(`${command} says ${what}`, async () => what.test(await samples.shell(command).ended())),
     /** A program that ends. */
     prints: async (what: RegExp) => assert.match(await samples.program(samples.next()).ended(), what),
     /** A program that goes on. */

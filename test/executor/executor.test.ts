@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { JobFailed } from '../../src/core/executor/kind.ts'
 import { note, notes } from '../ledger/dump.ts'
 import { until } from '../support/until.ts'
-import { endlessWork, first, gatedWork, LEASE_MS, setupExecutor } from './setup.ts'
+import { endlessWork, first, gatedWork, setupExecutor } from './setup.ts'
 
 describe('an executor', () => {
   test('a job is taken, done, recorded with its effects, and acknowledged after that', async (t) => {
@@ -124,7 +124,8 @@ describe('a lease that is lost', () => {
   })
 
   test('renewals that cannot reach the ledger abort the work before the lease is over', async (t) => {
-    const { ledger, start, submit, metrics } = await setupExecutor(t)
+    const leaseMs = 4000
+    const { ledger, start, submit, metrics } = await setupExecutor(t, [], { leaseMs })
     const { run, began, ended } = endlessWork()
     const unreachable = { ...ledger, renew: () => Promise.reject(new Error('connection refused')) }
     let abortedAt = 0
@@ -133,7 +134,7 @@ describe('a lease that is lost', () => {
         context.signal.addEventListener('abort', () => (abortedAt = Date.now()))
         return run(job, context)
       },
-      { ledger: unreachable, heartbeatMs: LEASE_MS / 2 },
+      { ledger: unreachable, heartbeatMs: leaseMs / 2 },
     )
     const jobId = await submit()
     await began

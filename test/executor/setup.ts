@@ -13,11 +13,15 @@ import type { MigrationFolder } from '../../src/core/db/migrate.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { setupLedger } from '../support/ledger.ts'
 
-export const LEASE_MS = 1500
+const LEASE_MS = 60_000 // a machine that pauses must not cost a test its lease
 const HEARTBEAT_MS = 60
 const LONG_MS = 60_000
 
-export async function setupExecutor(t: TestContext, doors: readonly MigrationFolder[] = []) {
+export async function setupExecutor(
+  t: TestContext,
+  doors: readonly MigrationFolder[] = [],
+  { leaseMs = LEASE_MS }: { leaseMs?: number } = {},
+) {
   const world = await setupLedger(t, doors)
   const said = new EventEmitter()
   const wake = new Wake()
@@ -28,8 +32,7 @@ export async function setupExecutor(t: TestContext, doors: readonly MigrationFol
       wake.ring()
     },
     async take({ kind, limit, signal }) {
-      const jobs = (await world.ledger.acquireNextFrom(null, { kind, limit, owner: 'executor', leaseMs: LEASE_MS }))
-        .jobs
+      const jobs = (await world.ledger.acquireNextFrom(null, { kind, limit, owner: 'executor', leaseMs })).jobs
       if (jobs.length === 0) await wake.wait(LONG_MS, signal)
       return jobs.map((job) => ({ job, acknowledge: async () => void said.emit('acknowledged', job.jobId) }))
     },
@@ -46,7 +49,7 @@ export async function setupExecutor(t: TestContext, doors: readonly MigrationFol
       ledger,
       feed,
       slots: 4,
-      leaseMs: LEASE_MS,
+      leaseMs,
       heartbeatMs: HEARTBEAT_MS,
       retry: { baseMs: 10_000, maxMs: 20_000 },
       log: pino({ enabled: false }),

@@ -6,10 +6,16 @@ import { finish, jobIdsOf, takeNow, takeOne, takeSome } from './taking.ts'
 
 const JOBS = 50
 
-/** Far above what a hint takes, and below every interval at which a feed would look by itself. */
-const AT_ONCE_MS = 700
+interface FeedOptions {
+  /** Far above what a hint takes, and below every interval at which the feed would look by itself. */
+  atOnceMs: number
+}
 
-export function feedConformance(name: string, setup: (t: TestContext) => Promise<Rig>): void {
+export function feedConformance(
+  name: string,
+  setup: (t: TestContext) => Promise<Rig>,
+  { atOnceMs }: FeedOptions,
+): void {
   describe(`feed by ${name}`, () => {
     test('a submitted job reaches an executor, with its payload and its first attempt', async (t) => {
       const { feed, kind, submit } = await setup(t)
@@ -141,7 +147,7 @@ export function feedConformance(name: string, setup: (t: TestContext) => Promise
       const [taken] = await waiting
 
       assert.equal(taken?.job.jobId, jobId)
-      assert(performance.now() - started < AT_ONCE_MS, 'found by looking again, not by being told')
+      assert(performance.now() - started < atOnceMs, 'found by looking again, not by being told')
     })
 
     test('a waiting take ends when it is told to', async (t) => {
@@ -158,7 +164,7 @@ export function feedConformance(name: string, setup: (t: TestContext) => Promise
       await waiting
       await feed.close()
 
-      assert(performance.now() - started < AT_ONCE_MS)
+      assert(performance.now() - started < atOnceMs)
     })
   })
 }

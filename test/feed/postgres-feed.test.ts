@@ -4,7 +4,8 @@ import { feedConformance } from './conformance.ts'
 import { postgresRig, type Rig } from './rig.ts'
 import { takeNow, takeOne } from './taking.ts'
 
-feedConformance('PostgreSQL', postgresRig)
+// A take that nobody wakes lasts 15 s.
+feedConformance('PostgreSQL', postgresRig, { atOnceMs: 10_000 })
 
 const LONG_ENOUGH_MS = 60_000
 

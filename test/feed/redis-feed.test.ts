@@ -1,4 +1,5 @@
 import { feedConformance } from './conformance.ts'
 import { redisRig } from './rig.ts'
 
-feedConformance('Redis', (t) => redisRig(t))
+// The dispatcher of the outbox looks once a second.
+feedConformance('Redis', (t) => redisRig(t), { atOnceMs: 700 })

@@ -85,7 +85,7 @@ describe('judge C1: announcing', () => {
     const [first] = await entriesIn(rig, rig.keys[1], 1)
     const row = { outboxId: 1, jobId, topic: 'feed', payload: { kind: 'judge', priority: 5 }, attempts: 2 }
 
-    const answers = await rig.feed.deliveries[0]?.deliver([row], AbortSignal.timeout(5000))
+    const answers = await rig.feed.deliveries[0]?.deliver([row], AbortSignal.timeout(60_000))
 
     assert.deepEqual(answers, [{ ok: true, entryId: first?.[0] }])
     assert.equal(await rig.redis.xlen(rig.keys[1]), 1)
@@ -98,7 +98,7 @@ describe('judge C1: announcing', () => {
     await rig.ledger.cancel({ jobId, reason: 'not wanted' })
     const row = { outboxId: 1, jobId, topic: 'feed', payload: { kind: 'judge', priority: 5 }, attempts: 1 }
 
-    const answers = await rig.feed.deliveries[0]?.deliver([row], AbortSignal.timeout(5000))
+    const answers = await rig.feed.deliveries[0]?.deliver([row], AbortSignal.timeout(60_000))
 
     assert.deepEqual(answers, [{ ok: true }])
     assert.equal(await rig.redis.xlen(rig.keys[1]), 1)
@@ -117,7 +117,7 @@ describe('judge C1: announcing', () => {
       .slice(0, 1)
       .map((jobId) => ({ outboxId: 1, jobId, topic: 'feed', payload: null, attempts: 1 }))
 
-    const answers = await rig.feed.deliveries[0]?.deliver(rows, AbortSignal.timeout(5000))
+    const answers = await rig.feed.deliveries[0]?.deliver(rows, AbortSignal.timeout(60_000))
 
     assert.deepEqual(answers, [{ ok: false, error: 'stream_full', retryMs: 1000 }])
   })

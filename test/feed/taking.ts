@@ -7,7 +7,7 @@ import type { Ledger } from '../../src/core/ledger/ledger.ts'
 const NEVER = new AbortController().signal
 
 /** Longer than any feed may take on the slowest machine: then nothing will come. */
-const GIVE_UP_MS = 20_000
+const GIVE_UP_MS = 60_000
 
 /** Takes again until something came. */
 export async function takeSome(feed: Feed, kind: string, limit: number): Promise<TakenJob[]> {

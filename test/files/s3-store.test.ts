@@ -73,9 +73,15 @@ describe('S3 store', () => {
       response.writeHead(asked === 3 ? 200 : 503).end()
     })
 
-    assert.equal((await boundedFetch({ attemptsMax: 2, answerMsMax: 5_000, totalMsMax: 20_000 })(endpoint)).status, 503)
+    assert.equal(
+      (await boundedFetch({ attemptsMax: 2, answerMsMax: 60_000, totalMsMax: 120_000 })(endpoint)).status,
+      503,
+    )
     assert.equal(asked, 2)
-    assert.equal((await boundedFetch({ attemptsMax: 3, answerMsMax: 5_000, totalMsMax: 20_000 })(endpoint)).status, 200)
+    assert.equal(
+      (await boundedFetch({ attemptsMax: 3, answerMsMax: 60_000, totalMsMax: 120_000 })(endpoint)).status,
+      200,
+    )
     assert.equal(asked, 3)
   })
 

@@ -22,7 +22,12 @@ const ATTACKS: readonly Attack[] = [
   { name: 'threads', limits: { processesMax: 32 }, verdict: 'OK', says: /^31$/ },
   { name: 'daemons', verdict: 'OK' },
   { name: 'memory_at_once', limits: { cpuMs: 20_000 }, verdict: 'MLE', degraded: 'RE' },
-  { name: 'memory_by_children', limits: { cpuMs: 20_000, wallMs: 2000 }, verdict: 'MLE', degraded: 'TLE' },
+  {
+    name: 'memory_by_children',
+    limits: { cpuMs: 20_000, ...(footing === 'degraded' ? { wallMs: 2000 } : {}) },
+    verdict: 'MLE',
+    degraded: 'TLE',
+  },
   { name: 'memory_by_tmpfs', limits: { cpuMs: 20_000 }, verdict: 'MLE', degraded: 'OK' },
   { name: 'memory_by_memfd', limits: { cpuMs: 20_000, fileBytesMax: 40 * MB }, verdict: 'MLE', degraded: 'OK' },
   { name: 'output_bomb', verdict: 'OLE' },

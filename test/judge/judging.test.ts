@@ -165,7 +165,7 @@ describe('a validator', { skip: noBoxes }, () => {
 
     for (const [validator, why] of broken) {
       const own = {
-        'problem.yaml': 'validation: custom\nlimits: {validation_time: 0.2}\n',
+        'problem.yaml': 'validation: custom\nlimits: {validation_time: 1}\n',
         'output_validators/validate.py': `${validator}\n`,
       }
       const judging = judge(t, worker, own, python(TWICE))

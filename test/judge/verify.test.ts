@@ -128,9 +128,10 @@ describe('a collection of packages', { skip: cannotTest }, () => {
     }
     return folder
   }
-  const reeve = async (t: TestContext, ...words: string[]) => {
+  const reeve = async (t: TestContext, ...words: string[]) => reeveIn(await temporaryFolder(t), {}, words)
+  const reeveIn = async (data: string, settings: Readonly<Record<string, string>>, words: readonly string[]) => {
     const { PATH = '', HOME = '' } = process.env
-    const env = { PATH, HOME, REEVE_DATA_DIR: await temporaryFolder(t), LOG_LEVEL: 'silent' }
+    const env = { PATH, HOME, REEVE_DATA_DIR: data, LOG_LEVEL: 'silent', ...settings }
     const child = spawn(process.execPath, [...REEVE, ...words], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
     const exited = once(child, 'exit')
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
@@ -165,7 +166,40 @@ describe('a collection of packages', { skip: cannotTest }, () => {
     )
     assert.match(out, /^incomplete packages: 1 labelled submissions judged, 0 as labelled \(0\.0 %\), 1 differ$/m)
     assert.equal(code, 1)
-    assert.match(err, /hard\/refused: The output validator does not compile\..*\n2 of 5 verdicts differ/s)
+    assert.equal(err, '1 of 4 packages refused.\n2 of 5 verdicts differ from their labels.\n')
+  })
+
+  test('is verified to its end although a package is refused or the judge fails; each is told once, and in JSON', async (t) => {
+    const folder = await collection(t, {
+      fails: { ...custom, 'output_validators/v.py': 'exit(42)\n', 'submissions/accepted/a.py': RIGHT },
+      good: { 'submissions/accepted/a.py': RIGHT },
+      unreadable: { 'problem.yaml': 'limits: [' },
+    })
+    const data = await temporaryFolder(t)
+    await reeveIn(data, {}, ['problem', 'verify', path.join(folder, 'good')]) // its program is in the cache now
+    await mkdir(path.join(data, 'judge/programs/full'))
+    await writeFile(path.join(data, 'judge/programs/full/file'), Buffer.alloc(1024 ** 2))
+    const settings = { JUDGE_CACHE_MAX_BYTES: String(1024 ** 2) }
+
+    const shown = await reeveIn(data, settings, ['problem', 'verify', folder])
+    const json = await reeveIn(data, settings, ['problem', 'verify', folder, '--json'])
+
+    const lines: Record<string, unknown>[] = JSON.parse(json.out)
+    assert.deepEqual(
+      lines.map((line) => [path.basename(String(line['package'])), line['kind'], line['outcome'] ?? line['refused']]),
+      [
+        ['fails', 'system error', 'The cache programs is full.'],
+        ['good', null, 'as labelled'],
+        ['unreadable', 'package', lines.at(-1)?.['refused']],
+      ],
+    )
+    assert.match(String(lines.at(-1)?.['refused']), /problem\.yaml/)
+    const refused = shown.out.replaceAll(`${folder}/`, '').match(/^refused .*$/gm) ?? []
+    assert.equal(refused.length, 2)
+    assert.equal(refused[0], 'refused fails: system error: The cache programs is full.')
+    assert.match(refused[1] ?? '', /^refused unreadable: .*problem\.yaml/)
+    assert.match(shown.out, /^3 packages: 1 complete, 0 incomplete, 2 refused$/m)
+    for (const { code, err } of [shown, json]) assert.deepEqual([code, err], [1, '2 of 3 packages refused.\n'])
   })
 
   test('may share files by links that stay inside it; a package alone may not', async (t) => {

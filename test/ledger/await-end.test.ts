@@ -7,7 +7,7 @@ import { atEnd } from '../support/cleanup.ts'
 import { deafBus, openTestLedger, setupLedger } from '../support/ledger.ts'
 import { UNKNOWN_JOB } from './dump.ts'
 
-const LONG = { timeoutMs: 20_000 }
+const LONG = { timeoutMs: 60_000 }
 const live = () => new AbortController().signal
 
 /** Another process: pools, bus and ledger of its own on the same database. */
@@ -61,12 +61,16 @@ describe('awaiting the end of a job', () => {
   test('a failure that will be retried does not end the wait; after the time-out the answer is the current state', async (t) => {
     const { ledger, submit, acquire } = await setupLedger(t)
     const jobId = await submit()
-    const wait = ledger.awaitEnd(jobId, { timeoutMs: 150 })
+    const calledOff = new AbortController()
+    let isOver = false
+    const before = ledger.awaitEnd(jobId, { ...LONG, signal: calledOff.signal }).finally(() => (isOver = true))
 
-    await ledger.fail({ ...(await acquire(jobId)), error: 'x', retryMs: 60_000 })
+    await ledger.fail({ ...(await acquire(jobId)), error: 'x', retryMs: 600_000 })
 
-    const job = await wait
-    assert.deepEqual([job?.state, job?.attemptId], ['pending', 1])
+    const job = await ledger.awaitEnd(jobId, { timeoutMs: 150 })
+    assert.equal(isOver, false)
+    calledOff.abort()
+    for (const seen of [job, await before]) assert.deepEqual([seen?.state, seen?.attemptId], ['pending', 1])
   })
 
   test('a wait that is aborted, before or while it waits, answers with the current state', async (t) => {

@@ -92,7 +92,7 @@ describe('finalize', () => {
 describe('renew', () => {
   test('the lease starts anew from now, and nothing else changes', async (t) => {
     const { ledger, database, submit, acquire } = await setupLedger(t)
-    const held = await acquire(await submit(), 'w1', 1000)
+    const held = await acquire(await submit(), 'w1', 30_000)
     const before = await ledger.get(held.jobId)
 
     const answer = await ledger.renew({ ...held, leaseMs: 60_000 })

@@ -38,7 +38,7 @@ async function setupTls(t: TestContext) {
   return { port: address.port }
 }
 
-const to = (url: string) => ({ url, method: 'POST', headers: {}, body: '{}', timeoutMs: 2000 })
+const to = (url: string) => ({ url, method: 'POST', headers: {}, body: '{}', timeoutMs: 60_000 })
 const resolving =
   (...addresses: Address[]): Resolve =>
   async () =>

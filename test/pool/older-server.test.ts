@@ -1,10 +1,9 @@
 // The contract's last section: a client of this version at a server that still says `last_heartbeat_at`.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { describe, test } from 'node:test'
 import { ReeveClient } from '@reeve/sdk'
-import { atEnd } from '../support/cleanup.ts'
+import { listen } from '../support/listen.ts'
 
 const WORKER = {
   id: 7,
@@ -28,11 +27,7 @@ describe('pool: last_seen_at and last_heartbeat_at', () => {
     const server = createServer((_, response) => {
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ workers }))
     })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    atEnd(t, async () => void server.close())
-    const address = server.address()
-    assert(typeof address === 'object' && address !== null)
-    const client = new ReeveClient({ url: `http://127.0.0.1:${address.port}`, token: '0'.repeat(64) })
+    const client = new ReeveClient({ url: `http://127.0.0.1:${await listen(t, server)}`, token: '0'.repeat(64) })
 
     const read = await client.pool.workers()
 

@@ -106,4 +106,28 @@ describe('runs of one settling', () => {
 
     assert.deepEqual([first?.status, second?.status, runs], ['rejected', 'fulfilled', 2])
   })
+
+  test('close waits for a run that is about to begin', async () => {
+    let release = () => {}
+    const first = new Promise<void>((resolve) => (release = resolve))
+    let begun = 0
+    let ended = 0
+    const second = async () => {
+      await Promise.resolve()
+      ended += 1
+    }
+    const settling = openSettling(() => ((begun += 1) === 1 ? first : second()))
+    const all = [settling.run('q'), settling.run('q')]
+
+    // Called when the first run is over and the second has not begun.
+    const closed = first.then(async () => {
+      assert.equal(begun, 1)
+      await settling.close()
+      return ended
+    })
+    release()
+
+    assert.equal(await closed, 1)
+    await Promise.all(all)
+  })
 })

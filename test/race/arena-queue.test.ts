@@ -138,7 +138,9 @@ describe('the queue in a race', () => {
 test('a match runs where both players are connected, else where one is, never on a node that is gone', async (t) => {
   const { first, userIds, database } = await setup(t, 10)
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, i = 0, j = 0] = userIds
-  for (const name of ['x', 'y', first.name]) await database.query('insert into arena_nodes (node) values ($1)', [name])
+  // Seen in an hour: they must not be gone when this machine pauses.
+  for (const name of ['x', 'y', first.name])
+    await database.query(`insert into arena_nodes (node, seen_at) values ($1, now() + interval '1 hour')`, [name])
   await database.query(`insert into arena_nodes (node, seen_at) values ('gone', now() - interval '1 minute')`)
   const connected = [
     [a, 'x'], [b, 'y'], [b, 'x'], // both at x

@@ -111,11 +111,14 @@ describe('the result of a match', () => {
     const { match, held } = await heldMatch(first, [ann, bob])
     const rival = await rivalOf(t, at)
     const lock = (userId: number) => rival.query('select from players where user_id = $1 for update', [userId])
-    await rival.query(`set deadlock_timeout = '20s'`) // the other side notices first
+    // Who waits looks for a deadlock once, after this time: by then the rival must wait as well, also on a machine that pauses.
+    await rival.query(`alter database ${at.database} set deadlock_timeout = '5s'`)
+    const node = openNode(t, at, first.name)
+    await rival.query(`set deadlock_timeout = '60s'`) // the other side notices first
     await rival.query('begin')
     await lock(bob)
 
-    const answer = recorderOf(first)({ match, held, outcome: WON })
+    const answer = recorderOf(node)({ match, held, outcome: WON })
     await untilBlocked(database, 1)
     await lock(ann) // which the finalize has by now
     await rival.query('commit')

@@ -7,13 +7,13 @@ import { openDatabase, type Queryable } from '../../src/core/db/database.ts'
 import type { Ledger } from '../../src/core/ledger/ledger.ts'
 import { atEnd } from '../support/cleanup.ts'
 import type { PgConnection } from '../support/servers.ts'
+import { until } from '../support/until.ts'
 import { deafBus, openTestLedger, setupLedger } from '../support/ledger.ts'
 
 const COUNT_BLOCKED = `
   select count(*)::integer as n from pg_stat_activity
    where datname = current_database() and wait_event_type = 'Lock'`
 const LOCK_JOB = `select from jobs where job_id = $1 for update`
-const LOOKS_MAX = 20_000
 
 export type World = Awaited<ReturnType<typeof setupContest>>
 
@@ -35,18 +35,24 @@ export type Contender = (ledger: Ledger) => Promise<unknown>
 export interface Contest {
   jobId: string
   contenders: readonly Contender[]
-  /** What the third connection does to the locked row before it lets go. */
+  /**
+   * What the third connection does to the locked row before it lets go: for one contender. Several would go from the old version
+   * of the row to the new one without an order.
+   */
   meanwhile?: string | undefined
+  /** The row is let go when this has resolved. */
+  waitFor?: (() => Promise<void>) | undefined
 }
 
 /** Their answers, when the row serves them in the order given. */
-export function contest(world: World, { jobId, contenders, meanwhile }: Contest): Promise<unknown[]> {
+export function contest(world: World, { jobId, contenders, ...more }: Contest): Promise<unknown[]> {
+  assert(more.meanwhile === undefined || contenders.length === 1)
   const calls = contenders.map((contender, index) => () => {
     const rival = world.rivals[index]
     assert(rival !== undefined)
     return contender(rival)
   })
-  return servedInOrder(world, { lock: LOCK_JOB, id: jobId, calls, meanwhile })
+  return servedInOrder(world, { lock: LOCK_JOB, id: jobId, calls, ...more })
 }
 
 interface Order<T> {
@@ -55,12 +61,13 @@ interface Order<T> {
   id: string | number
   calls: readonly (() => Promise<T>)[]
   meanwhile?: string | undefined
+  waitFor?: (() => Promise<void>) | undefined
 }
 
 /** The answers of calls that wait for one row, and get it in the order given. */
 export async function servedInOrder<T>(
   { at, database }: { at: PgConnection; database: Queryable },
-  { lock: statement, id, calls, meanwhile }: Order<T>,
+  { lock: statement, id, calls, meanwhile, waitFor }: Order<T>,
 ): Promise<T[]> {
   const lock = new Client(at)
   await lock.connect()
@@ -73,6 +80,7 @@ export async function servedInOrder<T>(
       await untilBlocked(database, index + 1)
     }
     if (meanwhile !== undefined) await lock.query(meanwhile)
+    await waitFor?.()
     await lock.query('commit')
     return await Promise.all(answers)
   } finally {
@@ -80,13 +88,11 @@ export async function servedInOrder<T>(
   }
 }
 
-/** So many connections wait for a lock. Each look is a round trip, so that this does not spin. */
+/** So many connections wait for a lock. */
 export async function untilBlocked(on: Queryable, count: number): Promise<void> {
-  for (let look = 0; look < LOOKS_MAX; look += 1) {
-    const [row] = await on.query<{ n: number }>(COUNT_BLOCKED)
-    if (row?.n === count) return
-  }
-  assert.fail(`Never were ${count} connections waiting for a lock.`)
+  const blocked = async () => (await on.query<{ n: number }>(COUNT_BLOCKED))[0]?.n
+  await until(`${count} connections wait for a lock`, async () => (await blocked()) === count, blocked)
 }
 
 export const EXPIRE = `update jobs set lease_until = clock_timestamp() - interval '1 ms' where state = 'processing'`
+export const EXPIRE_SOON = `update jobs set lease_until = clock_timestamp() + interval '1 s' where state = 'processing'`

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Acquired, Held } from '../../src/core/ledger/job.ts'
 import type { NewJob } from '../../src/core/ledger/submit/submit.ts'
-import { contest, EXPIRE, setupContest, type Contender } from './contest.ts'
+import { until } from '../support/until.ts'
+import { contest, EXPIRE, EXPIRE_SOON, setupContest, type Contender } from './contest.ts'
 
 const acquire =
   (jobId: string, owner: string): Contender =>
@@ -191,11 +192,19 @@ describe('two contenders for one row', () => {
       const world = await setupContest(t, order.length)
       const held = await world.acquire(await world.submit(job), 'w1')
       if (lease === 'expired') await world.expireLease(held.jobId)
+      const isAlone = order.length === 1
+      if (lease === 'expires' && !isAlone) await world.database.query(EXPIRE_SOON)
+      const leaseIsOver = () =>
+        until('the lease is over', async () => {
+          const over = await world.database.query('select from jobs where lease_until <= clock_timestamp()')
+          return over.length === 1
+        })
 
       const answers = await contest(world, {
         jobId: held.jobId,
         contenders: order.map((contender) => contender(held)),
-        meanwhile: lease === 'expires' ? EXPIRE : undefined,
+        meanwhile: lease === 'expires' && isAlone ? EXPIRE : undefined,
+        waitFor: lease === 'expires' && !isAlone ? leaseIsOver : undefined,
       })
 
       assert.deepEqual(answers.map(brief), told)

@@ -9,7 +9,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { parse } from 'yaml'
 import { startReeve } from '../support/reeve.ts'
 import { temporaryFolder } from '../support/servers.ts'
-import { scrape } from './scrape.ts'
+import { scrapeWhole } from './scrape.ts'
 
 const RULES = 'deploy/prometheus/reeve-alerts.yml'
 const DASHBOARD = 'deploy/grafana/reeve-dashboard.json'
@@ -154,7 +154,7 @@ describe('alert rules and dashboard', { skip }, () => {
 async function world(t: TestContext) {
   const { url } = await startReeve(t, { role: 'serve' })
   await fetch(`${url}/healthz`)
-  const text = await scrape(url, '/metrics/prometheus')
+  const text = await scrapeWhole(url, '/metrics/prometheus')
   const series = text
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))

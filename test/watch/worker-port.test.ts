@@ -7,7 +7,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { atEnd } from '../support/cleanup.ts'
 import { startReeve } from '../support/reeve.ts'
 import { until } from '../support/until.ts'
-import { scrape, valueOf } from './scrape.ts'
+import { scrape, scrapeWhole, valueOf } from './scrape.ts'
 
 const KIND = 'echo'
 
@@ -29,7 +29,7 @@ describe('a process with the role work', () => {
 
     assert.deepEqual([healthy.status, await healthy.json()], [200, { status: 'ok' }])
     assert.deepEqual(await ready.json(), { status: 'ready', checks: { database: 'ok', feed: 'ok', files: 'ok' } })
-    assert.equal(await scrape(`${url}`, '/metrics/prometheus').then((other) => other.includes('reeve_jobs{')), true)
+    assert.equal((await scrapeWhole(url, '/metrics/prometheus')).includes('reeve_jobs{'), true)
     assert(Number(valueOf(text, 'worker_slots', { kind: KIND })) > 0)
     assert.equal(valueOf(text, 'worker_slots_busy', { kind: KIND }) ?? '0', '0')
     assert.deepEqual(await (await fetch(`${url}/v1/jobs`)).json(), { detail: 'Not Found' })
@@ -70,7 +70,7 @@ describe('a process with the role work', () => {
     await database.query(submitWaiting)
     await database.query(submitDead)
 
-    const text = await scrape(url)
+    const text = await scrapeWhole(url)
 
     assert.equal(valueOf(text, 'reeve_jobs', { kind: 'nobody', state: 'waiting' }), '1')
     assert.equal(valueOf(text, 'reeve_jobs', { kind: 'nobody', state: 'dead' }), '1')
@@ -82,7 +82,7 @@ describe('a process with the role work', () => {
 
   test('still answers a scrape when the database is away, and names what is missing', async (t) => {
     const { url, database } = await startReeve(t, { role: 'work', doors: 'pool' })
-    assert.equal(valueOf(await scrape(url), 'reeve_metrics_unavailable', { part: 'jobs' }), '0')
+    assert.equal(valueOf(await scrapeWhole(url), 'reeve_metrics_unavailable', { part: 'jobs' }), '0')
 
     await database.query(`alter table jobs rename to jobs_elsewhere`)
     const text = await scrape(url)

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { ask, login, matched, player, startServer } from './setup.ts'
 
-/** Slow enough that an input for the fifth tick arrives before it on a busy machine. */
-const CALM = { SESSION_TICKS: '10', SESSION_TICK_INTERVAL_MS: '200' }
+/** Slow enough that an input for the fifth tick arrives before it: after a pause a match catches up on a second of ticks at once. */
+const CALM = { SESSION_TICKS: '6', SESSION_TICK_INTERVAL_MS: '500' }
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 const JSON_TYPE = 'application/json; charset=utf-8'

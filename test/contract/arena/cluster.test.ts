@@ -84,7 +84,7 @@ describe('arena: several servers', { concurrency: 2 }, () => {
       })
 
       test('arena 11.2: a player connected to another server can resync, watch and time out', async (t) => {
-        const { first, second, bobLine, bobToken, sessionId } = await apart(t, { SESSION_TICKS: '100' })
+        const { first, second, bobLine, bobToken, sessionId } = await apart(t, { SESSION_TICKS: '6000' })
         const eve = await player(first.url, 'eve')
         const onFirst = await connect(t, first.url, eve)
         const onSecond = await connect(t, second.url, eve)
@@ -106,12 +106,17 @@ describe('arena: several servers', { concurrency: 2 }, () => {
         const stranger = await frankLine.error()
         await join(first.url, frank, { mode: 'normal', timeoutSeconds: 1 })
         const timeout = await frankLine.error('queue_timeout')
-        await onSecond.event('session.ended')
+        bobLine.send('session.resign', { sessionId }, 7)
+        const ends = [await onFirst.event('session.ended'), await onSecond.event('session.ended')]
 
         assert.deepEqual([snapshot.state, snapshot.session.sessionId], ['in_session', sessionId])
         assert.deepEqual(watched, [sessionId, sessionId])
         assert.equal(stranger.p.code, 'not_participant')
         assert.equal(timeout.seq, 0)
+        assert.deepEqual(
+          ends.map(({ p }) => p.reason),
+          ['resigned', 'resigned'],
+        )
       })
 
       test('arena 11.3: a server that stops releases its match, and another continues it from there', async (t) => {

@@ -80,12 +80,12 @@ describe('arena: failure scenarios', () => {
 
   test('arena 5.5: input between the last tick and the commit is session_closed', async (t) => {
     const { url, at } = await startServer(t, { env: QUICK })
-    const { annLine, bobLine, sessionId } = await matched(t, url)
     const client = new Client(at)
     await client.connect()
     t.after(() => client.end())
     await client.query('begin')
     await client.query('lock table match_results in exclusive mode') // nobody can commit a result
+    const { annLine, bobLine, sessionId } = await matched(t, url)
     await annLine.next(({ event, p }) => event === 'session.state' && p.tick === 10)
 
     annLine.send('session.input', { sessionId, sequence: 1, targetTick: 10, delta: 3 }, 8)

@@ -49,7 +49,8 @@ function playing(session: ArenaSession, delta: number) {
 
 describe('the SDK’s arena client', () => {
   test('connects, queues, plays, and reads what came of it', async (t) => {
-    const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '20', SESSION_TICKS: '20' } })
+    // After a pause a match catches up on a second of ticks at once: there are more, so that somebody moves.
+    const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '100', SESSION_TICKS: '20' } })
     const [ann, bob] = [await client(t, url, 'ann'), await client(t, url, 'bob')]
 
     const [mine, his] = await Promise.all([ann.play(), bob.play()])
@@ -101,7 +102,7 @@ describe('the SDK’s arena client', () => {
     const [mine, his] = await Promise.all([ann.play(), bob.play()])
     let cuts = 0
     mine.onState(({ tick }) => {
-      if ((tick === 10 && cuts === 0) || (tick >= 30 && cuts === 1)) {
+      if ((tick >= 10 && cuts === 0) || (tick >= 30 && cuts === 1)) {
         cuts += 1
         proxy.cut()
       }
@@ -128,7 +129,7 @@ describe('the SDK’s arena client', () => {
   })
 
   test('watches a match of others, also after its connection was cut, and hears of an end that it missed', async (t) => {
-    const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '50' } })
+    const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '50', SESSION_TICKS: '6000' } })
     const proxy = await proxyTo(t, url)
     const [ann, bob] = [await client(t, url, 'ann'), await client(t, url, 'bob')]
     const [eve, finn] = [await client(t, proxy.url, 'eve'), await client(t, url, 'finn')]
@@ -144,11 +145,13 @@ describe('the SDK’s arena client', () => {
       ticks.push(tick)
       if (ticks.length === 3) proxy.cut()
     })
+    await until('it is watched again', () => ticks.length > 5)
+    mine.resign()
     const ended = await watched.ended
 
     assert.equal(watched.sessionId, mine.sessionId)
     assert(!watched.isPlayer)
-    assert(ticks.length > 5, 'it was not watched again')
+    assert.equal(ended.reason, 'resigned')
     assert.deepEqual(ended, await mine.ended)
     assert.equal(left.state.tick, leftAt)
   })

@@ -4,7 +4,7 @@ import { replayBytes, replayInputs, unpackInputs } from '@reeve/sdk/arena-replay
 import { ReeveClient, type LiveMessage } from '@reeve/sdk'
 import { WebSocket } from 'ws'
 import { until } from '../../support/until.ts'
-import { ask, connect, join, matched, player, QUICK, startServer, type Line, type Player } from './setup.ts'
+import { ask, connect, join, LONG, matched, player, QUICK, startServer, type Line, type Player } from './setup.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -65,28 +65,29 @@ describe('arena: a session', { concurrency: 3 }, () => {
   })
 
   test('arena 5.2: a delta counts at its tick; the higher position wins', async (t) => {
-    const { url } = await startServer(t, { env: { SESSION_TICKS: '12' } })
+    // So slow that an input for the fifth tick arrives before it: after a pause a match catches up on a second of ticks at once.
+    const { url } = await startServer(t, { env: { SESSION_TICKS: '10', SESSION_TICK_INTERVAL_MS: '400' } })
     const { ann, bob, annLine, bobLine, sessionId } = await matched(t, url)
 
-    input(annLine, { sessionId, sequence: 1, targetTick: 2, delta: -3 })
-    input(bobLine, { sessionId, sequence: 10, targetTick: 4, delta: 3 })
-    input(bobLine, { sessionId, sequence: 11, targetTick: 4, delta: 2 })
+    input(annLine, { sessionId, sequence: 1, targetTick: 5, delta: -3 })
+    input(bobLine, { sessionId, sequence: 10, targetTick: 7, delta: 3 })
+    input(bobLine, { sessionId, sequence: 11, targetTick: 7, delta: 2 })
     const at = async (tick: number) =>
       (await annLine.next(({ event, p }) => event === 'session.state' && p.tick === tick)).p.players
-    const second = await at(2)
-    const third = await at(3)
     const fifth = await at(5)
+    const sixth = await at(6)
+    const eighth = await at(8)
     const ended = await annLine.event('session.ended')
 
-    assert.deepEqual([second[0].position, second[0].lastSequence], [0, 1])
-    assert.deepEqual([third[0].position, third[1].position], [-3, 0])
-    assert.deepEqual([fifth[0].position, fifth[1].position, fifth[1].lastSequence], [-3, 5, 11])
-    assert.deepEqual(ended.p.result, { winnerUserId: bob.userId, ticks: 12 })
+    assert.deepEqual([fifth[0].position, fifth[0].lastSequence], [0, 1])
+    assert.deepEqual([sixth[0].position, sixth[1].position], [-3, 0])
+    assert.deepEqual([eighth[0].position, eighth[1].position, eighth[1].lastSequence], [-3, 5, 11])
+    assert.deepEqual(ended.p.result, { winnerUserId: bob.userId, ticks: 10 })
     assert.notEqual(ended.p.result.winnerUserId, ann.userId)
   })
 
   test('arena 5.3: an invalid delta, tick or sequence is input_invalid and changes nothing', async (t) => {
-    const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '2000', SESSION_TICKS: '6000' } })
+    const { url } = await startServer(t, { env: { ...LONG, SESSION_TICK_INTERVAL_MS: '4000' } })
     const { annLine, sessionId } = await matched(t, url)
     const good = { sessionId, sequence: 3, targetTick: 1, delta: 1 }
     const refused = async (p: object) => {
@@ -125,7 +126,7 @@ describe('arena: a session', { concurrency: 3 }, () => {
   })
 
   test('arena 5.4: an unknown session is session_not_found, another player’s is not_participant', async (t) => {
-    const { url } = await startServer(t)
+    const { url } = await startServer(t, { env: LONG })
     const { sessionId } = await matched(t, url)
     const eve = await player(url, 'eve')
     const line = await connect(t, url, eve)
@@ -143,7 +144,7 @@ describe('arena: a session', { concurrency: 3 }, () => {
   })
 
   test('arena 7.1: GET /api/matches/{id} returns the inputs, and a replay gives the same result', async (t) => {
-    const { url } = await startServer(t, { env: { SESSION_TICKS: '20', SESSION_TICK_INTERVAL_MS: '20' } })
+    const { url } = await startServer(t, { env: { SESSION_TICKS: '30', SESSION_TICK_INTERVAL_MS: '100' } })
     const { ann, bob, annLine, bobLine, sessionId } = await matched(t, url)
     let sequence = 0
     for (const [line, sign] of [
@@ -235,7 +236,7 @@ describe('arena: a session', { concurrency: 3 }, () => {
   })
 
   test('arena 7.5: with `running` the topic `matches` sends the running matches, and again when one has ended', async (t) => {
-    const { url } = await startServer(t)
+    const { url } = await startServer(t, { env: LONG })
     const { ann, annLine, sessionId } = await matched(t, url)
     const [running] = (await ask(url, '/api/matches/live', { token: ann.token })).body.data.matches
     const live = new ReeveClient({ url, token: (await player(url, 'cid')).token }).live({ WebSocket })
@@ -253,7 +254,7 @@ describe('arena: a session', { concurrency: 3 }, () => {
   })
 
   test('arena 7.3: session.watch lets a bounded number of others follow a match read-only', async (t) => {
-    const { url } = await startServer(t, { env: { SESSION_WATCHERS_MAX: '2' } })
+    const { url } = await startServer(t, { env: { SESSION_WATCHERS_MAX: '2', ...LONG } })
     const { ann, annLine, sessionId } = await matched(t, url)
     const lines: Line[] = []
     for (const name of ['eve', 'finn', 'gus']) lines.push(await connect(t, url, await player(url, name)))
@@ -276,8 +277,11 @@ describe('arena: a session', { concurrency: 3 }, () => {
     await gus.event('session.watching')
     gus.send('session.watch', { sessionId: '00000000-0000-7000-8000-000000000000' }, 10)
     const unknown = await gus.error()
+    annLine.send('session.resign', { sessionId }, 11)
     await eve.event('session.ended')
     await annLine.event('session.ended')
+    finn.send('echo', { message: 'what came before' })
+    await finn.event('echo')
 
     assert.deepEqual(
       listed.body.data.matches.map((match: { matchId: string }) => match.matchId),
@@ -313,7 +317,7 @@ describe('arena: a session', { concurrency: 3 }, () => {
   })
 
   test('arena 5.6: cancelling the job voids the match: reason void, no rating moves, both may queue again', async (t) => {
-    const { url } = await startServer(t)
+    const { url } = await startServer(t, { env: LONG })
     const { ann, bob, annLine, bobLine, sessionId } = await matched(t, url)
     const admin = await ask(url, '/auth/login', { body: { username: 'admin', password: 'admin password' } })
 

@@ -9,6 +9,8 @@ export { urlOf } from '../../support/reeve.ts'
 
 /** A match that is over before anyone has to wait for it: ten ticks of 20 ms. */
 export const QUICK = { SESSION_TICK_INTERVAL_MS: '20', SESSION_TICKS: '10' }
+/** A match that is not over before its test is, however busy the machine. */
+export const LONG = { SESSION_TICKS: '6000' }
 
 export type ServerOptions = Pick<ReeveOptions, 'env' | 'on' | 'role'>
 

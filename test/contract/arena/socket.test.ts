@@ -170,11 +170,12 @@ describe('arena: resync', () => {
   })
 
   test('arena 6.3: a player who reconnects gets in_session with the running match, and its states go on', async (t) => {
-    const { url } = await startServer(t)
+    // So slow that inputs arrive before their ticks: after a pause a match catches up on a second of ticks at once.
+    const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '250', SESSION_TICKS: '36' } })
     const { ann, bob, annLine, bobLine, sessionId } = await matched(t, url)
     const { resumeToken } = (await annLine.event('auth_state')).p
-    annLine.send('session.input', { sessionId, sequence: 5, targetTick: 3, delta: 2 })
-    await annLine.next(({ event, p }) => event === 'session.state' && p.tick >= 4)
+    annLine.send('session.input', { sessionId, sequence: 5, targetTick: 8, delta: 2 })
+    await annLine.next(({ event, p }) => event === 'session.state' && p.tick >= 9)
     annLine.socket.terminate()
     await bobLine.event('session.state')
 
@@ -183,7 +184,7 @@ describe('arena: resync', () => {
     back.send('resync_request', { resumeToken }, 1)
     const { snapshot } = (await back.event('resync_state')).p
     const state = await back.event('session.state')
-    back.send('session.input', { sessionId, sequence: 6, targetTick: state.p.tick + 5, delta: 3 })
+    back.send('session.input', { sessionId, sequence: 6, targetTick: state.p.tick + 8, delta: 3 })
     const ended = await back.event('session.ended')
 
     assert.equal(snapshot.state, 'in_session')

@@ -42,7 +42,7 @@ describe('challenge: nonces', () => {
     const { database } = await testDatabase(t, migrationFolders().slice(1))
     await database.query(
       `insert into challenge_nonces (side, nonce, seen_at)
-       values ('solver', 'old', now() - interval '661 seconds'), ('solver', 'young', now() - interval '659 seconds')`,
+       values ('solver', 'old', now() - interval '661 seconds'), ('solver', 'young', now() - interval '640 seconds')`,
     )
 
     const loop = pruneNoncesLoop(database, 300)

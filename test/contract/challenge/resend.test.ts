@@ -19,10 +19,8 @@ describe('challenge: asking again', () => {
     const body = solveBody('c1', `${receiver.url}/callback/c1`)
     const stats = async () => (await get(`${url}/stats`)).body
     await postSigned(url, '/solve', body)
-    await until('the callback was delivered', async () => {
-      const { callbacks_pending: pending } = await stats()
-      return receiver.received.length === 1 && pending === 0
-    })
+    await until('the callback came', () => receiver.received.length === 1) // before that, none may be pending yet
+    await until('it was delivered', async () => (await stats()).callbacks_pending === 0)
 
     const again = await postSigned(url, '/solve', body)
     await until('it came again', () => receiver.received.length === 2)

@@ -105,15 +105,16 @@ describe('limits', () => {
   })
 
   test('a body cut off by its sender is not logged as an error', async (t) => {
-    const { url, lines } = await listening(t)
+    const { app, url, lines } = await listening(t)
+    const arrived = once(app.server, 'request')
     const socket = net.connect(Number(new URL(url).port), '127.0.0.1')
     await once(socket, 'connect')
     socket.write(
       'POST /auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{',
     )
-    await new Promise((resolve) => setTimeout(resolve, 100)) // until it has arrived
+    const [request] = await arrived
     socket.destroy()
-    await new Promise((resolve) => setTimeout(resolve, 100)) // until that has arrived
+    await new Promise((resolve) => request.socket.once('close', resolve))
 
     assert.equal((await fetch(`${url}/healthz`)).status, 200)
     assert.deepEqual(

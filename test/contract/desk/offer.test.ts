@@ -107,10 +107,15 @@ test('desk 7.4: an unsolvable, not allowed or invalid problem fails with its rea
 })
 
 test('desk 7.5: a challenge whose time is up withdraws its question', async (t) => {
-  const { send, pending, callback, operator } = await both(t, 'PostgreSQL')
+  const { send, pending, callback, operator, database } = await both(t, 'PostgreSQL')
 
-  await send('c1', { question: 'Too late?' }, { constraints: { timeout_ms: 3000 } })
+  await send('c1', { question: 'Too late?' }, { constraints: { timeout_ms: 600_000 } })
   const [task] = await pending()
+  await until('the challenge waits for its answer', async () => {
+    const due = `update jobs set submitted_at = submitted_at - interval '601 s', due_at = clock_timestamp()
+                  where kind = 'solve' and due_at is not null returning job_id`
+    return (await database.query(due)).length === 1
+  })
   const answer = await callback('c1')
   const { body } = await operator.get(`${TASKS}/${task.uuid}`)
 

@@ -103,12 +103,23 @@ inBothModes(
 )
 
 test('desk 8.4: any final state ends the wait, and so does the time-out', async (t) => {
-  const { reeve, operator } = await program(t)
+  const { url, scraper, reeve, operator } = await program(t)
   const task = await createCaptchaTask(URL_, reeve)
+  const answered: string[] = []
+  const noting: typeof fetch = async (input, init) => {
+    const answer = await fetch(input, init)
+    answered.push(`${init?.method} ${new URL(String(input)).pathname}`)
+    return answer
+  }
+  const noted = new ReeveClient({ url, token: scraper.token, fetch: noting })
 
   const early = await waitForTask(task.uuid, reeve, { timeoutMs: 50 })
-  const waiting = createTaskAndWait(URL_, reeve)
-  const byDomain = waitForSolution(URL_, reeve)
+  const waiting = createTaskAndWait(URL_, noted)
+  const byDomain = waitForSolution(URL_, noted)
+  // Whoever asks after the end of the task waits for another one.
+  await until('both know of the task', () =>
+    ['POST', 'GET'].every((method) => answered.includes(`${method} /api/v1/captcha/tasks`)),
+  )
   await operator.post(`/api/v1/captcha/tasks/${task.uuid}/mark-unsolvable`, { reason: 'no' })
   const timedOut = await pollForSession('shop.example', reeve, { timeoutMs: 120, pollIntervalMs: 50 })
 

@@ -149,16 +149,19 @@ describe('judge GET /status/{job_id}/events', { skip: cannotTest }, () => {
       live.follow({
         topic: 'submissions',
         params,
-        onMessage: ({ type, payload }) => type !== 'following' && heard.push(`${type} ${JSON.stringify(payload)}`),
+        onMessage: ({ type, payload }) =>
+          type === 'following' ? following.add(heard) : heard.push(`${type} ${JSON.stringify(payload)}`),
         onRefused: (code) => heard.push(`refused ${code}`),
       })
       return heard
     }
+    const following = new Set<string[]>()
     const own = follow(ann, { job_ids: [first] })
     const others = follow(bob, { job_ids: [first] })
     const all = follow(root, { job_ids: [first], all: true })
     const refusedAll = follow(bob, { job_ids: [], all: true })
     await until('it is in sight', () => own.some((text) => text.startsWith('newest')) && all.length > 0)
+    await until('the others are answered', () => following.has(others) && refusedAll.length > 0)
 
     const second = (await submit(url, ann, { code: TWICE.accepted })).body.job_id
     await judged(url, ann, first)

@@ -135,6 +135,8 @@ for (const feed of FEEDS) {
       assert.deepEqual(rows, [{ state: 'processing' }])
       assert.deepEqual([result.verdict, result.attempt_id], ['TLE', 1])
       assert.deepEqual(refusals(), [])
+      // Counted after the commit that makes it visible.
+      await until('it is counted', async () => (await metric(url, 'worker_finalize_total{status="ok"}')) > 0)
       assert.equal(await metric(url, 'worker_finalize_total{status="ok"}'), 1)
     })
 

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { cannotTest } from '../../judge/rig.ts'
+import { until } from '../../support/until.ts'
+import { metric } from './feeds.ts'
 import { judge, judged, setup, submit, TWICE } from './setup.ts'
 
 /** As the contract lists them. */
@@ -35,15 +37,17 @@ describe('judge Observability', { skip: cannotTest }, () => {
     for (const code of [TWICE.accepted, TWICE.wrong, TWICE.spinning, 'int main(void) { return 1; }\n'])
       await judge(url, ann, { code })
 
+    // The last verdict is counted after the commit that makes it visible.
+    await until('all are counted', async () => (await metric(url, 'judge_verdict_total{verdict="RE"}')) > 0)
     const text = await (await fetch(`${url}/metrics`, { headers: { accept: 'text/plain' } })).text()
 
-    for (const metric of METRICS) {
-      const [, name = '', labels = ''] = /^(\w+)(?:\{(.*)\})?$/.exec(metric) ?? []
+    for (const expected of METRICS) {
+      const [, name = '', labels = ''] = /^(\w+)(?:\{(.*)\})?$/.exec(expected) ?? []
       assert.match(text, new RegExp(`^# TYPE ${name} `, 'm'), name)
       const series = [...text.matchAll(new RegExp(`^${name}(?:_count)?\\{([^}]*)\\}`, 'gm'))]
       for (const [, found = ''] of series) {
         const names = [...found.matchAll(/(\w+)="/g)].map((match) => match[1])
-        assert.deepEqual(names, labels.split(','), metric)
+        assert.deepEqual(names, labels.split(','), expected)
       }
     }
     assert.doesNotMatch(text, UNIQUE)

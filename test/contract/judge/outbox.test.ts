@@ -7,7 +7,8 @@ import { freePort } from '../../support/servers.ts'
 import { metric, redisFor, STREAM, GROUP } from './feeds.ts'
 import { ask, judged, openClient, setup, submit, TWICE } from './setup.ts'
 
-const WITHOUT_GRACE = { JOB_LEASE_SEC: '3', JOB_HEARTBEAT_SEC: '1', JOB_RECLAIM_GRACE_SEC: '0' }
+// A pause of the machine for some seconds costs no lease.
+const WITHOUT_GRACE = { JOB_LEASE_SEC: '10', JOB_HEARTBEAT_SEC: '2', JOB_RECLAIM_GRACE_SEC: '0' }
 
 describe('judge D1: the outbox', { skip: cannotTest }, () => {
   test('judge D1: a submission is accepted while Redis is away, and judged once it is back', async (t) => {

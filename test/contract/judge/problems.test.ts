@@ -13,6 +13,7 @@ import {
   account,
   ask,
   judge,
+  judged,
   login,
   openClient,
   putProblem,
@@ -138,7 +139,7 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
 
   test('judge 5.14: uploads that are cut off change nothing, and all others at the same time are answered', async (t) => {
     const lines: string[] = []
-    const { url } = await startServer(t, { role: 'serve', lines })
+    const { url, stop } = await startServer(t, { role: 'serve', lines })
     const admin = await login(url)
     const zip = packageOf()
     const put = (id: string, body: Uint8Array<ArrayBuffer>) =>
@@ -166,6 +167,7 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
       ids.filter((id) => id.startsWith('cut')),
       [],
     )
+    await stop() // it has met the end of every upload by then
     assert.deepEqual(
       lines.filter((line) => /"level":"(error|warn)"/.test(line)),
       [],
@@ -222,14 +224,10 @@ describe('judge PUT /problems/{problem_id}', { skip: cannotTest }, () => {
     })
     await startServer(t, { on: server.at, folder: server.folder, role: 'work' })
 
-    const verdicts = await Promise.all(
-      [before, after].map(({ body }) =>
-        ask(`${url}/status/${body.job_id}`, { headers: { ...ann, prefer: 'wait=50' } }),
-      ),
-    )
+    const results = await Promise.all([before, after].map(({ body }) => judged(url, ann, body.job_id)))
 
     assert.deepEqual(
-      verdicts.map(({ body }) => body.verdict),
+      results.map(({ verdict }) => verdict),
       ['AC', 'WA'],
     )
   })

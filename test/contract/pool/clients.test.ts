@@ -161,11 +161,14 @@ describe('GET /v1/jobs/{id}', () => {
 
   test('pool 6.9: a job that is not done within timeout_seconds has timed out', async (t) => {
     const pool = await setup(t)
+    const database = await connect(t, pool.at)
     const jobId = await pool.submitJob({ timeout_seconds: 1 })
     const replicated = await pool.submitJob({ timeout_seconds: 1, replicas: 2 })
 
     assert.equal((await pool.job(jobId, 20)).status, 'timed_out')
     assert.equal((await pool.job(replicated, 20)).status, 'timed_out')
+    // They are cancelled after the job has ended.
+    await until('its replicas have ended', async () => (await database.query('select from pool_tasks')).rowCount === 0)
     assert.equal((await pool.poll(await pool.worker('w'))).status, 404)
   })
 })

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises'
 import type { TestContext } from 'node:test'
 import { ReeveClient } from '@reeve/sdk'
 import { parsePrivateKey, runWorker, type Handler, type WorkerEvent } from '@reeve/sdk/pool'
+import { atEnd } from '../../support/cleanup.ts'
 import type { Pool } from './setup.ts'
 import { killedAtEnd, ownerOf, reeve } from './worker-process.ts'
 
@@ -22,7 +23,7 @@ export async function sdkWorker(t: TestContext, pool: Pool, handler: Handler, ur
     onEvent: (event) => events.push(event),
     handler,
   })
-  t.after(async () => {
+  atEnd(t, async () => {
     stopping.abort()
     await running
   })

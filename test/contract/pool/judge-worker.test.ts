@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { after, describe, test, type TestContext } from 'node:test'
 import { problemWithReceipt, type Receipt } from '@reeve/sdk/pool'
 import { cannotTest } from '../../judge/rig.ts'
+import { until } from '../../support/until.ts'
 import { packageFiles, packageOf } from '../../support/zip.ts'
 import { TWICE } from '../judge/setup.ts'
 import { setup, signedBytes, type Pool } from './setup.ts'
@@ -144,7 +145,10 @@ async function assertSigned(pool: Pool, job: Awaited<ReturnType<Pool['job']>>, p
   assert.equal(matches, true)
   const path = `/v1/jobs/${job.job_id}/receipts`
   let receipts: Receipt[] = []
-  while (receipts.length === 0) receipts = (await pool.ask('GET', path, undefined, pool.client)).body.receipts
+  await until('it has a receipt', async () => {
+    receipts = (await pool.ask('GET', path, undefined, pool.client)).body.receipts
+    return receipts.length > 0
+  })
   const [signed] = receipts
   assert(signed !== undefined)
   const { public_key: serverKey } = (await pool.ask('GET', '/v1/receipts/key')).body

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { ReeveClient, type LiveMessage } from '@reeve/sdk'
 import { WebSocket } from 'ws'
+import { atEnd } from '../../support/cleanup.ts'
 import { until } from '../../support/until.ts'
 import { setup, type Credentials, type Pool } from './setup.ts'
 
@@ -14,7 +15,7 @@ interface Watched {
 function follow(t: TestContext, pool: Pool, by: Credentials, topic: string, params: object): Watched {
   const token = by['authorization']?.replace('Bearer ', '') ?? ''
   const live = new ReeveClient({ url: pool.url, token }).live({ WebSocket })
-  t.after(() => live.close())
+  atEnd(t, () => live.close())
   const watched: Watched = { messages: [], refusals: [] }
   live.follow({
     topic,

@@ -62,7 +62,7 @@ describe('POST /workers/heartbeat', () => {
     await submitJob()
     const assigned = (await poll(mine)).body
     const lease = async () => (await database.query(`select lease_until from jobs`)).rows[0].lease_until
-    await database.query(`update jobs set lease_until = clock_timestamp() + interval '5 seconds'`)
+    await database.query(`update jobs set lease_until = clock_timestamp() + interval '20 seconds'`)
     const before = await lease()
 
     await beat(mine)
@@ -178,18 +178,24 @@ describe('POST /jobs/poll', () => {
   })
 
   test('pool 4.5: a new job wakes one of many waiting workers; the others wait on', async (t) => {
-    const { worker, poll, submitJob } = await setup(t)
+    const { worker, poll, submitJob, ask, admin } = await setup(t)
+    const waiting = async () => (await ask('GET', '/admin/pool/status', undefined, admin)).body.polls_waiting
     const workers = await Promise.all(Array.from({ length: 20 }, (_, n) => worker(`w${n}`)))
     const answered: number[] = []
     const polls = workers.map(async (one) => {
-      const answer = await poll(one, 2)
+      const answer = await poll(one, 50)
       answered.push(answer.status)
       return answer
     })
+    await until('all of them wait', async () => (await waiting()) === 20)
 
     await submitJob()
+    await until('one is answered', () => answered.length > 0)
+    const others = await waiting()
+    for (const one of workers) await poll(one) // gives up the poll that waits
     await Promise.all(polls)
 
+    assert.equal(others, 19)
     assert.equal(answered[0], 200)
     assert.equal(answered.filter((status) => status === 200).length, 1)
   })
@@ -210,7 +216,8 @@ describe('POST /jobs/poll', () => {
   })
 
   test('pool 4.7: a job whose worker disconnects during its poll goes to the next one at once', async (t) => {
-    const { worker, poll, submitJob, url } = await setup(t)
+    const { worker, poll, submitJob, url, ask, admin } = await setup(t)
+    const waitingPolls = async () => (await ask('GET', '/admin/pool/status', undefined, admin)).body.polls_waiting
     const [gone, here] = [await worker('gone'), await worker('here')]
     const leaving = new AbortController()
     const left = fetch(`${url}/jobs/poll`, {
@@ -219,10 +226,13 @@ describe('POST /jobs/poll', () => {
       headers: { ...gone.by, 'content-type': 'application/json', prefer: 'wait=50' },
       signal: leaving.signal,
     }).catch(() => null)
+    await until('it waits', async () => (await waitingPolls()) === 1)
     const waiting = poll(here, 20)
+    await until('both wait', async () => (await waitingPolls()) === 2)
 
     leaving.abort()
     await left
+    await until('it has left', async () => (await waitingPolls()) === 1)
     await submitJob()
 
     assert.equal((await waiting).status, 200)

@@ -121,6 +121,7 @@ describe('a proxy that strips a prefix', () => {
     await post(`${url}/challenges/c1/send`, '{}', owner)
     const show = async () => (await get(`${url}/challenges/c1`, owner)).body
     await until('the answer came back', async () => (await show()).state === 'completed')
+    await until('the delivery is logged', async () => (await show()).deliveries.length > 0) // after its answer, while the solver works
 
     const { results, deliveries } = await show()
     assert.deepEqual([results[0].is_correct, deliveries[0].status_code], [true, 202])
