@@ -1,4 +1,5 @@
-// JSON whose numbers are kept as they are written. JavaScript rounds an integer beyond 2^53 and a fraction of more than 17 digits.
+// JSON whose numbers are kept as they are written. JavaScript rounds an integer beyond 2^53, a fraction of more than 17 digits,
+// and what is very close to zero.
 
 interface JsonWithSources {
   parse(text: string, reviver: (key: string, value: unknown, context?: { source?: string }) => unknown): unknown
@@ -9,6 +10,8 @@ const json: JsonWithSources = JSON
 
 /** Doubles hold every decimal number of so many digits. */
 const DIGITS_SAFE = 15
+/** Doubles closer to zero hold fewer digits, and in the end none. */
+const SMALLEST_SAFE = 2.3e-308
 
 /** A number that JavaScript would round. JSON.stringify writes it as it was. */
 export class ExactNumber {
@@ -38,5 +41,6 @@ function isRounded(value: number, source: string): boolean {
     .replace(/[eE].*/, '')
     .replace(/[-.]/g, '')
     .replace(/^0+/, '')
-  return digits.length > DIGITS_SAFE && String(value) !== source
+  const isTiny = digits !== '' && Math.abs(value) < SMALLEST_SAFE
+  return (digits.length > DIGITS_SAFE || isTiny) && String(value) !== source
 }

@@ -22,6 +22,7 @@ test('a dead job is replayed together with its door’s effects, and solved', as
   const { job_id: oldId } = await request()
   await post(`${url}/admin/jobs/${oldId}/cancel`, '{}', await login(url))
   const died = await request()
+  await until('the first callback came', () => receiver.received.length === 1) // before there is a second one
 
   const env = { DATABASE_URL: urlOf(at), REEVE_DATA_DIR: folder }
   const [replayed, again, unknown] = [

@@ -1,6 +1,5 @@
 // `reeve play`: a match of the arena in this terminal. `reeve play --bot N`: so many bots who play until they are stopped, to
 // practise against or to put load on a server.
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   ArenaClient,
   ArenaConnectionError,
@@ -16,6 +15,7 @@ import { WebSocket } from 'ws'
 import { jitter, newPassword, newSecret } from '../../core/random.ts'
 import { positiveInteger } from '../arguments.ts'
 import { CommandFailed } from '../failure.ts'
+import { endOf } from './match-end.ts'
 import { openScreen } from './play-screen.ts'
 import { plain, print, printJson, say } from '../terminal.ts'
 import { apiKeyOf, urlOf, type ClientOptions } from '../access/client.ts'
@@ -27,7 +27,6 @@ const WAIT_SEC = 60
 const BOTS_MAX = 10_000
 const LOGINS_AT_ONCE = 4
 const TELL_EVERY_MS = 5000
-const LOOK_AGAIN_MS = 500
 
 interface PlayOptions extends ClientOptions {
   mode: ArenaMode
@@ -140,12 +139,16 @@ async function playBot(
     session.onState(({ tick }) => {
       if (tick % 2 === 0) session.move(jitter(3, 1) - 3, { ahead: 2 })
     })
-    let ended = await Promise.race([session.ended, loginEnds])
+    let ended: SessionEnded | 'login_over' | null = await Promise.race([session.ended, loginEnds])
     if (ended === 'login_over') {
       await enterAgain()
-      ended = await endOf(arena, session.sessionId)
+      ended = await endOf(arena, session)
     }
     total.running -= 1
+    if (ended === null) {
+      say(`The end of match ${plain(session.sessionId)} is not known.`)
+      continue
+    }
     total.games += 1 // two of them are a match of two bots
     played += 1
     if (options.json === true) printJson(ended)
@@ -163,18 +166,6 @@ const whenLoginEnds = (arena: ArenaClient): Promise<'login_over'> =>
       })
     })
   })
-
-/** Of a match that goes on, or has ended while the player was away. */
-async function endOf(arena: ArenaClient, sessionId: string): Promise<SessionEnded> {
-  for (;;) {
-    const match = await arena.match(sessionId).catch((error: unknown) => {
-      if (error instanceof ReeveError && error.status === 404) return null
-      throw error
-    })
-    if (match !== null) return { sessionId, reason: match.reason, result: match.result }
-    await sleep(LOOK_AGAIN_MS)
-  }
-}
 
 /** Nobody came, or a match from before is still on: once more. A login ends after an hour, and bots play on. */
 function goOnAfter(error: unknown): 'again' | 'login_over' {

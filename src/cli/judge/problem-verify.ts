@@ -11,7 +11,7 @@ import { doorSettings } from '../../doors/outline.ts'
 import { judgeFolder } from '../../doors/judge/door.ts'
 import { loadLanguages, type Language } from '../../doors/judge/languages/language.ts'
 import { silentMeter } from '../../doors/judge/metrics.ts'
-import { PackageError, type ProblemPackage } from '../../doors/judge/package/package.ts'
+import type { ProblemPackage } from '../../doors/judge/package/package.ts'
 import { readPackage } from '../../doors/judge/package/read-package.ts'
 import { unzip } from '../../doors/judge/package/unzip.ts'
 import { zipFolder } from '../../doors/judge/package/zip-folder.ts'
@@ -19,14 +19,14 @@ import { JUDGE_SETTINGS, type JudgeSettings } from '../../doors/judge/settings.t
 import { findPackages, type FoundPackage } from '../../doors/judge/verify/find-packages.ts'
 import { countMissingInputs } from '../../doors/judge/verify/missing-inputs.ts'
 import { verifyPackage } from '../../doors/judge/verify/verify-package.ts'
-import { JudgeFailure } from '../../doors/judge/work/box-run.ts'
 import { openJudging } from '../../doors/judge/work/judging.ts'
 import { problemFrom } from '../../doors/judge/work/loaded-problems.ts'
 import { showToBoxes } from '../../doors/judge/programs/show-to-boxes.ts'
 import type { JudgeWorker } from '../../doors/judge/work/judge-worker.ts'
 import { CommandFailed } from '../failure.ts'
 import { counted, isTerminal, plain, print, printJson, styled } from '../terminal.ts'
-import { linesOf, printProgram, printSummary, type VerifiedPackage } from './verify-report.ts'
+import { refusalOf } from './refusal.ts'
+import { linesOf, printProgram, printRefusal, printSummary, type VerifiedPackage } from './verify-report.ts'
 
 interface ProblemVerifyOptions {
   timeLimit?: number
@@ -70,10 +70,13 @@ export async function verifyProblem(paths: readonly string[], options: ProblemVe
   const programs = verified.flatMap((one) => one.programs)
   if (options.json === true) printJson(verified.flatMap(linesOf))
   else if (packages.length > 1) printSummary(verified)
-  const refused = verified.flatMap((one) => (one.refused === null ? [] : [`${plain(one.path)}: ${plain(one.refused)}`]))
+  const refused = verified.filter((one) => one.refused !== null).length
   const differing = programs.filter(({ outcome }) => outcome === 'differs').length
-  const faults = differing === 0 ? [] : [`${differing} of ${programs.length} verdicts differ from their labels.`]
-  if (refused.length + faults.length > 0) throw new CommandFailed([...refused, ...faults].join('\n'))
+  const faults = [
+    ...(refused === 0 ? [] : [`${refused} of ${counted(packages.length, 'package')} refused.`]),
+    ...(differing === 0 ? [] : [`${differing} of ${programs.length} verdicts differ from their labels.`]),
+  ]
+  if (faults.length > 0) throw new CommandFailed(faults.join('\n'))
 }
 
 async function packagesAt(paths: readonly string[]): Promise<FoundPackage[]> {
@@ -98,9 +101,9 @@ async function verifyOne(found: FoundPackage, verifying: Verifying): Promise<Ver
       return { path, refused: null, isIncomplete, programs: await verifyPrograms(problem, verifying) }
     })
   } catch (error) {
-    if (!(error instanceof PackageError)) throw error
-    if (!isSilent) print(`${styled('red', 'refused')} ${plain(path)}: ${plain(error.message)}`)
-    return { path, refused: error.message, isIncomplete: false, programs: [] }
+    const refused = refusalOf(error)
+    if (!isSilent) printRefusal(path, refused)
+    return { path, refused, isIncomplete: false, programs: [] }
   }
 }
 
@@ -109,12 +112,7 @@ async function checkValidator(problem: ProblemPackage, worker: JudgeWorker): Pro
   const log = openLog({ LOG_LEVEL: 'silent' })
   const { signal } = new AbortController()
   const scope = { jobId: 'check', attemptId: 0, meter: silentMeter, log, signal, degraded: false }
-  try {
-    await worker.checkValidator(problemFrom(problem), scope)
-  } catch (error) {
-    if (error instanceof JudgeFailure && error.final) throw new PackageError(`${error.message} ${error.detail}`)
-    throw error
-  }
+  await worker.checkValidator(problemFrom(problem), scope)
 }
 
 function printHeading(path: string, { tests, limits, title }: ProblemPackage, isIncomplete: boolean): void {

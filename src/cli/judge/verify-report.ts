@@ -1,12 +1,13 @@
-// What `reeve problem verify` prints: a line for each submission, and at the end how far verdicts and labels agree.
+// What `reeve problem verify` prints: a line for each submission and each refused package, and at the end how far verdicts and labels agree.
 import type { VerifiedProgram } from '../../doors/judge/verify/verify-submission.ts'
 import { plain, print, styled } from '../terminal.ts'
+import type { PackageRefusal } from './refusal.ts'
 
 /** One package, verified. */
 export interface VerifiedPackage {
   path: string
-  /** Why it cannot be judged; null: it can. */
-  refused: string | null
+  /** Why it was not judged; null: it was. */
+  refused: PackageRefusal | null
   /** Some of its data is not there. */
   isIncomplete: boolean
   programs: readonly VerifiedProgram[]
@@ -30,8 +31,14 @@ export function printProgram({ submission, outcome, kind, judged, why }: Verifie
     print(`             ${failed.test.name}: ${failed.verdict} ${plain(failed.message)}`.trimEnd())
 }
 
-export const linesOf = ({ path, isIncomplete, programs }: VerifiedPackage): object[] =>
-  programs.map((program) => ({ package: path, complete: !isIncomplete, ...lineOf(program) }))
+export function printRefusal(path: string, { kind, why }: PackageRefusal): void {
+  print(`${styled('red', 'refused')} ${plain(path)}: ${kind === 'package' ? '' : `${kind}: `}${plain(why)}`)
+}
+
+export const linesOf = ({ path, refused, isIncomplete, programs }: VerifiedPackage): object[] =>
+  refused === null
+    ? programs.map((program) => ({ package: path, complete: !isIncomplete, ...lineOf(program) }))
+    : [{ package: path, refused: refused.why, kind: refused.kind }]
 
 const lineOf = ({ submission, outcome, kind, judged, why }: VerifiedProgram) => ({
   submission: submission.name,

@@ -3,7 +3,7 @@
 
 export interface SettlingRuns {
   run(quorumId: string): Promise<void>
-  /** Resolves when none runs. */
+  /** Resolves when none runs or waits. */
   close(): Promise<void>
 }
 
@@ -31,7 +31,8 @@ export function openSettling(settle: (quorumId: string) => Promise<void>): Settl
       return mine
     },
     async close() {
-      while (running.size > 0) await Promise.allSettled([...running.values(), ...next.values()])
+      // Between two runs of a quorum none runs and one waits.
+      while (running.size + next.size > 0) await Promise.allSettled([...running.values(), ...next.values()])
     },
   }
 }
