@@ -21,8 +21,8 @@ test('the list of running matches reads no inputs, which grow with every tick', 
   const [ann = 0, bob = 0] = userIds
   const { match } = await heldMatch(first, [ann, bob])
   const columns = new Set<string>()
-  const { database, store } = openNode(t, at, 'node 2', (real) => watched(real, columns))
-  const live = openLiveMatches({ database, store })
+  const { database } = openNode(t, at, 'node 2', (real) => watched(real, columns))
+  const live = openLiveMatches({ database })
   const told: unknown[] = []
   const opened = await live.topic.open({
     params: { running: true },

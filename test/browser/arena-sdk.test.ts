@@ -13,7 +13,8 @@ const SDK = new URL('../../sdk/dist/', import.meta.url)
 test('a page plays a match against a Node client', async (t) => {
   const browser = await openBrowser(t)
   if (browser === null) return t.skip(NO_BROWSER)
-  const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '50', SESSION_TICKS: '20' } })
+  // Long enough that some move is in time, also on a busy machine.
+  const { url } = await startServer(t, { env: { SESSION_TICK_INTERVAL_MS: '50', SESSION_TICKS: '120' } })
   // The server's own page, so that its WebSocket is let in; the script comes from the SDK as it is built.
   const page = await browser.newPage({ bypassCSP: true })
   await page.route(`${url}/page/**`, async (route) => {

@@ -8,6 +8,7 @@ import { startSite } from '../contract/desk/site.ts'
 import { openBrowser } from '../support/browser.ts'
 
 export const CONSOLE = '/console/desk'
+const PATIENCE_MS = 120_000 // a busy machine
 
 /** Null: there is no browser here. */
 export async function openDeskPage(t: TestContext, answer: http.RequestListener, options: SetupOptions = {}) {
@@ -18,6 +19,7 @@ export async function openDeskPage(t: TestContext, answer: http.RequestListener,
   const site = await startSite(t, answer)
   await desk.admin.post('/api/v1/captcha/domains', { domain: site.domain, reason: 'a test' })
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+  context.setDefaultTimeout(PATIENCE_MS)
 
   const signIn = async (page: Page, { token }: Asker = desk.operator) => {
     await context.addCookies([

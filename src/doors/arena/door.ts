@@ -36,7 +36,7 @@ export const arenaDoor: Door<typeof ARENA_SETTINGS> = {
   open(deps, settings) {
     const node = openNode(deps, settings)
     deps.identity.onActiveChange(setListed)
-    const live = openLiveMatches({ database: deps.database, store: node.store })
+    const live = openLiveMatches({ database: deps.database })
     return {
       kinds: [matchKind(deps.database)],
       live: [live.topic],
@@ -90,6 +90,6 @@ async function arenaRoutes(app: App, { deps, settings, node }: Arena): Promise<v
   await app.register(profileRoutes({ pool, identity }))
   await app.register(findPlayersRoute({ pool, identity }))
   await app.register(leaderboardRoute({ pool }))
-  await app.register(matchesRoutes({ pool: database, identity, store }))
+  await app.register(matchesRoutes({ pool: database, identity }))
   await app.register(opsStatusRoute({ opsToken: config.OPS_TOKEN, count }))
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NO_BROWSER } from '../../support/browser.ts'
+import { until } from '../../support/until.ts'
 import { checkLooks, hostileUnlessPictured, isolated, openConsole, takePicture } from './console.ts'
 
 const HOSTILE = hostileUnlessPictured('<img src=x onerror=alert(1)> שלום', 'Ada Park')
@@ -20,7 +21,9 @@ test('accounts are imported, a link sets a password once, and an account is dele
   await checkLooks(page)
   await takePicture(page, 'admin-import')
   await dialog.getByRole('button', { name: /Copy link of/ }).click()
-  const link = String(await page.evaluate('navigator.clipboard.readText()'))
+  const copied = async () => String(await page.evaluate('navigator.clipboard.readText()'))
+  await until('the link is copied', async () => (await copied()).startsWith('http'), copied)
+  const link = await copied()
   await dialog.getByRole('button', { name: 'Done' }).click()
 
   const person = await world.visit({ path: new URL(link).pathname + new URL(link).hash })

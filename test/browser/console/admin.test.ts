@@ -157,6 +157,7 @@ describe('administration in the console', () => {
     const secret = await made.getByRole('button', { name: /^Copy API key/ }).innerText()
     await checkLooks(page)
     await made.getByRole('button', { name: 'I have copied it' }).click()
+    await made.waitFor({ state: 'detached' })
     await keys.getByText('never used').waitFor()
     assert(!(await page.content()).includes(secret), 'it is shown once')
     const me = () => fetch(`${world.url}/auth/me`, { headers: { 'x-api-key': secret } })

@@ -11,7 +11,8 @@ import { checkLooks, hostileUnlessPictured, openConsole, takePicture } from './c
 
 /** Long enough for a reload in the middle on a busy machine; a match ends when somebody gives up. */
 const LONG = { SESSION_TICKS: '6000' }
-const SHORT = { SESSION_TICKS: '60' }
+/** Long enough to be seen. */
+const SHORT = { SESSION_TICKS: '120' }
 
 const BOB = hostileUnlessPictured('bob‮ <b>x', 'bob')
 
@@ -109,7 +110,7 @@ describe('the console’s arena', () => {
     await heading(page, 'ann against bot').waitFor()
     const bar = page.getByRole('slider', { name: 'Time in the match' })
     await page.getByRole('button', { name: 'Play' }).waitFor() // it has come to its end
-    assert.equal(await bar.inputValue(), '60')
+    assert.equal(await bar.inputValue(), SHORT.SESSION_TICKS)
     const end = await scores(page)
     await bar.focus()
     await page.keyboard.press('Home')

@@ -11,6 +11,8 @@ import { newAccount, startReeve, tokenOf, type Reeve, type ReeveOptions } from '
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 const PICTURES = 'docs/pictures'
+/** On a busy machine a page takes its time; after a lost connection, dead ones are found out one by one. */
+const PATIENCE_MS = 120_000
 
 export const WIDTHS = { desktop: [1440, 900], laptop: [1024, 768], phone: [390, 844] } as const
 
@@ -65,6 +67,7 @@ function worldOf(t: TestContext, browser: Browser, { made, ...server }: ConsoleS
     async visit({ as, roles = ['ADMIN'], path = '/', width = 'desktop', scheme = 'light' } = {}) {
       const [w, h] = WIDTHS[width]
       const context = await browser.newContext({ viewport: { width: w, height: h }, colorScheme: scheme })
+      context.setDefaultTimeout(PATIENCE_MS)
       atEnd(t, () => context.close())
       await context.grantPermissions(['clipboard-read', 'clipboard-write'])
       if (as !== undefined) {

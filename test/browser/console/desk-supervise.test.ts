@@ -38,7 +38,10 @@ describe('supervising the desk in the console', () => {
     await page.getByLabel('Choose all rows that are loaded').check()
     await page.getByRole('button', { name: 'Take back into the queue' }).click()
     await page.getByRole('button', { name: 'Take back 2 tasks' }).click()
-    await until('both wait again', async () => (await world.taskOf(one.uuid)).assigned_to === null)
+    await until('both wait again', async () => {
+      const tasks = await Promise.all([one, two].map(({ uuid }) => world.taskOf(uuid)))
+      return tasks.every((task) => task.assigned_to === null)
+    })
 
     await page.getByRole('link', { name: 'Trail' }).click()
     await page.getByRole('grid', { name: 'Trail' }).getByText('Taken away').first().waitFor()

@@ -8,6 +8,7 @@ import { cannotTest } from '../../judge/rig.ts'
 import { NO_BROWSER } from '../../support/browser.ts'
 import { tokenOf } from '../../support/reeve.ts'
 import { temporaryFolder } from '../../support/servers.ts'
+import { until } from '../../support/until.ts'
 import { packageFiles, packageOf } from '../../support/zip.ts'
 import { checkLooks, hostileUnlessPictured, openConsole, takePicture, type ConsoleWorld } from './console.ts'
 
@@ -29,6 +30,8 @@ Print \\textbf{twice} the number $n \\le 10^9$. \\strangemacro
 One number. \\includegraphics[width=1cm]{two}
 \\begin{itemize} \\item It is \\emph{positive}. \\end{itemize}
 `
+/** Long: no program is out of time because this machine pauses. */
+const PATIENT = 'name: Twice\nlimits:\n  time_limit: 10\n  memory: 256\n'
 const WRONG = 'print(int(input()) + 21)\nprint("more")\n'
 const RIGHT = 'print(2 * int(input()))\n'
 
@@ -43,7 +46,15 @@ async function openJudge(t: TestContext): Promise<ConsoleWorld | null> {
   await writeFile(languages, JSON.stringify({ java: null, javascript: null, rust: null, cpp: null }))
   const world = await openConsole(t, { ...OPTIONS, env: { ...OPTIONS.env, JUDGE_LANGUAGES_FILE: languages } })
   if (world === null) return null
-  await put(world, 'twice', packageFiles({ 'statement/problem.en.md': MARKDOWN, 'statement/two.svg': PICTURE }))
+  await put(
+    world,
+    'twice',
+    packageFiles({
+      'problem.yaml': PATIENT,
+      'statement/problem.en.md': MARKDOWN,
+      'statement/two.svg': PICTURE,
+    }),
+  )
   await put(
     world,
     'latex',
@@ -108,6 +119,10 @@ describe('the judge’s pages', { skip: cannotTest }, () => {
     await type(page, RIGHT)
     await page.getByRole('button', { name: 'Submit' }).click()
     await verdict.getByRole('status').getByText('Accepted').waitFor()
+    await verdict
+      .getByRole('listitem')
+      .filter({ hasText: /secret\/2: Accepted, .* ms/ })
+      .waitFor()
     assert.equal(await verdict.getByRole('listitem').count(), 3, 'a square per test')
     assert.match((await verdict.getByRole('listitem').last().textContent()) ?? '', /secret\/2: Accepted, .* ms/)
 
@@ -233,10 +248,8 @@ describe('the judge’s pages', { skip: cannotTest }, () => {
     world.network.partition()
     const { token } = await tokenOf(world.url, 'ann')
     const headers = { authorization: `Bearer ${token}` }
-    for (;;) {
-      const found = await (await fetch(`${world.url}/submissions?verdict=AC`, { headers })).text()
-      if (found.includes('"AC"')) break
-    }
+    const listed = async () => (await fetch(`${world.url}/submissions`, { headers })).text()
+    await until('it is accepted', async () => (await listed()).includes('"AC"'), listed)
     world.network.heal()
 
     await verdict.getByRole('status').getByText('Accepted').waitFor({ timeout: 180_000 })

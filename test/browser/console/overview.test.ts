@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { ReeveClient } from '@reeve/sdk'
 import { NO_BROWSER } from '../../support/browser.ts'
 import { newAccount, tokenOf } from '../../support/reeve.ts'
+import { until } from '../../support/until.ts'
 import { checkLooks, openConsole, takePicture } from './console.ts'
 
 const SILENT = `update pool_workers set last_seen_at = clock_timestamp() - interval '1 hour' where name = 'silent'`
@@ -49,8 +50,9 @@ describe('the overview', () => {
     await page.getByText(/^As of /).waitFor()
     world.network.heal()
     await page.getByText('live', { exact: true }).waitFor()
-    const connections = tried.filter((query) => query.startsWith('?connection='))
-    assert.equal(connections.length, 6, 'connections that may have died are found out at once')
+    const connections = () => tried.filter((query) => query.startsWith('?connection=')).length
+    await until('connections that may have died are found out', () => connections() >= 6)
+    assert.equal(connections(), 6, 'at once')
     await page.getByText(/^As of /).waitFor({ state: 'detached' })
     return undefined
   })

@@ -2,8 +2,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { number } from '../../clock/format.ts'
 import { useLive } from '../../live/live.ts'
+import { useReload } from '../../live/reload.ts'
 import { client } from '../../session/client.ts'
-import { useThrottled } from '../../live/throttle.ts'
 
 /** The figures at the head of the desk's pages. They are asked for again once something has happened, at most so often. */
 const EVERY_MS = 2000
@@ -12,7 +12,7 @@ export const figuresKey = ['desk', 'figures'] as const
 
 export function useFigures() {
   const figures = useQuery({ queryKey: figuresKey, queryFn: () => client.desk.figures() })
-  const refresh = useThrottled(() => void figures.refetch(), EVERY_MS)
+  const refresh = useReload({ queryKey: figuresKey, refetch: figures.refetch, everyMs: EVERY_MS })
   useLive({ topic: 'desk', onMessage: ({ type }) => type !== 'following' && refresh() })
   return figures
 }

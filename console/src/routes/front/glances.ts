@@ -11,11 +11,13 @@ import { deliveryState, topicWord } from '../challenges/deliveries/words.ts'
 import { CHALLENGE_STATES, problemOf } from '../challenges/words.ts'
 import { placeOf, taskState } from '../desk/task-words.ts'
 import { stateOf } from '../judge/submissions/verdicts.ts'
+import { newestJobs } from '../pool/jobs/newest-jobs.ts'
 import { JOB_STATUS, workerState } from '../pool/pool-words.ts'
+import { withHeartbeats } from './heartbeats.ts'
 
 const SHOWN = 4
 
-interface GlanceItem {
+export interface GlanceItem {
   key: string
   state: Stated
   text: string
@@ -32,6 +34,8 @@ export interface Glance {
   load: () => Promise<readonly GlanceItem[]>
   /** What tells of changes: a message of it loads them again. */
   follow: (keys: readonly string[]) => Followed
+  /** What a message says of them itself. Null: they must be loaded again. */
+  update?: (items: readonly GlanceItem[], payload: unknown) => readonly GlanceItem[] | null
 }
 
 interface Followed {
@@ -97,7 +101,7 @@ const POOL_JOBS = {
   none: 'None yet. Workers of the pool do what you submit.',
   follow: (keys: readonly string[]) => ({ topic: 'pool_jobs', params: { job_ids: keys, new: true } }),
   load: async (): Promise<readonly GlanceItem[]> =>
-    (await client.pool.list({ limit: SHOWN })).jobs.map((job) => ({
+    (await newestJobs((page) => client.pool.list(page), SHOWN)).map((job) => ({
       key: job.job_id,
       state: JOB_STATUS[job.status],
       text: `Job ${shortId(job.job_id)}`,
@@ -126,6 +130,7 @@ const WORKERS = {
       to: `/console/pool/workers/${worker.id}`,
     }))
   },
+  update: withHeartbeats,
 }
 
 const CHALLENGES = {

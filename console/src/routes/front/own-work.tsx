@@ -2,13 +2,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useLive } from '../../live/live.ts'
-import { useThrottled } from '../../live/throttle.ts'
+import { useReload } from '../../live/reload.ts'
 import { StateBadge } from '../../parts/data/state-badge.tsx'
 import { Time } from '../../parts/data/time.tsx'
+import { queries } from '../../session/client.ts'
 import { messageOf, problemOf, untilAnswered } from '../../session/errors.ts'
-import { useGlances, type Glance } from './glances.ts'
+import { useGlances, type Glance, type GlanceItem } from './glances.ts'
 
-/** Workers send a heartbeat every few seconds: what changes all the time is loaded this often. */
+/** What changes all the time is loaded this often. */
 const EVERY_MS = 2000
 
 export function OwnWork() {
@@ -28,15 +29,20 @@ export function OwnWork() {
   )
 }
 
-function OneGlance({ title, to, none, load, follow }: Glance) {
-  const items = useQuery({ queryKey: ['front', title], queryFn: load, refetchOnMount: 'always', ...untilAnswered })
+function OneGlance({ title, to, none, load, follow, update }: Glance) {
+  const queryKey = ['front', title]
+  const items = useQuery({ queryKey, queryFn: load, refetchOnMount: 'always', ...untilAnswered })
   const problem = problemOf(items)
-  const reload = useThrottled(() => void items.refetch(), EVERY_MS)
+  const reload = useReload({ queryKey, refetch: items.refetch, everyMs: EVERY_MS })
   const { enabled = true, ...followed } = follow((items.data ?? []).map(({ key }) => key))
   useLive({
     ...followed,
     enabled: enabled && items.data !== undefined,
-    onMessage: reload, // also when it is followed again: what came meanwhile may not be told
+    onMessage({ payload }) {
+      const updated = update?.(queries.getQueryData<readonly GlanceItem[]>(queryKey) ?? [], payload) ?? null
+      if (updated === null) return reload() // also when it is followed again: what came meanwhile may not be told
+      queries.setQueryData(queryKey, updated)
+    },
   })
   return (
     <section aria-label={title} className="min-w-0">

@@ -15,8 +15,6 @@ const CLAIM = `
 
 const SELECT = `select ${COLUMNS} from live_matches m where m.match_id = any ($1::uuid[])`
 
-const LIST = `select ${COLUMNS} from live_matches m order by m.match_id desc limit $1`
-
 // Sends only the inputs since the last snapshot and appends them if the row still has that snapshot. Skips a row that a
 // finalize has locked: it is about to be deleted, and waiting for it could deadlock.
 const SAVE = `
@@ -56,8 +54,6 @@ export interface MatchStore {
   claim(held: readonly { jobId: string; attemptId: number }[], node: string): Promise<StoredMatch[]>
   /** Null: the match is not running. Concurrent calls share a query. */
   find(matchId: string): Promise<StoredMatch | null>
-  /** Newest first. */
-  list(limit: number): Promise<StoredMatch[]>
   /** The ids of the matches whose snapshot was written. */
   save(snapshots: readonly MatchSnapshot[]): Promise<Set<string>>
 }
@@ -77,7 +73,6 @@ export function openMatchStore(pool: Pool): MatchStore {
       return (await pool.query<StoredMatchRow>(CLAIM, [JSON.stringify(rows), node])).map(liveFrom)
     },
     find: async (matchId) => (await find(matchId)).live,
-    list: async (limit) => (await pool.query<StoredMatchRow>(LIST, [limit])).map(liveFrom),
     async save(snapshots) {
       const rows = snapshots.map(({ matchId, attemptId, base, tick, inputs }) => ({
         match_id: matchId,

@@ -4,8 +4,7 @@ import type { Database } from '../../../core/db/database.ts'
 import { both, lookLoop, openSights } from '../../../core/live/sights.ts'
 import { liveTopic, type LiveTopic } from '../../../core/live/topic.ts'
 import type { Loop } from '../../../core/loop.ts'
-import type { MatchStore } from '../matches/match-store.ts'
-import { runningMatch, RUNNING_SHOWN_MAX } from './matches.ts'
+import { runningMatches } from './running-matches.ts'
 
 // One index per side of a match, each read at its newest end.
 const SELECT_NEWEST = `
@@ -27,17 +26,17 @@ const NONE: string[] = []
 
 export interface LiveMatchesDeps {
   database: Database
-  store: Pick<MatchStore, 'list'>
 }
 
-export function openLiveMatches({ database, store }: LiveMatchesDeps): { topic: LiveTopic; loop: Loop } {
+export function openLiveMatches({ database }: LiveMatchesDeps): { topic: LiveTopic; loop: Loop } {
   const newest = openSights(async (userIds) => {
     const rows = await database.query<{ user_id: string; match_id: string }>(SELECT_NEWEST, [userIds])
     return new Map(rows.map((row) => [row.user_id, row.match_id]))
   })
-  const running = openSights(
-    async ([all = '']) => new Map([[all, (await store.list(RUNNING_SHOWN_MAX)).map(runningMatch)]]),
-  )
+  const running = openSights(async ([all = '']) => {
+    const matches = await runningMatches(database)
+    return new Map([[all, matches.map(({ tick: _tick, ...unchanging }) => unchanging)]])
+  })
   return {
     topic: liveTopic({
       name: 'matches',

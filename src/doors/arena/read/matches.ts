@@ -10,9 +10,8 @@ import type { Identity } from '../../../core/identity/identity.ts'
 import { parseJobId } from '../../../core/ledger/job.ts'
 import { envelope, arenaError, refusals } from '../errors.ts'
 import { shownName } from '../match.ts'
-import type { MatchStore, StoredMatch } from '../matches/match-store.ts'
-import { participantsOf } from '../wire.ts'
 import { Live, MatchPage, MatchView } from './match-schema.ts'
+import { runningMatches } from './running-matches.ts'
 
 const COLUMNS = `r.match_id, r.mode, r.reason, r.winner_user_id, r.ticks, r.tick_interval_ms, r.created_at, r.finished_at,
   r.user_a, a.username as username_a, r.position_a, ra.rating_before as before_a, ra.rating_after as after_a,
@@ -36,7 +35,6 @@ const SELECT_OF_PLAYER = `
    order by r.match_id desc limit $3`
 
 const SIZE_DEFAULT = 20
-export const RUNNING_SHOWN_MAX = 50
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 const Filter = Type.Object({
@@ -49,11 +47,10 @@ const MatchPath = Type.Object({ id: Type.String({ maxLength: 512 }) })
 export interface MatchesDeps {
   pool: Pool
   identity: Identity
-  store: MatchStore
 }
 
 export const matchesRoutes =
-  ({ pool, identity, store }: MatchesDeps): FastifyPluginAsyncTypebox =>
+  ({ pool, identity }: MatchesDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const onRequest = requireAccount(identity)
     const documented = { tags: ['arena'], security: SECURED }
@@ -85,9 +82,7 @@ export const matchesRoutes =
         schema: { ...documented, summary: 'Running matches, newest first.', response: { 200: Live, ...refusals } },
       },
       async (_request, reply) => {
-        const live = await store.list(RUNNING_SHOWN_MAX)
-        const matches = live.map((stored) => ({ ...runningMatch(stored), tick: stored.tick }))
-        return reply.send(envelope.success({ matches }))
+        return reply.send(envelope.success({ matches: await runningMatches(pool) }))
       },
     )
 
@@ -113,15 +108,6 @@ export const matchesRoutes =
       },
     )
   }
-
-/** What does not change of it. */
-export const runningMatch = ({ match }: Pick<StoredMatch, 'match'>) => ({
-  matchId: match.matchId,
-  mode: match.mode,
-  participants: participantsOf(match),
-  ticks: match.ticks,
-  createdAt: match.createdAt,
-})
 
 /** Positions follow from the inputs. */
 const hasMoved = ({ position_a: a, position_b: b }: MatchResultRow): boolean => (a ?? 0) !== 0 || (b ?? 0) !== 0

@@ -8,7 +8,8 @@ import { payloadFrom } from './payload.ts'
 import { channelOf } from './progress.ts'
 
 // An event holds what a tenth of a second brought.
-const EVENTS_MAX = 1000
+const EVENTS_AT_ONCE = 1000
+const TALLIES_MAX = 200
 
 const Told = Compile(
   Type.Object({
@@ -18,25 +19,49 @@ const Told = Compile(
   }),
 )
 
-export const submissionContexts =
-  (events: Pick<Events, 'since'>): NonNullable<Kind['contextOf']> =>
-  async (jobs) => {
+/** What the events up to `lastId` say of the last attempt: it begins anew. */
+interface ProgressTally {
+  lastId: number
+  attemptId: number
+  done: number
+  total: number | null
+}
+
+const NOTHING_TOLD: ProgressTally = { lastId: 0, attemptId: 0, done: 0, total: null }
+
+export function submissionContexts(events: Pick<Events, 'since'>): NonNullable<Kind['contextOf']> {
+  // A page asks every second, and only what came since is read. Events are visible in the order of their ids.
+  const tallies = new Map<string, ProgressTally>()
+  const progressOf = async (jobId: string): Promise<JobProgress | null> => {
+    const tally = await tallyOf(events, jobId, tallies.get(jobId) ?? NOTHING_TOLD)
+    tallies.delete(jobId) // it becomes the youngest
+    tallies.set(jobId, tally)
+    const [oldest] = tallies.keys()
+    if (tallies.size > TALLIES_MAX && oldest !== undefined) tallies.delete(oldest)
+    return tally.attemptId === 0 ? null : { done: tally.done, total: tally.total, unit: 'tests' }
+  }
+  return async (jobs) => {
     const contexts = jobs.map(async ({ jobId, payload, state }) => {
       const askedBy = payloadFrom(payload)?.asked_by
-      const progress = state === 'processing' ? await progressOf(events, jobId) : null
+      const progress = state === 'processing' ? await progressOf(jobId) : null
       return [jobId, { progress, dependents: askedBy === undefined ? [] : [askedBy] }] as const
     })
     return new Map(await Promise.all(contexts))
   }
+}
 
-/** Of the last attempt: it begins anew. */
-async function progressOf(events: Pick<Events, 'since'>, jobId: string): Promise<JobProgress | null> {
-  const told = (await events.since(channelOf(jobId), 0, EVENTS_MAX)).flatMap(({ payload }) =>
-    Told.Check(payload) ? [payload] : [],
-  )
-  const last = told.at(-1)
-  if (last === undefined) return null
-  const ofLast = told.filter(({ attempt_id: attempt }) => attempt === last.attempt_id)
-  const done = ofLast.reduce((sum, { tests }) => sum + tests.length, 0)
-  return { done, total: last.total, unit: 'tests' }
+async function tallyOf(events: Pick<Events, 'since'>, jobId: string, known: ProgressTally): Promise<ProgressTally> {
+  let tally = known
+  for (;;) {
+    const page = await events.since(channelOf(jobId), tally.lastId, EVENTS_AT_ONCE)
+    tally = page.reduce((before, { id, payload }) => withEvent({ ...before, lastId: id }, payload), tally)
+    if (page.length < EVENTS_AT_ONCE) return tally
+  }
+}
+
+function withEvent(tally: ProgressTally, payload: unknown): ProgressTally {
+  if (!Told.Check(payload) || payload.attempt_id < tally.attemptId) return tally
+  const { attempt_id: attemptId, total, tests } = payload
+  const before = attemptId === tally.attemptId ? tally.done : 0
+  return { ...tally, attemptId, total, done: before + tests.length }
 }

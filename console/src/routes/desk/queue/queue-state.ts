@@ -12,7 +12,13 @@ export interface QueueState {
   /** How often the person asked for what is new. */
   tidyings: number
   /** Of tasks that changed while an answer was under way: it may be older. Null: none is. */
-  heard: ReadonlyMap<string, DeskTask> | null
+  heard: ReadonlyMap<string, HeardTask> | null
+}
+
+interface HeardTask {
+  task: DeskTask
+  /** Whether it is one of those that are searched for. */
+  isMatch: boolean
 }
 
 export const EMPTY: QueueState = { rows: [], fresh: [], after: null, isLoaded: false, tidyings: 0, heard: null }
@@ -43,7 +49,7 @@ function loaded(
   state: QueueState,
   { tasks, after, isFirst }: { tasks: readonly DeskTask[]; after: string | null; isFirst: boolean },
 ): QueueState {
-  const heard = [...(state.heard?.values() ?? [])]
+  const heard = [...(state.heard?.values() ?? [])].map(({ task }) => task)
   const known = new Map([...state.rows, ...state.fresh, ...heard].map((task) => [task.uuid, task]))
   const current = tasks.map((task) => newer(task, known.get(task.uuid)))
   const shown = new Set((isFirst ? [] : state.rows).map(({ uuid }) => uuid))
@@ -53,13 +59,13 @@ function loaded(
     ({ uuid }) => !here.has(uuid),
   )
   // A task that came after the answer was written is not in it.
-  const fresh = isFirst ? others.filter(({ uuid }) => state.heard?.has(uuid) === true) : others
+  const fresh = isFirst ? others.filter(({ uuid }) => state.heard?.get(uuid)?.isMatch === true) : others
   const rows = isFirst ? added : [...state.rows, ...added]
   return { ...state, rows, fresh, after, isLoaded: true, heard: null }
 }
 
 function changed(before: QueueState, task: DeskTask, isMatch: boolean): QueueState {
-  const heard = before.heard === null ? null : new Map([...before.heard, [task.uuid, task]])
+  const heard = before.heard === null ? null : new Map([...before.heard, [task.uuid, { task, isMatch }]])
   const state = heard === null ? before : { ...before, heard }
   const at = state.rows.findIndex(({ uuid }) => uuid === task.uuid)
   if (at >= 0) {

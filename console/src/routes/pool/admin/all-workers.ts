@@ -4,7 +4,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLive } from '../../../live/live.ts'
 import { client } from '../../../session/client.ts'
-import { recordsIn } from '../workers/worker-list.ts'
+import { recordsIn } from '../workers/worker-records.ts'
 
 const PAGE_ROWS = 200
 const IN_SIGHT_MAX = 200

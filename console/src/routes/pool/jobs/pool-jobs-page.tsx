@@ -1,6 +1,6 @@
 // For clients: their jobs, newest first.
 import type { PoolJobPage } from '@reeve/sdk'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, type InfiniteData } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Page } from '../../../frame/page.tsx'
@@ -13,9 +13,10 @@ import { ErrorBox } from '../../../parts/feedback/error-box.tsx'
 import { StateBadge } from '../../../parts/data/state-badge.tsx'
 import { Table, type Column } from '../../../parts/data/table.tsx'
 import { Time } from '../../../parts/data/time.tsx'
-import { client } from '../../../session/client.ts'
-import { problemOf, untilAnswered } from '../../../session/errors.ts'
-import { JOB_STATUS } from '../pool-words.ts'
+import { client, queries } from '../../../session/client.ts'
+import { isRefused, problemOf, untilAnswered } from '../../../session/errors.ts'
+import { hasEnded, JOB_STATUS } from '../pool-words.ts'
+import { openChangedJobs } from './changed-jobs.ts'
 import { SubmitJob } from './submit-job.tsx'
 
 const PAGE_ROWS = 100
@@ -23,32 +24,13 @@ const FIRST: string | null = null
 
 type ListedJob = PoolJobPage['jobs'][number]
 
+const QUERY_KEY = ['pool', 'jobs']
+
 export function PoolJobsPage() {
   const [isSubmitting, setSubmitting] = useState(false)
   const navigate = useNavigate()
-  const list = useInfiniteQuery({
-    queryKey: ['pool', 'jobs'],
-    queryFn: ({ pageParam }) =>
-      client.pool.list({ limit: PAGE_ROWS, ...(pageParam === null ? {} : { before: pageParam }) }),
-    ...untilAnswered,
-    initialPageParam: FIRST,
-    getNextPageParam: ({ next_before: next }) => next,
-  })
-  const reload = useReloadNewest({
-    queryKey: ['pool', 'jobs'],
-    load: () => client.pool.list({ limit: PAGE_ROWS }),
-    rowsOf: (page) => page.jobs,
-    withRows: (page, jobs) => ({ ...page, jobs }),
-    keyOf: ({ job_id: jobId }) => jobId,
-  })
+  const { list, jobs } = usePoolJobs()
   const problem = problemOf(list)
-  const jobs = list.data?.pages.flatMap((page) => page.jobs) ?? []
-  useLive({
-    topic: 'pool_jobs',
-    params: { job_ids: jobs.slice(0, PAGE_ROWS).map(({ job_id: jobId }) => jobId), new: true },
-    enabled: list.isSuccess && !list.isFetching,
-    onMessage: reload, // also when it is followed again: what came meanwhile is not told
-  })
   const submit = (
     <Button look="main" icon="plus" onClick={() => setSubmitting(true)}>
       Submit a job
@@ -81,6 +63,55 @@ export function PoolJobsPage() {
       <SubmitJob isOpen={isSubmitting} onClose={() => setSubmitting(false)} />
     </Page>
   )
+}
+
+function usePoolJobs() {
+  const list = useInfiniteQuery({
+    queryKey: QUERY_KEY,
+    queryFn: ({ pageParam }) =>
+      client.pool.list({ limit: PAGE_ROWS, ...(pageParam === null ? {} : { before: pageParam }) }),
+    ...untilAnswered,
+    initialPageParam: FIRST,
+    getNextPageParam: ({ next_before: next }) => next,
+  })
+  const [changed] = useState(() => openChangedJobs(readJob))
+  const reload = useReloadNewest({
+    queryKey: QUERY_KEY,
+    load: () => client.pool.list({ limit: PAGE_ROWS }),
+    loadOthers: (newest) => changed.readBeyond(newest, openJobs()),
+    rowsOf: (page) => page.jobs,
+    withRows: (page, jobs) => ({ ...page, jobs }),
+    keyOf: ({ job_id: jobId }) => jobId,
+  })
+  const jobs = list.data?.pages.flatMap((page) => page.jobs) ?? []
+  useLive({
+    topic: 'pool_jobs',
+    params: { job_ids: jobs.slice(0, PAGE_ROWS).map(({ job_id: jobId }) => jobId), new: true },
+    enabled: list.isSuccess && !list.isFetching,
+    onMessage: ({ payload }) => {
+      changed.note(payload)
+      reload() // also when it is followed again: what came meanwhile is not told
+    },
+  })
+  return { list, jobs }
+}
+
+/** Those that are loaded and have not ended. */
+function openJobs(): string[] {
+  const { pages = [] } = queries.getQueryData<InfiniteData<PoolJobPage>>(QUERY_KEY) ?? {}
+  const jobs = pages.flatMap((page) => page.jobs)
+  return jobs.filter(({ status }) => !hasEnded(status)).map(({ job_id: jobId }) => jobId)
+}
+
+async function readJob(jobId: string): Promise<ListedJob | null> {
+  const query = { queryKey: [...QUERY_KEY, jobId], queryFn: () => client.pool.get(jobId), staleTime: 0, gcTime: 0 }
+  try {
+    const { job_id, status, priority, created_at } = await queries.fetchQuery({ ...query, ...untilAnswered })
+    return { job_id, status, priority, created_at }
+  } catch (error) {
+    if (isRefused(error)) return null
+    throw error
+  }
 }
 
 const COLUMNS: readonly Column<ListedJob>[] = [

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLive } from '../../../live/live.ts'
 import { client, queries } from '../../../session/client.ts'
+import { recordsIn } from './worker-records.ts'
 
 const QUERY_KEY = ['pool', 'workers']
 const IN_SIGHT_MAX = 200
@@ -35,8 +36,3 @@ export function useWorkers(only?: number) {
   })
   return { list, workers }
 }
-
-export const recordsIn = (payload: unknown): LivePoolWorker[] =>
-  typeof payload === 'object' && payload !== null && 'workers' in payload && Array.isArray(payload.workers)
-    ? payload.workers
-    : []
