@@ -224,7 +224,7 @@ describe('the judge’s pages', { skip: cannotTest }, () => {
     await page.locator('.katex').first().waitFor()
     await page.getByText('\\strangemacro').waitFor()
     await page.getByRole('heading', { name: 'Input', exact: true }).waitFor()
-    assert.equal(await page.getByText('positive').evaluate((element) => element.tagName), 'EM')
+    await page.locator('em', { hasText: 'positive' }).waitFor()
     await loaded(page, 'two.svg')
     await checkLooks(page)
     await takePicture(page, 'judge-phone')
