@@ -1,5 +1,5 @@
 // A WebSocket ends when the credential that opened it ends: a logout, an expired token, a revoked key, a lost role or a closed
-// account. Every process checks its own sockets; the checks of one pass share a query.
+// account. Every process checks its own sockets, a share at a time; the checks of one pass share a query.
 import { Counter } from 'prom-client'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
@@ -10,8 +10,9 @@ import type { Credential } from '../../identity/secrets.ts'
 import type { Loop } from '../../loop.ts'
 import type { Metrics } from '../../metrics.ts'
 import { closeSocket } from './close-socket.ts'
+import { Rounds } from './rounds.ts'
 
-const EVERY_MS = 2000 // sockets end within 5 s
+const ROUND_MS = 2000 // sockets end within 5 s
 
 const UNAUTHORIZED = { code: 1008, reason: 'unauthorized' } as const
 const FORBIDDEN = { code: 1008, reason: 'forbidden' } as const
@@ -33,7 +34,7 @@ export interface RevalidateDeps {
 /** To be called after the WebSocket plugin and before the routes are registered. */
 export function openRevalidation({ app, identity, metrics }: RevalidateDeps): Loop {
   const admitted = new WeakMap<object, Admitted>()
-  const open = new Map<WebSocket, Admitted>()
+  const open = new Rounds<WebSocket, Admitted>(ROUND_MS)
   const ended = new Counter({
     name: 'websocket_ended_total',
     help: 'WebSockets closed because their credential, role or account ended.',
@@ -49,8 +50,8 @@ export function openRevalidation({ app, identity, metrics }: RevalidateDeps): Lo
   app.websocketServer.on('connection', (socket: WebSocket, raw: object) => {
     const by = admitted.get(raw)
     if (by === undefined) return
-    open.set(socket, by)
-    socket.once('close', () => open.delete(socket))
+    open.add(socket, by)
+    socket.once('close', () => open.remove(socket))
   })
 
   const check = async (socket: WebSocket, by: Admitted): Promise<void> => {
@@ -58,15 +59,17 @@ export function openRevalidation({ app, identity, metrics }: RevalidateDeps): Lo
     if (account !== null && mayStay(by, account)) return
     const ending = account === null ? UNAUTHORIZED : FORBIDDEN
     ended.inc({ reason: ending.reason })
-    open.delete(socket)
+    open.remove(socket)
     closeSocket(socket, ending)
   }
 
   return {
     name: 'revalidate-websockets',
-    everyMs: EVERY_MS,
+    get everyMs() {
+      return open.everyMs
+    },
     async runOnce() {
-      await Promise.all([...open].map(([socket, by]) => check(socket, by)))
+      await Promise.all(open.next().map(([socket, by]) => check(socket, by)))
       return false
     },
   }
