@@ -11,6 +11,7 @@ import { openLog } from '../../../src/core/log/log.ts'
 import { startLoops } from '../../../src/core/loop.ts'
 import { openHub, type HubLimits } from '../../../src/core/http/sockets/hub.ts'
 import { temporaryFolder } from '../../support/servers.ts'
+import { until } from '../../support/until.ts'
 
 const LIMITS: HubLimits = {
   messagesMax: 8,
@@ -53,10 +54,13 @@ const stalled = (t: TestContext) => (port: number) => {
   socket.pause()
 }
 
-const reading = (t: TestContext) => (port: number) => {
+const reading = (t: TestContext) => (port: number) => void connectTo(t, port)
+
+function connectTo(t: TestContext, port: number): WebSocket {
   const socket = new WebSocket(`ws://127.0.0.1:${port}`)
   socket.on('error', () => {})
   t.after(() => socket.terminate())
+  return socket
 }
 
 /** In a process of its own, which makes the file when it has answered a ping. */
@@ -90,6 +94,24 @@ describe('the hub', () => {
     await new Promise<void>((resolve) => connection.onClose(resolve))
 
     assert.equal(connection.send('x'), false)
+  })
+
+  test('a client that pings and never reads the answers is cut off before they pile up', async (t) => {
+    const clients: WebSocket[] = []
+    const { connection } = await hubWithClient(t, {}, (port) => void clients.push(connectTo(t, port)))
+    const [client] = clients
+    assert(client !== undefined)
+    if (client.readyState !== client.OPEN) await once(client, 'open')
+    const seen = { isClosed: false }
+    connection.onClose(() => (seen.isClosed = true))
+
+    client.pause()
+    for (let sent = 0; !seen.isClosed && sent < 1_000_000; sent += 1000) {
+      for (let n = 0; n < 1000 && client.readyState === client.OPEN; n += 1) client.ping('x'.repeat(125))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+
+    await until('it is cut off', () => seen.isClosed) // it has ten seconds to read why; its own silence would be found out in minutes
   })
 
   test('a client that answers pings stays', async (t) => {
