@@ -21,10 +21,10 @@ const MIGRATIONS = 'dist/core/migrations'
 const SYNTHETIC = `
 create table upgrade_notes (note_id bigint generated always as identity primary key, job_id uuid not null, note text);
 create index upgrade_notes_by_job on upgrade_notes (job_id);
+alter table accounts add column upgrade_note text;
 alter table jobs add column upgrade_note text;
 alter table attempts add column upgrade_number integer not null default 0;
 alter table outbox_events add column upgrade_note text;
-alter table accounts add column upgrade_note text;
 alter table jobs add constraint upgrade_note_short check (length(upgrade_note) < 100) not valid;
 `
 

@@ -2,7 +2,7 @@
 // gets no details of them.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Overloaded } from '../../values/outcome.ts'
-import { sqlState } from '../../db/database.ts'
+import { isConflict, sqlState } from '../../db/database.ts'
 import { isOutage } from '../../outage.ts'
 import { Unstorable } from '../../db/params.ts'
 import { HttpError, retryAfter, type ErrorReport } from './http-error.ts'
@@ -51,7 +51,8 @@ export const handleError =
 
 export function httpErrorFrom(error: unknown): HttpError {
   if (error instanceof HttpError) return error
-  if (error instanceof Overloaded) {
+  // A conflict: the request has changed nothing. It lost a deadlock, or waited too long for a lock, as while a migration is applied.
+  if (error instanceof Overloaded || isConflict(error)) {
     return new HttpError(503, 'unavailable', 'The server is busy. Try again.', {
       headers: retryAfter(RETRY_AFTER_SEC),
     })
