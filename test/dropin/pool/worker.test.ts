@@ -101,9 +101,12 @@ describe('an existing worker’s results', () => {
 describe('an existing worker’s lease', () => {
   test('lease_seconds is in force up to POOL_LEASE_MAX_SECONDS and the job’s time-out, and the poll says until when', async (t) => {
     const pool = await setup(t, { env: { POOL_LEASE_SECONDS: '5', POOL_LEASE_MAX_SECONDS: '300' } })
+    const database = await connect(t, pool.at)
     const expectLease = async (leaseSec: number, more: object, job: object = {}) => {
       const worker = await pool.worker(`w${JSON.stringify([more, job])}`, more)
       await pool.submitJob(job)
+      // The clock is read for each of the two.
+      await database.query(`update pool_tasks set deadline_at = deadline_at + interval '1 microsecond'`)
       const before = Date.now()
       const { lease_expires_at: until } = (await pool.poll(worker)).body
       const begun = Date.parse(until) - leaseSec * 1000

@@ -186,9 +186,12 @@ export function openAssignments(deps: AssignmentDeps): Assignments {
   }
 }
 
-/** A worker may register a lease for work without heartbeats; it is no longer than the job's own time-out. */
+/**
+ * A worker may register a lease for work without heartbeats; it is no longer than the job's own time-out. That is in whole seconds, and
+ * what was read of it is off by the moment between two readings of the clock.
+ */
 const leaseFor = ({ leaseSec, leaseMaxSec }: AssignmentDeps, worker: Worker, { timeoutSec }: Assignable): number =>
-  1000 * (worker.leaseSec === null ? leaseSec : Math.min(worker.leaseSec, Math.ceil(timeoutSec), leaseMaxSec))
+  1000 * (worker.leaseSec === null ? leaseSec : Math.min(worker.leaseSec, Math.round(timeoutSec), leaseMaxSec))
 
 const assignmentRow = ({ ownerId }: Worker, { jobId, quorumId, canaryId, costHint, isTrusted }: Assignable) => ({
   owner_id: ownerId,
