@@ -40,3 +40,29 @@ test('a large payload is written before the transaction begins, not while it hol
     [{ n: 1 }, payload],
   )
 })
+
+test('many payloads that are large together are written in many turns', async (t) => {
+  const { database } = await setupLedger(t)
+  const jobs = Array.from({ length: 20 }, () =>
+    prepare({ kind: 'k', payload: 'x'.repeat(200_000), payloadBytes: 200_000 }, 5),
+  )
+  const inserted: number[] = []
+  const turns = countTurns()
+  const pool: Pool = {
+    ...database.hot,
+    query: (sql, params) => {
+      inserted.push(turns.count())
+      return database.hot.query(sql, params)
+    },
+  }
+
+  await submit(pool, jobs, { ageingSec: 60, announceByOutbox: false })
+  turns.stop()
+
+  assert.equal(inserted.length, 1)
+  assert((inserted[0] ?? 0) >= 40, `${inserted[0]} turns before the insert`)
+  const [stored] = await database.query(
+    'select count(*)::integer as jobs, min(length(payload::text)) as chars from jobs',
+  )
+  assert.deepEqual(stored, { jobs: 20, chars: 200_002 })
+})

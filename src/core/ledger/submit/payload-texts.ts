@@ -8,11 +8,13 @@ import type { PreparedJob } from './submit.ts'
 /** By job id. */
 export type PayloadTexts = ReadonlyMap<string, string | Buffer>
 
-/** Of the jobs whose payloads are large. */
+/** Of jobs whose payloads are large together. */
 export async function writeLargePayloads(jobs: readonly PreparedJob[]): Promise<PayloadTexts> {
   const texts = new Map<string, string | Buffer>()
+  const bytes = jobs.reduce((sum, { payloadBytes }) => sum + payloadBytes, 0)
+  if (bytes <= LARGE_BYTES) return texts
   for (const { jobId, payload, payloadBytes } of jobs) {
-    if (payloadBytes > LARGE_BYTES) texts.set(jobId, await storableJsonInTurns(payload ?? null, payloadBytes))
+    if (payloadBytes > 0) texts.set(jobId, await storableJsonInTurns(payload ?? null, bytes))
   }
   return texts
 }
