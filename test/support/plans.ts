@@ -74,7 +74,16 @@ async function look(
   return found
 }
 
-const literalText = (param: unknown): string => (Array.isArray(param) ? `{${param.join(',')}}` : String(param))
+function literalText(param: unknown): string {
+  if (Array.isArray(param)) return `{${param.join(',')}}`
+  return param instanceof Buffer && isUuidArray(param) ? `{${uuidsIn(param).join(',')}}` : String(param)
+}
+
+// An array in PostgreSQL's binary format: dimensions, flags, the type of its elements, their number, the first index; then
+// each element after its length.
+const isUuidArray = (param: Buffer): boolean => param.length > 20 && param.readInt32BE(8) === 2950
+const uuidsIn = (param: Buffer): string[] =>
+  Array.from({ length: param.readInt32BE(12) }, (_, index) => param.toString('hex', 24 + index * 20, 40 + index * 20))
 
 export function scansIn(node: PlanNode, tables: readonly string[]): { node: string; rows: number }[] {
   const table = node['Relation Name'] ?? ''

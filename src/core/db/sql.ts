@@ -4,5 +4,9 @@
  */
 export const hideFromPlanner = (condition: string): string => `case when ${condition} then true else false end`
 
+/** A column of `unnest`, whose array has one element if all rows have the same value (`onceIfSame`). */
+export const sameInAll = (array: string, column: string): string =>
+  `case when cardinality(${array}) = 1 then (${array})[1] else ${column} end`
+
 /** A constant of the program as part of a statement. Values of users are parameters. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`

@@ -4,9 +4,9 @@
 // condition that refused each is named. The two steps cannot disagree: attempts only rise, a finished job stays finished
 // and a lease that has expired cannot be renewed, so the reason still holds afterwards. (Explaining from
 // the update's own snapshot does not work: it shows a row that another transaction was changing as it was before.)
-import { numbersParam, textsParam } from '../db/params.ts'
+import { numbersParam, onceIfSame, textsParam, uuidsParam } from '../db/params.ts'
 import type { Queryable } from '../db/database.ts'
-import { hideFromPlanner } from '../db/sql.ts'
+import { hideFromPlanner, sameInAll } from '../db/sql.ts'
 import { ok, refused, type Ok, type Refused } from '../values/outcome.ts'
 import type { Held, JobState } from './job.ts'
 
@@ -20,16 +20,16 @@ export type HeldRefusal =
 
 /** The fence, as a condition on `jobs` for a row of `asked`. */
 export const FENCE = `jobs.job_id = asked.job_id and ${hideFromPlanner(`jobs.state = 'processing'
-       and jobs.attempt_id = asked.held_attempt and jobs.lease_owner = asked.owner
+       and jobs.attempt_id = asked.held_attempt and jobs.lease_owner = ${sameInAll('$3::text[]', 'asked.owner')}
        and jobs.lease_until > clock_timestamp()`)}`
 
 /** What every request of a held job sends, a parameter per column. A transition adds its own columns to all three. */
 export const HELD_ARRAYS = '$1::uuid[], $2::integer[], $3::text[]'
 export const HELD_COLUMNS = 'job_id, held_attempt, owner'
 export const heldColumns = (requests: readonly Held[]) => [
-  textsParam(requests.map(({ jobId }) => jobId)),
+  uuidsParam(requests.map(({ jobId }) => jobId)),
   numbersParam(requests.map(({ attemptId }) => attemptId)),
-  textsParam(requests.map(({ owner }) => owner)),
+  textsParam(onceIfSame(requests.map(({ owner }) => owner))),
 ]
 
 const LOCK_SEEN = `

@@ -3,18 +3,23 @@
 // With the PostgreSQL feed the pending row itself is the announcement. With the Redis feed an outbox row commits with the
 // job, so that a crash between the commit and Redis loses nothing: one row per job, or one for all jobs of a statement.
 import type { Queryable } from '../../db/database.ts'
-import { numbersParam, textsParam } from '../../db/params.ts'
+import { numbersParam, onceIfSame, textsParam, uuidsParam } from '../../db/params.ts'
+import { sameInAll } from '../../db/sql.ts'
 import { payloadsParam, type PayloadTexts } from './payload-texts.ts'
 import { rankSql } from './rank.ts'
 import type { PreparedJob } from './submit.ts'
 
 // One array per column: PostgreSQL parses them in half the time of an array of objects. A column that is null in every row
-// is sent as null instead of an array.
+// is sent as null instead of an array, and one that has the same value in every row as an array of one.
+const KIND = sameInAll('$4::text[]', 'kind')
+const PRIORITY = sameInAll('$5::integer[]', 'priority')
+const DELAY_MS = sameInAll('$6::bigint[]', 'delay_ms')
 const INSERT_JOBS = `
   insert into jobs (job_id, kind, priority, rank, due_at, payload, max_attempts, account_id, trace_id, replay_of)
-  select job_id, kind, priority, ${rankSql('priority', 'delay_ms', '$2')},
-         case when delay_ms > 0 then clock_timestamp() + delay_ms * interval '1 ms' end,
-         coalesce(payload, 'null'::json), max_attempts, account_id, trace_id, replay_of
+  select job_id, ${KIND}, ${PRIORITY}, ${rankSql(`(${PRIORITY})`, `(${DELAY_MS})`, '$2')},
+         case when ${DELAY_MS} > 0 then clock_timestamp() + (${DELAY_MS}) * interval '1 ms' end,
+         coalesce(payload, 'null'::json), ${sameInAll('$7::integer[]', 'max_attempts')},
+         ${sameInAll('$8::bigint[]', 'account_id')}, trace_id, replay_of
     from rows from (json_array_elements($1), unnest($3::uuid[], $4::text[], $5::integer[], $6::bigint[], $7::integer[],
          $8::bigint[], $9::text[], $10::uuid[])) as r (payload, job_id, kind, priority, delay_ms, max_attempts,
          account_id, trace_id, replay_of)`
@@ -63,12 +68,12 @@ export async function insertJobs(
 }
 
 const columnsOf = (jobs: readonly PreparedJob[]) => [
-  textsParam(jobs.map(({ jobId }) => jobId)),
-  textsParam(jobs.map(({ kind }) => kind)),
-  numbersParam(jobs.map(({ priority }) => priority)),
-  numbersParam(jobs.map(({ delayMs }) => delayMs)),
-  nullable(jobs.map(({ maxAttempts }) => maxAttempts)),
-  nullable(jobs.map(({ accountId }) => accountId)),
+  uuidsParam(jobs.map(({ jobId }) => jobId)),
+  textsParam(onceIfSame(jobs.map(({ kind }) => kind))),
+  numbersParam(onceIfSame(jobs.map(({ priority }) => priority))),
+  numbersParam(onceIfSame(jobs.map(({ delayMs }) => delayMs))),
+  nullable(onceIfSame(jobs.map(({ maxAttempts }) => maxAttempts))),
+  nullable(onceIfSame(jobs.map(({ accountId }) => accountId))),
   nullable(jobs.map(({ trace }) => trace?.traceId ?? null)),
   nullable(jobs.map(({ replayOf }) => replayOf)),
 ]
