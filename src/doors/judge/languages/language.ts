@@ -2,8 +2,9 @@
 // file; JUDGE_LANGUAGES_FILE changes or adds entries by id, and takes one away where it says null.
 //
 // In commands: {dir} is the folder of the program, {sources} all of its files in this language, {entry} the one that is
-// started, {main_class} Java's, {headers} where precompiled headers are, {static} -static where that links, {memory_mb} the limit, {home} what the command
-// `home` printed. The first word is looked for on this machine.
+// started, {main_class} Java's, {headers} where precompiled headers are, {static} -static where that links,
+// {linker} the options for the gold linker where it is installed, {memory_mb} the limit, {home} what the command `home` printed. The first word is
+// looked for on this machine.
 import { readFile } from 'node:fs/promises'
 import { StartError } from '../../../core/start-error.ts'
 import { Type, type Static } from 'typebox'
