@@ -9,6 +9,7 @@ import { judgeSuite } from './judge/suite.ts'
 import { ledgerSuite } from './ledger/suite.ts'
 import { poolSuite } from './pool/suite.ts'
 import { processSuite } from './process/suite.ts'
+import { requestsSuite } from './requests/suite.ts'
 import type { Suite } from './suite.ts'
 import { createTeardown } from './teardown.ts'
 
@@ -21,6 +22,7 @@ const SUITES: readonly Suite[] = [
   consoleSuite,
   arenaSuite,
   processSuite,
+  requestsSuite,
   eventLoopSuite,
 ]
 

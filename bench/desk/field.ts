@@ -3,10 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase } from '../../src/core/db/database.ts'
-import { insertAccount } from '../../src/core/identity/accounts.ts'
 import type { Role } from '../../src/core/identity/role.ts'
-import { issueToken } from '../../src/core/identity/tokens.ts'
 import { processorMicros } from '../processor.ts'
+import { addAccount } from '../servers/account.ts'
 import { spawnBound } from '../servers/bound-process.ts'
 import { freePort } from '../servers/free-port.ts'
 import { startPostgres } from '../servers/postgres.ts'
@@ -62,10 +61,8 @@ export async function openField(mode: Mode, teardown: Teardown): Promise<Field> 
   const database = openDatabase({ host, port: pgPort, user, database: 'desk' }, () => {})
   teardown.add(() => database.close())
   const asker = async (username: string, role: Role): Promise<Ask> => {
-    const account = await insertAccount(database, { username, passwordHash: 'none', roles: [role] })
-    const issued = await issueToken(database, { accountId: account?.accountId ?? 0, ttlSec: 3600 })
-    if (issued === null) throw new Error('The account got no token.')
-    return openAsk(port, issued.token, teardown)
+    const { token } = await addAccount(database, username, [role])
+    return openAsk(port, token, teardown)
   }
   return {
     program: await asker('program', 'SCRAPER'),

@@ -1,9 +1,8 @@
 // A server with all doors and the embedded PostgreSQL, which tells how long its event loop was blocked.
 import { once } from 'node:events'
 import { openDatabase, type Database } from '../../src/core/db/database.ts'
-import { insertAccount } from '../../src/core/identity/accounts.ts'
 import { ROLES } from '../../src/core/identity/role.ts'
-import { issueToken } from '../../src/core/identity/tokens.ts'
+import { addAccount } from '../servers/account.ts'
 import { startReeve } from '../servers/reeve.ts'
 import type { Teardown } from '../teardown.ts'
 
@@ -30,14 +29,12 @@ export async function startWatched(dataDir: string, teardown: Teardown): Promise
   const { child, url } = await startReeve({ dataDir, env, nodeOptions: ['--import', MONITOR] }, teardown)
   const database = openDatabase({ host: `${dataDir}/run`, port: 5432, user: 'reeve', database: 'reeve' }, () => {})
   teardown.add(() => database.close())
-  const account = await insertAccount(database, { username: 'bench', passwordHash: 'none', roles: [...ROLES] })
-  const issued = account === null ? null : await issueToken(database, { accountId: account.accountId, ttlSec: 3600 })
-  if (account === null || issued === null) throw new Error('The account got no token.')
+  const { accountId, token } = await addAccount(database, 'bench', ROLES)
   return {
     url,
     database,
-    token: issued.token,
-    accountId: account.accountId,
+    token,
+    accountId,
     async longestBlock() {
       const told = once(child, 'message')
       child.send('longest block')
