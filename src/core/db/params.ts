@@ -34,3 +34,15 @@ export const textsParam = (values: readonly string[]): string | readonly string[
   values.length === 0 || NEEDS_ESCAPING.test(values.join('')) ? values : `{"${values.join('","')}"}`
 
 export const numbersParam = (values: readonly number[]): string => `{${values.join(',')}}`
+
+export const booleansParam = (values: readonly boolean[]): string => `{${values.join(',')}}`
+
+export const nullableTexts = (values: readonly (string | null)[]): string | readonly (string | null)[] | null =>
+  values.every((value) => value !== null) ? textsParam(values) : nullable(values)
+
+export const nullableNumbers = (values: readonly (number | null)[]): string | readonly (number | null)[] | null =>
+  values.every((value) => value !== null) ? numbersParam(values) : nullable(values)
+
+/** Null where every value is. */
+const nullable = <T>(values: readonly (T | null)[]): readonly (T | null)[] | null =>
+  values.some((value) => value !== null) ? values : null
