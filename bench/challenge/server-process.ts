@@ -24,13 +24,15 @@ export interface ServerOrder {
 
 export interface ServerProcess {
   port: number
+  pid: number
   stop: Stop
 }
 
 export async function forkServer(order: ServerOrder, teardown: Teardown): Promise<ServerProcess> {
   // With the flags of a plain `node`: large young generations are for throughput, and make each collection longer.
+  const plain = process.execArgv.filter((flag) => !flag.startsWith('--max-semi-space-size'))
   const child = fork(CHILD, [JSON.stringify(order)], {
-    execArgv: process.execArgv.filter((flag) => !flag.startsWith('--max-semi-space-size')),
+    execArgv: [...plain, ...(process.env['BENCH_NODE_OPTIONS']?.split(' ') ?? [])],
   })
   const stop = teardown.add(() => stopChild(child, STOP_MS_MAX))
   const died = once(child, 'exit').then(([code]) => {
@@ -38,5 +40,5 @@ export async function forkServer(order: ServerOrder, teardown: Teardown): Promis
   })
   died.catch(() => {}) // only of interest while it starts
   const [port] = await Promise.race([once(child, 'message'), died])
-  return { port: Number(port), stop }
+  return { port: Number(port), pid: child.pid ?? 0, stop }
 }

@@ -56,9 +56,14 @@ async function measureAll({ postgres, teardown, options, results, repetition }: 
     if (measure === 'end-to-end') continue
     const take = measure === 'accept' ? measureAccept : measureSteady
     for (const variant of inTurn) {
-      const figures = await onNewServer(postgres, teardown, variant, ({ port }) => take(port, options))
+      const figures = await onNewServer(postgres, teardown, variant, ({ port, pid }) =>
+        take(port, options, { server: pid, postgres: postgres.pid }),
+      )
       note(results[measure], variant, figures)
-      say(`${measure} ${variant}`, `${figures.perSecond.toFixed(0)}/s  p99 ${figures.p99.toFixed(1)} ms`)
+      say(
+        `${measure} ${variant}`,
+        `${figures.perSecond.toFixed(0)}/s  p99 ${figures.p99.toFixed(1)} ms  ${processorOf(figures)}`,
+      )
     }
   }
   if (!measures.includes('end-to-end')) return
@@ -87,6 +92,9 @@ async function onNewServer<T>(
     await postgres.dropDatabase(database)
   }
 }
+
+const processorOf = ({ micros }: Accepting): string =>
+  micros === undefined ? '' : `processor µs: ${Object.entries(micros).flat().join(' ')}`
 
 function note(results: Map<Variant, Accepting[]>, variant: Variant, figures: Accepting): void {
   results.set(variant, [...(results.get(variant) ?? []), figures])

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { numbersParam } from '../../src/core/db/params.ts'
 import type { FreshJobs } from '../../src/core/ledger/ledger.ts'
+import type { GuardedParts } from '../../src/core/ledger/submit/submit-guarded.ts'
 import { openTestLedger, setupLedger } from '../support/ledger.ts'
 import { dump, note, notes } from './dump.ts'
 
@@ -345,15 +347,18 @@ describe('an idempotent submit', () => {
 })
 
 describe('a guarded submit', () => {
-  const takeSeats = (createJobs: string) => `
+  const takeSeats = {
+    columns: { seat: 'integer' },
+    sql: ({ requests, createJobs }: GuardedParts) => `
     with asked as materialized (
-      select * from json_to_recordset($1) as r (job_id uuid, seat integer)
+      select * from ${requests}
     ), accepted as (
       insert into seats (seat, job_id) select seat, job_id from asked order by seat
           on conflict do nothing
       returning job_id
     ), ${createJobs}
-    select seat, accepted.job_id is not null as taken from asked left join accepted using (job_id) order by seat`
+    select seat, job_id in (select job_id from accepted) as taken from asked order by place`,
+  }
 
   for (const announceByOutbox of [false, true]) {
     test(`makes the jobs that the door's own rows allow, and no others (${announceByOutbox ? 'Redis' : 'PostgreSQL'})`, async (t) => {
@@ -362,9 +367,10 @@ describe('a guarded submit', () => {
       await database.query('insert into seats values (2, gen_random_uuid())')
       const ready: string[] = []
       const ledger = openTestLedger({ database, bus, announceByOutbox, onReady: (kinds) => ready.push(...kinds) })
-      const asked = [1, 2, 3].map((seat) => ({ job: { kind: 'echo', payload: { seat } }, more: { seat }, bytes: 10 }))
+      const seats = [1, 2, 3]
+      const asked = seats.map((seat) => ({ kind: 'echo', payload: { seat } }))
 
-      const answers = await ledger.openGuarded(takeSeats)(asked)
+      const answers = await ledger.openGuarded(takeSeats)({ jobs: asked, columns: { seat: numbersParam(seats) } })
 
       assert.deepEqual(answers, [
         { seat: 1, taken: true },

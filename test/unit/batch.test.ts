@@ -67,6 +67,37 @@ describe('batched calls', () => {
     assert.deepEqual(await Promise.all(answers), ['a!', 'b!', 'c!', 'd!', 'e!'])
   })
 
+  test('eager calls are sent in the middle of a turn if no statement runs, and later ones at its end', async () => {
+    const { run, batches, endOldest } = gated()
+    const call = batched({ run, concurrency: 2, eagerRows: 2 })
+
+    const answers = Promise.all(['a', 'b', 'c', 'd', 'e'].map(call))
+    const within = sizes(batches)
+    await tick()
+    const after = sizes(batches)
+    await endOldest()
+    await endOldest()
+
+    assert.deepEqual(within, [2])
+    assert.deepEqual(after, [2, 3])
+    assert.deepEqual(await answers, ['a!', 'b!', 'c!', 'd!', 'e!'])
+  })
+
+  test('eager calls start no more statements than the limit', async () => {
+    const { run, batches, endOldest } = gated()
+    const call = batched({ run, concurrency: 1, eagerRows: 2 })
+
+    const answers = Promise.all(['a', 'b', 'c', 'd', 'e'].map(call))
+    await tick()
+    const whileBusy = sizes(batches)
+    await endOldest()
+    await endOldest()
+
+    assert.deepEqual(whileBusy, [2])
+    assert.deepEqual(sizes(batches), [2, 3])
+    assert.deepEqual(await answers, ['a!', 'b!', 'c!', 'd!', 'e!'])
+  })
+
   test('a statement holds no more rows than the limit', async () => {
     const { run, batches, endOldest } = gated()
     const call = batched({ run, concurrency: 1, rowsMax: 2 })

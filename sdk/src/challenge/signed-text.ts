@@ -58,12 +58,13 @@ export function parseAuthorization(header: string): AuthFields | null {
   if (header.length > HEADER_CHARS_MAX || !header.startsWith(`${AUTH_SCHEME} `)) return null
   const fields = new Map<string, string>()
   for (const part of header.slice(AUTH_SCHEME.length + 1).split(',')) {
-    const [name = '', ...rest] = part.split('=')
-    if (rest.length === 0) return null
-    if (!FIELDS.includes(name.trim())) continue
-    const value = rest.join('=').trim()
-    if (!FIELD_VALUE.test(value) || fields.has(name.trim())) return null
-    fields.set(name.trim(), value)
+    const at = part.indexOf('=')
+    if (at === -1) return null
+    const name = part.slice(0, at).trim()
+    if (!FIELDS.includes(name)) continue
+    const value = part.slice(at + 1).trim()
+    if (!FIELD_VALUE.test(value) || fields.has(name)) return null
+    fields.set(name, value)
   }
   const [keyId, ts, nonce, sig] = FIELDS.map((name) => fields.get(name))
   if (keyId === undefined || ts === undefined || nonce === undefined || sig === undefined) return null

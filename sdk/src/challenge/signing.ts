@@ -1,10 +1,10 @@
 // The signature of the challenge door with node:crypto: both sides of the protocol use this file.
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { AUTH_SCHEME, canonicalLines, SIG, type SignedParts } from './signed-text.ts'
 
 export { AUTH_SCHEME, parseAuthorization, signedPath, type AuthFields, type SignedParts } from './signed-text.ts'
 
-export const bodyHash = (body: string | Uint8Array): string => createHash('sha256').update(body).digest('hex')
+export const bodyHash = (body: string | Uint8Array): string => hash('sha256', body, 'hex')
 
 export const canonicalString = (parts: SignedParts): string =>
   canonicalLines(parts, isHash(parts.body) ? parts.body.hash : bodyHash(parts.body)).join('\n')

@@ -11,6 +11,12 @@ interface BatchOptions<Request, Answer> {
   /** Approximate bytes. Serializing megabytes blocks the event loop, so a large request gets a statement of its own. */
   sizeOf?: (request: Request) => number
   concurrency?: number
+  /**
+   * So many waiting calls are sent at once if no statement runs. Other batches are sent at the end of a turn of the event loop, and
+   * where a call costs this process more than the database, one turn can take the requests of all clients: they would share
+   * one statement, and process and database would wait for each other in turns.
+   */
+  eagerRows?: number
   rowsMax?: number
   waitingMax?: number
 }
@@ -32,6 +38,7 @@ export function batched<Request, Answer>(
   options: BatchOptions<Request, Answer>,
 ): (request: Request) => Promise<Answer> {
   const { keyOf, sizeOf, concurrency = CONCURRENCY, rowsMax = ROWS_MAX, waitingMax = WAITING_MAX } = options
+  const { eagerRows = Infinity } = options
   let waiting: QueuedCall<Request, Answer>[] = []
   let running = 0
   let scheduled = false
@@ -45,6 +52,7 @@ export function batched<Request, Answer>(
 
   const flush = () => {
     scheduled = false
+    if (running >= concurrency) return // the end of a statement schedules again
     const batch = takeBatch()
     if (batch.length === 0) return // every waiting key is in flight: the end of that statement schedules again
     running += 1
@@ -86,7 +94,8 @@ export function batched<Request, Answer>(
       return Promise.reject(new Overloaded('Too many calls are waiting for the database.'))
     return new Promise((resolve, reject) => {
       waiting.push({ request, resolve, reject })
-      schedule()
+      if (running === 0 && waiting.length >= eagerRows) flush()
+      else schedule()
     })
   }
 }

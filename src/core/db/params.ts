@@ -64,3 +64,15 @@ function holdsUuids(body: Buffer, count: number): boolean {
 /** A column with the same value in every row is sent as an array of one, which `sameInAll` reads. */
 export const onceIfSame = <T>(values: readonly T[]): readonly T[] =>
   values.every((value) => value === values[0]) ? values.slice(0, 1) : values
+
+export const booleansParam = (values: readonly boolean[]): string => `{${values.join(',')}}`
+
+export const nullableTexts = (values: readonly (string | null)[]): string | readonly (string | null)[] | null =>
+  values.every((value) => value !== null) ? textsParam(values) : nullable(values)
+
+export const nullableNumbers = (values: readonly (number | null)[]): string | readonly (number | null)[] | null =>
+  values.every((value) => value !== null) ? numbersParam(values) : nullable(values)
+
+/** Null where every value is. */
+const nullable = <T>(values: readonly (T | null)[]): readonly (T | null)[] | null =>
+  values.some((value) => value !== null) ? values : null

@@ -49,16 +49,16 @@ import {
 } from './search.ts'
 import type { EffectsOfReplay, ReplayAnswer } from './submit/replay.ts'
 import type { Idempotency, NewJob, PreparedJob, Submitted } from './submit/submit.ts'
-import type { GuardedJob, GuardedStatement } from './submit/submit-guarded.ts'
+import type { GuardedJobs, GuardedStatement } from './submit/submit-guarded.ts'
 
 export interface Ledger {
   submit(job: NewJob): Promise<Submitted>
   /** All of them or none, in one transaction. */
   submitMany(jobs: readonly NewJob[]): Promise<Submitted[]>
   /** Jobs that are created in a statement of the door, if the door's own rows allow it. */
-  openGuarded<Answer extends object>(
-    statement: GuardedStatement,
-  ): (requests: readonly GuardedJob<NewJob>[]) => Promise<Answer[]>
+  openGuarded<Answer extends object, Column extends string>(
+    statement: GuardedStatement<Column>,
+  ): (asked: GuardedJobs<NewJob, Column>) => Promise<Answer[]>
   /** Within a transaction of the door. The caller calls `announce` after its commit. */
   submitIn(tx: Tx, jobs: readonly NewJob[]): Promise<Submitted[]>
   /** Lets a key name a job that the door found or created itself. `duplicate`: it named one before; the answer says which. */

@@ -7,15 +7,13 @@ const MINUTES_10 = '600'
 export function openTransport(app: FastifyInstance, settings: ChallengeSettings, paths: readonly string[]): void {
   const { CHALLENGE_CORS_ORIGIN: origin, HTTPS_ONLY: httpsOnly } = settings
 
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     if (origin !== 'none') {
       reply.header('access-control-allow-origin', origin).header('cross-origin-resource-policy', 'cross-origin')
       if (origin !== '*') reply.header('vary', 'Origin')
     }
-    if (httpsOnly && request.protocol !== 'https') {
-      return reply.redirect(`https://${request.host}${request.url}`, 308)
-    }
-    return undefined
+    if (httpsOnly && request.protocol !== 'https') reply.redirect(`https://${request.host}${request.url}`, 308)
+    else done()
   })
 
   if (origin === 'none') return

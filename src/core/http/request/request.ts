@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Account } from '../../identity/accounts.ts'
 import type { Credential } from '../../identity/secrets.ts'
 import type { Role } from '../../identity/role.ts'
-import { newJobId } from '../../random.ts'
+import { newJobId, newTraceId } from '../../random.ts'
 import type { Origins } from '../auth/origins.ts'
 import type { Hub } from '../sockets/hub.ts'
 import type { LiveCounts } from '../routes/metrics.ts'
@@ -61,7 +61,7 @@ export function traceOf(raw: IncomingMessage): RequestTrace {
   const known = traces.get(raw)
   if (known !== undefined) return known
   const given = raw.headers.traceparent
-  const [, traceId = newJobId().replaceAll('-', ''), callerSpanId = null] =
+  const [, traceId = newTraceId(), callerSpanId = null] =
     (typeof given === 'string' ? TRACEPARENT.exec(given) : null) ?? []
   const trace = { traceId, callerSpanId, caused: [] }
   traces.set(raw, trace)

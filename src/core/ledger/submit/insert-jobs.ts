@@ -3,7 +3,7 @@
 // With the PostgreSQL feed the pending row itself is the announcement. With the Redis feed an outbox row commits with the
 // job, so that a crash between the commit and Redis loses nothing: one row per job, or one for all jobs of a statement.
 import type { Queryable } from '../../db/database.ts'
-import { numbersParam, onceIfSame, textsParam, uuidsParam } from '../../db/params.ts'
+import { nullableNumbers, nullableTexts, numbersParam, onceIfSame, textsParam, uuidsParam } from '../../db/params.ts'
 import { sameInAll } from '../../db/sql.ts'
 import { payloadsParam, type PayloadTexts } from './payload-texts.ts'
 import { rankSql } from './rank.ts'
@@ -11,18 +11,24 @@ import type { PreparedJob } from './submit.ts'
 
 // One array per column: PostgreSQL parses them in half the time of an array of objects. A column that is null in every row
 // is sent as null instead of an array, and one that has the same value in every row as an array of one.
+export const JOB_ARRAYS = `json_array_elements($1), unnest($3::uuid[], $4::text[], $5::integer[], $6::bigint[], $7::integer[],
+         $8::bigint[], $9::text[], $10::uuid[])`
+export const JOB_COLUMNS = `payload, job_id, kind, priority, delay_ms, max_attempts, account_id, trace_id, replay_of`
+
 const KIND = sameInAll('$4::text[]', 'kind')
 const PRIORITY = sameInAll('$5::integer[]', 'priority')
 const DELAY_MS = sameInAll('$6::bigint[]', 'delay_ms')
-const INSERT_JOBS = `
+
+/** From rows that have the columns of a job, all of them or a part. */
+export const insertJobsFrom = (rows: string): string => `
   insert into jobs (job_id, kind, priority, rank, due_at, payload, max_attempts, account_id, trace_id, replay_of)
   select job_id, ${KIND}, ${PRIORITY}, ${rankSql(`(${PRIORITY})`, `(${DELAY_MS})`, '$2')},
          case when ${DELAY_MS} > 0 then clock_timestamp() + (${DELAY_MS}) * interval '1 ms' end,
          coalesce(payload, 'null'::json), ${sameInAll('$7::integer[]', 'max_attempts')},
          ${sameInAll('$8::bigint[]', 'account_id')}, trace_id, replay_of
-    from rows from (json_array_elements($1), unnest($3::uuid[], $4::text[], $5::integer[], $6::bigint[], $7::integer[],
-         $8::bigint[], $9::text[], $10::uuid[])) as r (payload, job_id, kind, priority, delay_ms, max_attempts,
-         account_id, trace_id, replay_of)`
+    from ${rows}`
+
+const INSERT_JOBS = insertJobsFrom(`rows from (${JOB_ARRAYS}) as r (${JOB_COLUMNS})`)
 
 /** Topic of outbox rows that announce one job to the feed. */
 export const FEED_TOPIC = 'feed'
@@ -62,21 +68,21 @@ export async function insertJobs(
 ): Promise<void> {
   if (jobs.length === 0) return
   const { ageingSec, announceByOutbox, outboxGraceMs = 0, inOneOutboxRow = false } = options
-  const params = [payloadsParam(jobs, written), ageingSec, ...columnsOf(jobs)]
+  const params = jobParams({ jobs, written }, ageingSec)
   if (!announceByOutbox) await on.query(INSERT_JOBS, params)
   else await on.query(inOneOutboxRow ? INSERT_JOBS_AND_BATCH : INSERT_JOBS_AND_OUTBOX, [...params, outboxGraceMs])
 }
 
-const columnsOf = (jobs: readonly PreparedJob[]) => [
+/** $1 to $10. */
+export const jobParams = ({ jobs, written }: JobsToInsert, ageingSec: number): readonly unknown[] => [
+  payloadsParam(jobs, written),
+  ageingSec,
   uuidsParam(jobs.map(({ jobId }) => jobId)),
   textsParam(onceIfSame(jobs.map(({ kind }) => kind))),
   numbersParam(onceIfSame(jobs.map(({ priority }) => priority))),
   numbersParam(onceIfSame(jobs.map(({ delayMs }) => delayMs))),
-  nullable(onceIfSame(jobs.map(({ maxAttempts }) => maxAttempts))),
-  nullable(onceIfSame(jobs.map(({ accountId }) => accountId))),
-  nullable(jobs.map(({ trace }) => trace?.traceId ?? null)),
-  nullable(jobs.map(({ replayOf }) => replayOf)),
+  nullableNumbers(onceIfSame(jobs.map(({ maxAttempts }) => maxAttempts))),
+  nullableNumbers(onceIfSame(jobs.map(({ accountId }) => accountId))),
+  nullableTexts(jobs.map(({ trace }) => trace?.traceId ?? null)),
+  nullableTexts(jobs.map(({ replayOf }) => replayOf)),
 ]
-
-const nullable = <T>(column: readonly (T | null)[]): readonly (T | null)[] | null =>
-  column.some((value) => value !== null) ? column : null

@@ -21,7 +21,7 @@ import {
   type PreparedJob,
   type Submitted,
 } from './submit.ts'
-import { openGuarded, type GuardedJob, type GuardedStatement } from './submit-guarded.ts'
+import { openGuarded, type GuardedJobs, type GuardedStatement } from './submit-guarded.ts'
 
 // Grace period in which the submitter announces a new job itself and deletes its outbox row. It takes milliseconds.
 const OUTBOX_GRACE_MS = 5000
@@ -77,12 +77,12 @@ export function openSubmits(options: LedgerOptions) {
     findNamed: (idempotency: Idempotency) => findNamed(database.hot, idempotency),
     announce: (kinds: readonly string[]) => onReady(kinds),
 
-    openGuarded<Answer extends object>(statement: GuardedStatement) {
-      const submitGuarded = openGuarded<Answer>(statement, options)
-      return async (requests: readonly GuardedJob<NewJob>[]) => {
-        const jobs = requests.map(({ job, ...rest }) => ({ job: prepared(job), ...rest }))
-        const answers = await submitGuarded(database.hot, jobs)
-        onReady(kindsOf(jobs.map(({ job }) => job)))
+    openGuarded<Answer extends object, Column extends string>(statement: GuardedStatement<Column>) {
+      const submitGuarded = openGuarded<Answer, Column>(statement, options)
+      return async ({ jobs, columns }: GuardedJobs<NewJob, Column>) => {
+        const asked = jobs.map(prepared)
+        const answers = await submitGuarded(database.hot, { jobs: asked, columns })
+        onReady(kindsOf(asked))
         if (options.announceByOutbox) options.onOutbox(null)
         return answers
       }

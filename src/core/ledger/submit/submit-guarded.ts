@@ -1,23 +1,25 @@
 // submit for a door whose own rows decide which jobs are created. The door's rows and the jobs are written by one statement
 // and one commit; a transaction would add a round trip for each of its statements to every request.
 //
-// The door writes that statement, from `with` to its answer. It reads its requests from `$1`, an array of objects, inserts
-// its own rows in a common table expression named `accepted`, whose one column is job_id, and puts the ledger's part, below,
-// right after it. The ledger's part creates a job for every request whose job_id is in `accepted`.
+// The door writes that statement, from `with` to its answer, around two parts of the ledger:
+//
+//   with asked as materialized (select … from ${requests}),   one row per request, with all columns of `requests`
+//        …
+//        accepted as (insert … returning job_id),              the door's own rows
+//        ${createJobs}                                         a job for every request whose job_id is in `accepted`
+//   select … from asked order by place                         an answer for each request
+//
+// Where a part asks whether a row is among those of another, it does so by `(… in (select …)) is true`: PostgreSQL makes a
+// hash of that, where for a join it would compare every row with every other (hash joins are off, database.ts).
 import type { Queryable } from '../../db/database.ts'
-import { jsonInTurns } from '../../values/json-pieces.ts'
-import { rankSql } from './rank.ts'
-import { FEED_TOPIC, type InsertOptions } from './insert-jobs.ts'
+import { FEED_TOPIC, insertJobsFrom, JOB_ARRAYS, JOB_COLUMNS, jobParams, type InsertOptions } from './insert-jobs.ts'
+import { writeLargePayloads } from './payload-texts.ts'
 import type { PreparedJob } from './submit.ts'
 
+const JOB_PARAMS = 10
+
 const CREATE_JOBS = `job as (
-    insert into jobs (job_id, kind, priority, rank, due_at, payload, max_attempts, account_id, trace_id, replay_of)
-    select job_id, kind, priority, ${rankSql('priority', 'delay_ms', '$2')},
-           case when delay_ms > 0 then clock_timestamp() + delay_ms * interval '1 ms' end,
-           coalesce(payload, 'null'::json), max_attempts, account_id, trace_id, replay_of
-      from json_to_recordset($1) as r (job_id uuid, kind text, priority integer, delay_ms bigint, payload json,
-           max_attempts integer, account_id bigint, trace_id text, replay_of uuid)
-      join accepted using (job_id)
+  ${insertJobsFrom('asked where (job_id in (select job_id from accepted)) is true')}
     returning job_id, kind, priority, due_at
   )`
 
@@ -28,41 +30,42 @@ const CREATE_JOBS_AND_OUTBOX = `${CREATE_JOBS}, announced as (
       from job
   )`
 
-export interface GuardedJob<Job> {
-  job: Job
-  /** What the door's statement reads of the request, beside the columns of every job. */
-  more: object
-  /** About the size of its JSON. */
-  bytes: number
+export interface GuardedStatement<Column extends string> {
+  /** The door's own columns of a request, with their types. */
+  columns: Readonly<Record<Column, string>>
+  sql(parts: GuardedParts): string
 }
 
-/** The door's statement, given the ledger's part. */
-export type GuardedStatement = (createJobs: string) => string
+/** The ledger's parts of the statement. */
+export interface GuardedParts {
+  requests: string
+  createJobs: string
+}
 
-export function openGuarded<Answer extends object>(
-  statement: GuardedStatement,
+export interface GuardedJobs<Job, Column extends string> {
+  jobs: readonly Job[]
+  /** Arrays as parameters, with a value for each of the jobs (core/db/params.ts). */
+  columns: Readonly<Record<Column, unknown>>
+}
+
+export function openGuarded<Answer extends object, Column extends string>(
+  { columns, sql }: GuardedStatement<Column>,
   { ageingSec, announceByOutbox }: InsertOptions,
-): (on: Queryable, requests: readonly GuardedJob<PreparedJob>[]) => Promise<Answer[]> {
-  const sql = statement(announceByOutbox ? CREATE_JOBS_AND_OUTBOX : CREATE_JOBS)
-  return async (on, requests) => {
-    const bytes = requests.reduce((sum, request) => sum + request.bytes, 0)
-    const rows = await jsonInTurns(
-      requests.map(({ job, more }) => ({ ...rowOf(job), ...more })),
-      bytes,
-    )
-    return on.query<Answer>(sql, [rows, ageingSec])
+): (on: Queryable, asked: GuardedJobs<PreparedJob, Column>) => Promise<Answer[]> {
+  const names = Object.keys(columns).filter((name): name is Column => name in columns)
+  const statement = sql({
+    requests: requestsWith(names.map((name) => ({ name, type: columns[name] }))),
+    createJobs: announceByOutbox ? CREATE_JOBS_AND_OUTBOX : CREATE_JOBS,
+  })
+  return async (on, { jobs, columns: values }) => {
+    const written = await writeLargePayloads(jobs)
+    const params = [...jobParams({ jobs, written }, ageingSec), ...names.map((name) => values[name])]
+    return on.query<Answer>(statement, params)
   }
 }
 
-/** Null columns are left out: PostgreSQL reads a missing field as null without parsing it. */
-const rowOf = (job: PreparedJob) => ({
-  job_id: job.jobId,
-  kind: job.kind,
-  priority: job.priority,
-  delay_ms: job.delayMs,
-  payload: job.payload ?? undefined,
-  max_attempts: job.maxAttempts ?? undefined,
-  account_id: job.accountId ?? undefined,
-  trace_id: job.trace?.traceId,
-  replay_of: job.replayOf ?? undefined,
-})
+function requestsWith(columns: readonly { name: string; type: string }[]): string {
+  const arrays = columns.map(({ type }, index) => `$${JOB_PARAMS + 1 + index}::${type}[]`).join(', ')
+  const names = columns.map(({ name }) => name).join(', ')
+  return `rows from (${JOB_ARRAYS}, unnest(${arrays})) with ordinality as r (${JOB_COLUMNS}, ${names}, place)`
+}

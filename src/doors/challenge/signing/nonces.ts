@@ -4,6 +4,7 @@
 // answered. This file burns the nonces of refused requests, and looks nonces up.
 import { batched } from '../../../core/db/batch.ts'
 import type { Database, Queryable } from '../../../core/db/database.ts'
+import { booleansParam, nullableNumbers, numbersParam, textsParam } from '../../../core/db/params.ts'
 import type { Loop } from '../../../core/loop.ts'
 
 // $1: side, $2: nonce, $3: its timestamp, $4: end of the key's validity, $5: allowed clock skew.
@@ -49,16 +50,30 @@ export interface Nonce {
   notAfterMs: number | null
 }
 
-/** The columns that a statement over several requests reads of each. Of two rows with one nonce only the first may burn it. */
+/** The columns that a statement over several requests reads of each, as rows. */
 export function nonceRows(nonces: readonly Nonce[]) {
-  const first = new Map(nonces.map(({ nonce }, place) => [nonce, place] as const).toReversed())
+  const first = areFirst(nonces)
   return nonces.map(({ nonce, ts, notAfterMs }, place) => ({
     place,
-    is_first: first.get(nonce) === place,
+    is_first: first[place],
     nonce,
     ts,
     not_after_ms: notAfterMs,
   }))
+}
+
+/** The same as arrays that are parameters. */
+export const nonceColumns = (nonces: readonly Nonce[]) => ({
+  nonce: textsParam(nonces.map(({ nonce }) => nonce)),
+  ts: numbersParam(nonces.map(({ ts }) => ts)),
+  not_after_ms: nullableNumbers(nonces.map(({ notAfterMs }) => notAfterMs)),
+  is_first: booleansParam(areFirst(nonces)),
+})
+
+/** Of two requests with one nonce only the first may burn it. */
+function areFirst(nonces: readonly Nonce[]): boolean[] {
+  const seen = new Set<string>()
+  return nonces.map(({ nonce }) => seen.size < seen.add(nonce).size)
 }
 
 /** Burns the nonce of a request that is refused after its signature verified. */

@@ -89,11 +89,12 @@ export function readSignedBodies(scope: FastifyInstance): void {
   scope.addContentTypeParser<Buffer>(
     '*',
     { parseAs: 'buffer' },
-    async (_request: FastifyRequest, bytes: Buffer) => bytes,
+    (_request: FastifyRequest, bytes: Buffer, done: (error: null, bytes: Buffer) => void) => done(null, bytes),
   )
   scope.decorateRequest('signedAs', null)
-  scope.addHook('onRequest', async (request) => {
+  scope.addHook('onRequest', (request, _reply, done) => {
     request.signedAs = authOf(request)
+    done()
   })
 }
 
