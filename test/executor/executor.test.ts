@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { describe, test } from 'node:test'
 import { JobFailed } from '../../src/core/executor/kind.ts'
 import { note, notes } from '../ledger/dump.ts'
@@ -94,15 +94,18 @@ describe('a lease that is lost', () => {
     said.on('finalized', () => assert.fail('handed in')).on('failed', () => assert.fail('handed in'))
     said.on('acknowledged', () => assert.fail('acknowledged'))
     const { run, began, ended } = endlessWork()
-    const executor = start(run, { slots: 1 }) // a free slot would take it over
+    const takeover = new EventEmitter()
+    const takenOver = once(takeover, 'done')
+    // A heartbeat that found the lease expired and the job not yet taken over would free the slot for a second attempt here.
+    const renew: typeof ledger.renew = (request) => takenOver.then(() => ledger.renew(request))
+    const executor = start(run, { slots: 1, ledger: { ...ledger, renew } }) // a free slot would take it over
     const jobId = await submit()
     await began
 
-    // A heartbeat may come between the two.
-    await until('another takes it over', async () => {
-      await expireLease(jobId)
-      return (await ledger.acquire({ jobId, owner: 'other', leaseMs: 60_000 })).ok
-    })
+    await expireLease(jobId)
+    const taken = await ledger.acquire({ jobId, owner: 'other', leaseMs: 60_000 })
+    takeover.emit('done')
+    assert(taken.ok)
     await ended
     await executor.drain(5000)
 
