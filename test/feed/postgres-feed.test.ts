@@ -49,3 +49,35 @@ describe('an executor that is never idle', () => {
     assert.deepEqual(await takeNow(rig.feed, rig.kind), [])
   })
 })
+
+describe('an executor that finds nothing', () => {
+  test('takes a job that is more urgent than those it had', async (t) => {
+    const rig = await postgresRig(t)
+    await rig.submit()
+    await takeOne(rig.feed, rig.kind)
+    assert.deepEqual(await takeNow(rig.feed, rig.kind), [])
+
+    const urgent = await rig.submit({ priority: 9 })
+
+    assert.equal((await takeOne(rig.feed, rig.kind)).job.jobId, urgent)
+  })
+})
+
+test('a process listens for ready jobs from its first take on', async (t) => {
+  let listeners = 0
+  const rig = await postgresRig(t, {
+    wrapBus: (bus) => ({
+      ...bus,
+      subscribe(...subscription) {
+        listeners += 1
+        return bus.subscribe(...subscription)
+      },
+    }),
+  })
+  await rig.submit()
+  assert.equal(listeners, 0)
+
+  await takeOne(rig.feed, rig.kind)
+
+  assert.equal(listeners, 1)
+})

@@ -67,14 +67,16 @@ export function openHintedWaits<Subject, Value>(
       checkNamed(changedOf === undefined ? some : await changedOf(some))
     }
   }
-  const unsubscribe = bus.subscribe(
-    channel,
-    (message) => {
-      recent.add(message)
-      if (watched.size > 0) checkNamed(namesIn(message))
-    },
-    () => void checkAll().catch(() => {}), // the loop repeats it, and logs what is wrong
-  )
+  let unsubscribe: (() => void) | null = null
+  const subscribe = () =>
+    bus.subscribe(
+      channel,
+      (message) => {
+        recent.add(message)
+        if (watched.size > 0) checkNamed(namesIn(message))
+      },
+      () => void checkAll().catch(() => {}), // the loop repeats it, and logs what is wrong
+    )
 
   return {
     async wait(subject, limits) {
@@ -91,6 +93,7 @@ export function openHintedWaits<Subject, Value>(
       })
       entry.waiters.add(waiter)
       watched.set(name, entry)
+      unsubscribe ??= subscribe() // not earlier: a process in which nobody waits is not told of every job that ends
       // It may have changed before anyone listened.
       if (limits.isFresh !== true || recent.has(name)) check(subject, [waiter])
       return waiter.answer
@@ -103,7 +106,7 @@ export function openHintedWaits<Subject, Value>(
         return false
       },
     },
-    close: unsubscribe,
+    close: () => unsubscribe?.(),
   }
 }
 
@@ -117,7 +120,7 @@ async function tellAll<Value>(waiters: readonly Waiter<Value>[], tell: (waiter: 
 
 /**
  * The names in the last hints, up to twice so many characters of them. A message is taken apart when somebody asks: most processes hear
- * of every job and wait for none.
+ * of every job and wait for few.
  */
 class RecentNames {
   readonly #charsMax: number

@@ -33,19 +33,22 @@ interface PostgresFeedOptions {
 export function openPostgresFeed(options: PostgresFeedOptions): Feed {
   const { bus, metrics, announces = () => true } = options
   const wakes = new Map<string, Wake>()
+  const ring = (kinds: Iterable<string>) => {
+    for (const kind of kinds) wakes.get(kind)?.ring()
+  }
+  let unsubscribe = () => {}
   const wakeOf = (kind: string) => {
+    if (wakes.size === 0) unsubscribe = listen() // a process that takes no jobs is not woken for each of them
     const wake = wakes.get(kind) ?? new Wake()
     wakes.set(kind, wake)
     return wake
   }
-  const ring = (kinds: Iterable<string>) => {
-    for (const kind of kinds) wakes.get(kind)?.ring()
-  }
-  const unsubscribe = bus.subscribe(
-    CHANNEL,
-    (message) => ring(message.split(',')),
-    () => ring(wakes.keys()),
-  )
+  const listen = () =>
+    bus.subscribe(
+      CHANNEL,
+      (message) => ring(message.split(',')),
+      () => ring(wakes.keys()),
+    )
   const messageOf = (kinds: Iterable<string>) => [...new Set(kinds)].join(',')
   const publish = (kinds: Iterable<string>) => bus.publish(CHANNEL, messageOf(kinds))
   const next = openNext(options)
