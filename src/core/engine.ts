@@ -141,7 +141,7 @@ export async function openEngine({ config, database, metrics, log, streamKeys = 
     feed,
     kinds,
     owner,
-    about: redis === null ? 'PostgreSQL (LISTEN/NOTIFY)' : `Redis Streams at ${new URL(redis).host}`,
+    about: redis === null ? 'PostgreSQL (LISTEN/NOTIFY)' : `Redis at ${new URL(redis).host}`,
     executorMetrics,
     addKinds: (added) => addKinds(added, { kinds, deaths, executorMetrics }),
     topics: [events.transfer, ...(redisFeed?.deliveries ?? [])],

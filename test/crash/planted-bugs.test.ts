@@ -9,7 +9,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { atEnd } from '../support/cleanup.ts'
 import { bundle } from '../runner/bundle.ts'
 import { sharedPostgres, temporaryFolder } from '../support/servers.ts'
-import { TIMEOUT, type FeedName } from './rig.ts'
+import { TIMEOUT, type FeedForm } from './rig.ts'
 
 const ROOT = process.cwd() // bugs are planted in what people wrote, not in what was compiled of it
 const STARTED = ['test/crash/worker-process.ts', 'test/crash/submitter-process.ts']
@@ -20,7 +20,7 @@ interface Watch {
   file: string
   /** Of the test's name. */
   name: string
-  feed: FeedName
+  feed: FeedForm
 }
 
 interface Bug {
@@ -36,6 +36,7 @@ interface Bug {
 }
 
 const REDIS = 'PostgreSQL + Redis'
+const STREAMS = 'PostgreSQL + Redis streams'
 const FLUSHED: Watch = { file: 'redis-loss.test.ts', name: 'flushed before any worker came', feed: REDIS }
 
 const BUGS: readonly Bug[] = [
@@ -52,15 +53,15 @@ const BUGS: readonly Bug[] = [
     in: 'src/core/executor/executor.ts',
     find: `if (onStep !== undefined) await onStep('worked', job)`,
     replace: `await acknowledge()\n if (onStep !== undefined) await onStep('worked', job)`,
-    watch: { file: 'steps.test.ts', name: 'when it is at "worked"', feed: REDIS },
+    watch: { file: 'steps.test.ts', name: 'when it is at "worked"', feed: STREAMS },
     says: /the entry of the job is still there/,
   },
   {
     name: 'a group that begins at the end of its stream',
-    in: 'src/core/feed/redis/group-connection.ts',
+    in: 'src/core/feed/redis/streams/groups.ts',
     find: `group, '0', 'MKSTREAM'`,
     replace: `group, '$', 'MKSTREAM'`,
-    watch: { file: 'steps.test.ts', name: 'announced before the first worker came', feed: REDIS },
+    watch: { file: 'steps.test.ts', name: 'announced before the first worker came', feed: STREAMS },
     says: /announced once/,
   },
   {

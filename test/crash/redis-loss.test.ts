@@ -4,24 +4,37 @@ import { describe, test } from 'node:test'
 import { atEnd } from '../support/cleanup.ts'
 import { startRedis } from '../support/servers.ts'
 import { until } from '../support/until.ts'
-import { setup, TIMEOUT, type Rig } from './rig.ts'
+import { setup, TIMEOUT, type FeedForm, type Rig } from './rig.ts'
 import type { Streams } from './streams.ts'
 
 const JOBS = 300
 const WORK_MS = 200
 const SLOTS = 10
 const DONE_BEFORE = 30
+const REDIS = 'PostgreSQL + Redis'
+const STREAMS = 'PostgreSQL + Redis streams'
 
 interface Loss {
   name: string
+  feed: FeedForm
   lose(streams: Streams, rig: Rig): Promise<unknown>
 }
 
 const LOSSES: readonly Loss[] = [
-  { name: 'a flushed Redis', lose: ({ redis }) => redis.flushall() },
-  { name: 'a destroyed group', lose: ({ redis, key, group }) => redis.xgroup('DESTROY', key, group) },
+  { name: 'a flushed Redis', feed: STREAMS, lose: ({ redis }) => redis.flushall() },
+  { name: 'a flushed Redis without streams', feed: REDIS, lose: ({ redis }) => redis.flushall() },
+  {
+    name: 'a deleted set of ready jobs',
+    feed: REDIS,
+    async lose({ redis, key }, rig) {
+      await redis.del(key)
+      await growOld(rig)
+    },
+  },
+  { name: 'a destroyed group', feed: STREAMS, lose: ({ redis, key, group }) => redis.xgroup('DESTROY', key, group) },
   {
     name: 'a stream that was trimmed to nothing',
+    feed: STREAMS,
     async lose({ redis, key }, rig) {
       await redis.xtrim(key, 'MAXLEN', '=', 0)
       await growOld(rig)
@@ -30,9 +43,9 @@ const LOSSES: readonly Loss[] = [
 ]
 
 describe('a loss in Redis', () => {
-  for (const { name, lose } of LOSSES) {
+  for (const { name, feed, lose } of LOSSES) {
     test(`${name} costs no job`, TIMEOUT, async (t) => {
-      const rig = await setup(t, 'PostgreSQL + Redis')
+      const rig = await setup(t, feed)
       const { jobIds, workers, streams } = await midRun(rig)
 
       await lose(streams, rig)

@@ -12,6 +12,7 @@ import { freshDatabase } from '../support/database.ts'
 import { startRedis, type PgConnection } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 import { startPeer, type Peer } from './peer.ts'
+import { openReadySet } from './ready-set.ts'
 import { openStreams, type Streams } from './streams.ts'
 import type { SubmitterOptions } from './submitter-process.ts'
 import type { WorkerOptions } from './worker-process.ts'
@@ -21,6 +22,11 @@ export type FeedName = (typeof ALL_FEEDS)[number]
 
 const onlyFeed = process.env['REEVE_TEST_FEED']
 export const FEEDS = ALL_FEEDS.filter((feed) => onlyFeed === undefined || onlyFeed === feed)
+
+/** With Redis, jobs wait in a sorted set, or, as those of the judge, in streams. */
+const ALL_FORMS = [...ALL_FEEDS, 'PostgreSQL + Redis streams'] as const
+export type FeedForm = (typeof ALL_FORMS)[number]
+export const FEED_FORMS = ALL_FORMS.filter((form) => onlyFeed === undefined || onlyFeed === form)
 
 /** A hanging test fails in time to clean up after itself. */
 export const TIMEOUT = { timeout: 120_000 }
@@ -78,7 +84,7 @@ export interface RigOptions {
   leaseSec?: number
 }
 
-export async function setup(t: TestContext, feed: FeedName, options: RigOptions = {}): Promise<Rig> {
+export async function setup(t: TestContext, feed: FeedForm, options: RigOptions = {}): Promise<Rig> {
   const kind = `crash-${randomBytes(4).toString('hex')}`
   const at = options.at ?? (await freshDatabase())
   const redisUrl = feed === 'PostgreSQL' ? null : (options.redisUrl ?? (await redisFor(t)))
@@ -86,17 +92,26 @@ export async function setup(t: TestContext, feed: FeedName, options: RigOptions 
   atEnd(t, () => database.close())
   await database.query('create table effects (job_id uuid not null, attempt_id integer not null)')
   const ledger = await ledgerOn(t, database, redisUrl !== null)
-  const streams = redisUrl === null ? null : openStreams(t, redisUrl, kind)
+  const hasStreams = feed === 'PostgreSQL + Redis streams'
+  const open = hasStreams ? openStreams : openReadySet
+  const streams = redisUrl === null ? null : open(t, redisUrl, kind)
+  const streamKeys = hasStreams && streams !== null ? { [kind]: streams.key } : {}
 
   const redisSettings = redisUrl === null ? {} : { REDIS_URL: redisUrl }
   const leaseSec = options.leaseSec ?? LEASE_SEC
   const settings = { ...SETTINGS, JOB_LEASE_SEC: String(leaseSec), DATABASE_URL: urlOf(at), ...redisSettings }
   const worker: Rig['worker'] = ({ slots = 10, ...more } = {}) => {
     const withSlots = { ...settings, WORK_CONCURRENCY: String(slots) }
-    return startPeer(t, WORKER, { kind, role: 'work', ...more, settings: withSlots } satisfies WorkerOptions)
+    return startPeer(t, WORKER, {
+      kind,
+      role: 'work',
+      ...more,
+      settings: withSlots,
+      streamKeys,
+    } satisfies WorkerOptions)
   }
   const submitter: Rig['submitter'] = (does) =>
-    startPeer(t, SUBMITTER, { kind, does, settings } satisfies SubmitterOptions)
+    startPeer(t, SUBMITTER, { kind, does, settings, streamKeys } satisfies SubmitterOptions)
 
   return {
     kind,
@@ -142,6 +157,7 @@ function watching(database: Database, streams: Streams | null, { isLong }: { isL
     countDone: () => count(`jobs where state = 'done'`),
     async buryHolders() {
       await database.query(`update jobs set lease_until = clock_timestamp() where state = 'processing'`)
+      await database.query(`update jobs set submitted_at = submitted_at - interval '1 hour' where state = 'pending'`)
       await freeOutbox()
       await streams?.letLie()
     },

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { v7 } from 'uuid'
 import type { JobState } from '../../src/core/ledger/job.ts'
 import { until } from '../support/until.ts'
-import { FEEDS, setup, TIMEOUT, type Rig } from './rig.ts'
+import { FEED_FORMS, setup, TIMEOUT, type Rig } from './rig.ts'
 import type { KillStep } from './worker-process.ts'
 
 interface Left {
@@ -31,7 +31,7 @@ const LEFT: readonly Left[] = [
 const JOBS = 6
 const LONG_LEASE = { leaseSec: 30 }
 
-for (const feed of FEEDS) {
+for (const feed of FEED_FORMS) {
   describe(`a process killed, with ${feed} as the feed`, () => {
     for (const { step, state, entry, history } of LEFT) {
       test(`a worker that dies when it is at "${step}" leaves a job that ends once`, TIMEOUT, async (t) => {
@@ -43,7 +43,7 @@ for (const feed of FEEDS) {
         const job = jobId ?? jobIds[0] ?? ''
 
         assert.equal((await rig.ledger.get(job))?.state, state)
-        if (rig.streams !== null) {
+        if (rig.streams?.keepsWhatWasRead === true) {
           const isThere = (await rig.streams.pendingJobs()).includes(job)
           assert.equal(isThere, entry, entry ? 'the entry of the job is still there' : 'its entry was acknowledged')
         }
@@ -121,7 +121,7 @@ describe('an entry in Redis', () => {
 
 /** Jobs that are in the stream, and no worker has been there yet. */
 async function announced(t: Parameters<typeof setup>[0], count = 3) {
-  const rig = await setup(t, 'PostgreSQL + Redis', LONG_LEASE)
+  const rig = await setup(t, 'PostgreSQL + Redis streams', LONG_LEASE)
   const { streams } = rig
   assert(streams !== null)
   const jobIds = await rig.submit(count)

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seeded } from '../support/seeded.ts'
 import type { Peer } from './peer.ts'
-import { FEEDS, setup, TIMEOUT, type Rig } from './rig.ts'
+import { FEED_FORMS, setup, TIMEOUT, type Rig } from './rig.ts'
 
 const JOBS = 2000
 const SLOTS = 20
@@ -16,7 +16,7 @@ const STORM_MS = 10_000
 const KILLS_MIN = 5
 const SEED = Number(process.env['REEVE_TEST_SEED'] ?? randomInt(2 ** 31))
 
-for (const feed of FEEDS) {
+for (const feed of FEED_FORMS) {
   describe(`a storm, with ${feed} as the feed`, () => {
     test(`${JOBS} jobs end once each although workers are killed all the time (seed ${SEED})`, TIMEOUT, async (t) => {
       const random = seeded(SEED)

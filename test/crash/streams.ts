@@ -8,8 +8,10 @@ const ALL = 1_000_000
 
 export interface Streams {
   redis: Redis
+  /** What was read stays there until it is acknowledged. */
+  keepsWhatWasRead: boolean
   group: string
-  /** Of normal priority: where these tests' jobs are. */
+  /** Where these tests' jobs are. */
   key: string
   /** Jobs whose entry was read and not acknowledged. */
   pendingJobs(): Promise<string[]>
@@ -40,6 +42,7 @@ export function openStreams(t: TestContext, url: string, kind: string): Streams 
   }
   return {
     redis,
+    keepsWhatWasRead: true,
     group: GROUP,
     key,
     jobs: async () => (await entries()).map(({ jobId }) => jobId),

@@ -7,6 +7,8 @@ import { openWiring, tell } from './wiring.ts'
 
 export interface SubmitterOptions {
   settings: Record<string, string>
+  /** Kinds whose jobs wait in streams. */
+  streamKeys: Record<string, string>
   kind: string
   does: { what: 'die'; jobIds: string[] } | { what: 'stream'; ms: number }
 }
@@ -17,7 +19,7 @@ const REFUSED_PAUSE_MS = 50
 
 const options: SubmitterOptions = JSON.parse(process.argv[2] ?? '')
 const { kind, does } = options
-const { config, engine, outbox, log, close } = await openWiring(options.settings)
+const { config, engine, outbox, log, close } = await openWiring(options.settings, options.streamKeys)
 if (does.what === 'die') await submitAndDie(does.jobIds)
 else await submitUntilStopped(does.ms)
 

@@ -26,7 +26,10 @@ export const tell = (message: Message): Promise<void> =>
     else process.send(message, undefined, undefined, () => resolve())
   })
 
-export async function openWiring(settings: Record<string, string>): Promise<Wiring> {
+export async function openWiring(
+  settings: Record<string, string>,
+  streamKeys: Record<string, string> = {},
+): Promise<Wiring> {
   process.once('disconnect', () => process.exit(1)) // the parent is gone, and nobody else would end this process
 
   const { core: config } = parseConfig(settings, {})
@@ -34,7 +37,7 @@ export async function openWiring(settings: Record<string, string>): Promise<Wiri
   const storage = await openStorage(config, log)
   const { database } = storage
   const metrics = openMetrics()
-  const engine = await openEngine({ config, database, metrics, log })
+  const engine = await openEngine({ config, database, metrics, log, streamKeys })
   const outbox = openDispatcher(database, engine.topics, openOutboxMetrics(metrics))
   engine.onOutbox(outbox.wake)
 

@@ -14,6 +14,8 @@ export type KillStep = 'acquiring' | 'asked' | 'working' | Step
 
 export interface WorkerOptions {
   settings: Record<string, string>
+  /** Kinds whose jobs wait in streams. */
+  streamKeys: Record<string, string>
   kind: string
   /** `serve`: only delivers the outbox. */
   role: 'work' | 'serve'
@@ -27,7 +29,7 @@ const INSERT_EFFECT = `
 
 const options: WorkerOptions = JSON.parse(process.argv[2] ?? '')
 const told = new Set<KillStep>()
-const { config, engine, outbox, log, close } = await openWiring(options.settings)
+const { config, engine, outbox, log, close } = await openWiring(options.settings, options.streamKeys)
 
 const kind: Kind = {
   name: options.kind,

@@ -227,11 +227,11 @@ describe('judge C2: reading', () => {
     await finish(rig.ledger, held)
   })
 
-  test('judge C2: an entry for a job of another kind is sent to that kind’s stream', async (t) => {
+  test('judge C2: an entry for a job of another kind is sent to that kind’s own queue', async (t) => {
     const rig = await judgeRig(t)
     const kind = `other-${v7()}`
     const jobId = await rig.submit({ kind })
-    await entriesIn(rig, `reeve:jobs:${kind}`, 1)
+    await until(async () => (await rig.redis.zcard(`reeve:ready:${kind}`)) === 1)
     await rig.redis.xadd(rig.keys[1], '*', 'job_id', jobId, 'enqueue_ts', 1, 'payload_ref', 'x', 'priority', 5)
 
     const attempts = async () => (await rig.ledger.get(jobId))?.attemptId

@@ -7,6 +7,7 @@ import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { Database } from '../../src/core/db/database.ts'
+import type { Bus } from '../../src/core/events/bus.ts'
 import { openPostgresBus } from '../../src/core/events/postgres-bus.ts'
 import type { Feed } from '../../src/core/feed/feed.ts'
 import { openPostgresFeed } from '../../src/core/feed/postgres-feed.ts'
@@ -68,7 +69,11 @@ async function setup(
   return { database, bus, ledger, submit, expireLease, pass }
 }
 
-export async function postgresRig(t: TestContext): Promise<Rig> {
+export interface PostgresRigOptions {
+  wrapBus?: (bus: Bus) => Bus
+}
+
+export async function postgresRig(t: TestContext, options: PostgresRigOptions = {}): Promise<Rig> {
   const kind = 'echo'
   const feeds: Feed[] = []
   const base = await setup(t, kind, {
@@ -76,7 +81,8 @@ export async function postgresRig(t: TestContext): Promise<Rig> {
     onReady: (kinds) => feeds[0]?.hint(kinds),
     hintWithin: (kinds) => feeds[0]?.hintWithin?.(kinds) ?? null,
   })
-  const { ledger, bus } = base
+  const { ledger } = base
+  const bus = options.wrapBus?.(base.bus) ?? base.bus
   const another = async (owner: string) => {
     const metrics = openExecutorMetrics(new Registry())
     const feed = openPostgresFeed({
@@ -112,6 +118,8 @@ export interface RedisRig extends Rig {
 export interface RedisRigOptions {
   url?: string
   kind?: string
+  /** In streams, or in a sorted set. */
+  form?: 'streams' | 'ready'
   feed?: Partial<RedisFeedOptions>
   wrapLedger?: (ledger: Ledger) => Ledger
   /** Of the lines in `errors`. */
@@ -124,6 +132,7 @@ export async function redisRig(t: TestContext, options: RedisRigOptions = {}): P
   const kind = options.kind ?? `echo-${shortId()}`
   const judgeKey = `test:${shortId()}:jobs`
   const key = kind === 'judge' ? judgeKey : `reeve:jobs:${kind}`
+  const streamKeys = options.form === 'ready' ? {} : { [kind]: key }
   const group = `test:${shortId()}:workers`
   let wake = () => {}
   const base = await setup(t, kind, { announceByOutbox: true, onReady: () => wake() })
@@ -143,7 +152,7 @@ export async function redisRig(t: TestContext, options: RedisRigOptions = {}): P
       leaseMs: LEASE_MS,
       ageingSec: 60,
       payloadTtlSec: 86_400,
-      streams: { keys: { judge: judgeKey }, group, consumer: owner, maxLength: 200_000 },
+      streams: { keys: streamKeys, group, consumer: owner, maxLength: 200_000 },
       reclaim: { everyMs: 5000, count: 16, graceMs: 15_000 },
       repair: { everyMs: 5000, olderThanMs: 0, forgetConsumersMs: 86_400_000 },
       metrics,
@@ -172,7 +181,7 @@ export async function redisRig(t: TestContext, options: RedisRigOptions = {}): P
   }
   const abandon = async (jobId: string) => {
     await base.expireLease(jobId)
-    await letLie()
+    if (options.form !== 'ready') await letLie()
   }
   return { ...base, kind, feed, another, abandon, redis, keys, group, metrics, errors, letLie, pending }
 }

@@ -66,6 +66,15 @@ const ACQUIRE_FRESH = `
      and ${hideFromPlanner(`jobs.state = 'pending' and coalesce(jobs.due_at <= clock_timestamp(), true)`)}
   returning ${RETURNED}, jobs.kind, false as abandoned`
 
+// The same for one owner: one scan of the index, in its order, where a join would begin one for each job.
+const ACQUIRE_FRESH_OF_ONE = `
+  update jobs
+     set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = clock_timestamp(), due_at = null,
+         lease_owner = $2, lease_until = clock_timestamp() + $3 * interval '1 ms'
+   where job_id = any($1::uuid[])
+     and ${hideFromPlanner(`jobs.state = 'pending' and coalesce(jobs.due_at <= clock_timestamp(), true)`)}
+  returning ${RETURNED}, jobs.kind, false as abandoned`
+
 // The row is locked before it is judged: a waiting call gets the current reason, not that of an older snapshot.
 const ACQUIRE_JUDGED = `
   with seen as materialized (
@@ -156,7 +165,7 @@ export async function acquire(
 
 /** The same as a statement of the caller's own transaction. */
 export async function acquireOn(on: Queryable, requests: readonly AcquireRequest[]): Promise<AcquireAnswer[]> {
-  const fresh = await on.query<AcquiredRow>(ACQUIRE_FRESH, askedColumns(requests))
+  const fresh = await acquireFresh(on, requests)
   const freshOf = new Map(fresh.map((row) => [row.job_id, row]))
   const rest = requests.filter((request) => !freshOf.has(request.jobId))
   const judged = rest.length === 0 ? [] : await on.query<JudgedRow>(ACQUIRE_JUDGED, askedColumns(rest))
@@ -167,6 +176,15 @@ export async function acquireOn(on: Queryable, requests: readonly AcquireRequest
       ? explain(row, request)
       : { ok: true, job: acquiredFrom(taken, taken.kind, request.owner) }
   })
+}
+
+function acquireFresh(on: Queryable, requests: readonly AcquireRequest[]): Promise<AcquiredRow[]> {
+  const [first] = requests
+  const isOfOne =
+    first !== undefined && requests.every(({ owner, leaseMs }) => owner === first.owner && leaseMs === first.leaseMs)
+  if (!isOfOne) return on.query<AcquiredRow>(ACQUIRE_FRESH, askedColumns(requests))
+  const jobIds = uuidsParam(sorted(requests).map(({ jobId }) => jobId))
+  return on.query<AcquiredRow>(ACQUIRE_FRESH_OF_ONE, [jobIds, first.owner, first.leaseMs])
 }
 
 function askedColumns(requests: readonly AcquireRequest[]) {

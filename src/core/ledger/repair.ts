@@ -86,18 +86,31 @@ export async function nextDueMs(on: Queryable): Promise<number | null> {
   return row === undefined || row.in_ms === null ? null : Math.max(0, row.in_ms)
 }
 
-/** Each call checks the next page of live jobs of each kind, and starts over at the end. */
+/**
+ * Each call checks the next page of live jobs of each kind, and starts over at the end. The first page is checked every time: jobs
+ * that are being worked on are older than those that wait, however many wait.
+ */
 export function openAbandonedFinder(on: Queryable): (filter: AbandonedFilter) => Promise<ReadyJob[]> {
   const places = new Map<string, RankPosition>()
 
-  const find = async (kind: string, exhausted: boolean): Promise<ReadyJob[]> => {
-    const turn = `${kind} ${exhausted}`
-    const { rank, jobId } = places.get(turn) ?? START
+  const findFrom = async ({ rank, jobId }: RankPosition, kind: string, exhausted: boolean) => {
     const rows = await on.query<FoundInPageRow>(FIND_ABANDONED, [kind, rank, jobId, PAGE, exhausted])
     const [first] = rows
-    if (first === undefined || first.looked < PAGE) places.delete(turn)
-    else places.set(turn, { rank: first.last_rank, jobId: first.last_job_id })
-    return rows.flatMap((row) => (row.job_id === null ? [] : [announced({ ...row, job_id: row.job_id })]))
+    const isLast = first === undefined || first.looked < PAGE
+    return {
+      jobs: rows.flatMap((row) => (row.job_id === null ? [] : [announced({ ...row, job_id: row.job_id })])),
+      next: isLast ? null : { rank: first.last_rank, jobId: first.last_job_id },
+    }
+  }
+
+  const find = async (kind: string, exhausted: boolean): Promise<ReadyJob[]> => {
+    const turn = `${kind} ${exhausted}`
+    const place = places.get(turn)
+    const front = await findFrom(START, kind, exhausted)
+    const page = place === undefined || front.next === null ? front : await findFrom(place, kind, exhausted)
+    if (page.next === null) places.delete(turn)
+    else places.set(turn, page.next)
+    return page === front ? front.jobs : [...front.jobs, ...page.jobs]
   }
 
   return async ({ kinds, exhausted }) => (await Promise.all(kinds.map((kind) => find(kind, exhausted)))).flat()

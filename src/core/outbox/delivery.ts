@@ -40,8 +40,8 @@ export interface OutboxRow {
 export interface DeliveredRow {
   topic: string
   jobId: string
-  /** Where it is now: an entry of a stream, or several with commas between. */
-  entryId: string
+  /** Where it is now: an entry of a stream, or several with commas between. Null: it has none. */
+  entryId: string | null
 }
 
 export type Delivered =

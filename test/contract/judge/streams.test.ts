@@ -45,15 +45,18 @@ describe('judge C1: a submission in the stream', { skip: cannotTest }, () => {
     assert(ttl > 900 && ttl <= 1000, String(ttl))
   })
 
-  test('judge C1: only submissions are there; jobs of other kinds have streams of their own', async (t) => {
+  test('judge C1: only submissions are there; jobs of other kinds wait elsewhere', async (t) => {
     const { url: redisUrl, redis, entries } = await redisFor(t)
     const { url, ann } = await setup(t, { role: 'serve', env: { REDIS_URL: redisUrl } })
 
     await ask(`${url}/admin/jobs`, { body: { kind: 'echo', payload: 1 }, headers: await login(url) })
     await submit(url, ann, { code: TWICE.accepted })
-    await until('both are announced', async () => (await entries()).length + (await redis.xlen('reeve:jobs:echo')) >= 2)
+    await until(
+      'both are announced',
+      async () => (await entries()).length + (await redis.zcard('reeve:ready:echo')) >= 2,
+    )
 
-    assert.deepEqual([(await entries()).length, await redis.xlen('reeve:jobs:echo')], [1, 1])
+    assert.deepEqual([(await entries()).length, await redis.zcard('reeve:ready:echo')], [1, 1])
   })
 
   test('judge 2.4: the status is PENDING until the entry is in the stream, then DISPATCHED, RUNNING, FINISHED', async (t) => {

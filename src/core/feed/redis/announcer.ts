@@ -2,27 +2,28 @@
 // and the feed, for jobs that are due or lost. The last two know only ids: the rest is read from the ledger here, and jobs
 // that have ended are left out.
 import type { Redis } from 'ioredis'
-import { systemClock } from '../../clock.ts'
 import { groupBy } from '../../values/group-by.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { JobBrief } from '../../ledger/read.ts'
-import type { ReadyJob } from '../../ledger/repair.ts'
 import type { Delivered } from '../../outbox/delivery.ts'
-import { announceJobs, type Announcement, type AnnounceOptions } from './announce.ts'
 import { openCapacity } from './capacity.ts'
 import { whenReady } from './connection.ts'
 import type { SampledLog } from '../../log/sampled-log.ts'
 import type { RedisFeedOptions } from './options.ts'
-import type { Level, Streams } from './streams.ts'
+import type { Announcement, KindQueue, LostJob } from './queue.ts'
+import type { Level } from './streams/streams.ts'
 
 const READY_WAIT_MS = 1000
 
+/** By job: its entry in a stream. Null: it is in a queue without entries. */
+export type Announced = ReadonlyMap<string, string | null>
+
 export interface Announcer {
   /** Throws unless every job that has not ended was announced. */
-  announce(jobs: readonly (ReadyJob & { level?: Level })[]): Promise<void>
-  /** Announces jobs that their submitter still has in memory. Resolves to the entries of those that are in a stream now. */
-  announceNew(jobs: readonly JobBrief[]): Promise<ReadonlyMap<string, string>>
-  /** Whether the streams of a kind can take more without trimming entries that nobody has read. */
+  announce(jobs: readonly LostJob[]): Promise<void>
+  /** Announces jobs that their submitter still has in memory. Resolves to the entries of those that are in Redis now. */
+  announceNew(jobs: readonly JobBrief[]): Promise<Announced>
+  /** Whether the queue of a kind can take more. A stream would trim entries that nobody has read. */
   hasRoom(kind: string): Promise<boolean>
   /** For the outbox: the outcome for each job that is still pending. */
   deliver(jobIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Delivered>>
@@ -30,13 +31,11 @@ export interface Announcer {
 
 export function openAnnouncer(
   redis: Redis,
-  feed: RedisFeedOptions,
-  streamsOf: (kind: string) => Streams,
+  { ledger, streams, announces = () => true }: RedisFeedOptions,
+  queueOf: (kind: string) => KindQueue,
   log: SampledLog,
 ): Announcer {
-  const { ledger, streams, payloadTtlSec, clock = systemClock, announces = () => true } = feed
-  const options: AnnounceOptions = { redis, group: streams.group, maxLength: streams.maxLength, payloadTtlSec, clock }
-  const capacity = openCapacity(options, streamsOf)
+  const capacity = openCapacity(queueOf, streams.maxLength)
 
   const logRefused = ({ jobId, kind, traceId }: JobBrief, reason: string) =>
     log.error({ job_id: jobId, trace_id: traceId, kind, reason }, 'the feed refused a job')
@@ -44,7 +43,7 @@ export function openAnnouncer(
   const announceKind = async (kind: string, announcements: readonly Announcement[], areNew = false) => {
     capacity.use(kind, announcements.length)
     try {
-      const answers = await announceJobs(options, streamsOf(kind), announcements, areNew)
+      const answers = await queueOf(kind).announce(announcements, areNew)
       announcements.forEach(({ job }, index) => {
         const answer = answers[index]
         if (answer?.ok === false) logRefused(job, answer.error)
@@ -68,13 +67,13 @@ export function openAnnouncer(
     },
     async announceNew(jobs) {
       const wanted = jobs.filter((job) => announces(job.kind)).map((job): Announcement => ({ job }))
-      const announced = new Map<string, string>()
+      const announced = new Map<string, string | null>()
       for (const [kind, announcements] of groupBy(wanted, ({ job }) => job.kind)) {
         if (!(await capacity.hasRoom(kind))) continue
         const answers = await announceKind(kind, announcements, true)
         announcements.forEach(({ job }, index) => {
           const answer = answers[index]
-          if (answer?.ok === true) announced.set(job.jobId, answer.entryId ?? '')
+          if (answer?.ok === true) announced.set(job.jobId, answer.entryId ?? null)
         })
       }
       return announced
@@ -114,8 +113,8 @@ async function readByKind(
 async function deliverKind(
   announcements: readonly Announcement[],
   waitForRoom: () => Promise<boolean>,
-  announce: () => Promise<Delivered[]>,
-): Promise<Delivered[]> {
+  announce: () => Promise<readonly Delivered[]>,
+): Promise<readonly Delivered[]> {
   try {
     return (await waitForRoom()) ? await announce() : announcements.map(() => STREAM_FULL)
   } catch (error) {

@@ -1,9 +1,7 @@
-// Capacity of the streams. The database is the longer queue: new jobs wait in the outbox until the streams have drained a
-// little, instead of making Redis trim entries that nobody has read.
+// Capacity of the queues in Redis. The database is the longer queue: new jobs wait in the outbox until a queue has drained a
+// little, instead of filling the memory of Redis, or making it trim stream entries that nobody has read.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AnnounceOptions } from './announce.ts'
-import { BACKLOG, evaluate } from './scripts/script.ts'
-import { scriptKeys, type Streams } from './streams.ts'
+import type { KindQueue } from './queue.ts'
 
 const FULL = 0.9 // of the length at which a stream is trimmed
 const CHECK_AFTER = 10 // one part in so many of the free space
@@ -17,17 +15,13 @@ interface Capacity {
   use(kind: string, entries: number): void
 }
 
-export function openCapacity(
-  { redis, group, maxLength }: AnnounceOptions,
-  streamsOf: (kind: string) => Streams,
-): Capacity {
-  // Entries that may be announced before the streams are checked again: a part of the free space, since others announce too.
+export function openCapacity(queueOf: (kind: string) => KindQueue, maxLength: number): Capacity {
+  // Jobs that may be announced before the queue is checked again: a part of the free space, since others announce too.
   const allowances = new Map<string, number>()
 
   const hasRoom = async (kind: string) => {
     if ((allowances.get(kind) ?? 0) > 0) return true
-    const backlog = Number(await evaluate(redis, BACKLOG, scriptKeys(streamsOf(kind)), [group]))
-    const room = FULL * maxLength - backlog
+    const room = FULL * maxLength - (await queueOf(kind).backlog())
     allowances.set(kind, Math.ceil(room / CHECK_AFTER))
     return room > 0
   }

@@ -28,6 +28,7 @@ export function feedDeliveries(announcer: Announcer, keeps: boolean): Delivery[]
     const refused = [...answers.values()].find((answer) => !answer.ok)
     if (refused !== undefined) return refused
     const entryIds = payload.map((jobId) => entryOf(answers.get(jobId)))
+    if (entryIds.every((id) => id === '')) return { ok: true }
     return { ok: true, entryId: entryIds.join() } // in the order of the row's jobs; empty: not announced by this row
   }
 

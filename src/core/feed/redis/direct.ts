@@ -6,11 +6,14 @@ import type { FreshJobs } from '../../ledger/ledger.ts'
 import type { JobBrief } from '../../ledger/read.ts'
 import type { PreparedJob } from '../../ledger/submit/submit.ts'
 import type { DeliveredRow } from '../../outbox/delivery.ts'
-import type { Announcer } from './announcer.ts'
+import type { Announced, Announcer } from './announcer.ts'
 import type { RedisFeedOptions } from './options.ts'
 
 const JOBS_PER_ROUND = 1000
 const CONCURRENCY = 2 // while Redis works on one round, the next is on its way
+// A round costs nearly the same for one job as for twenty. While jobs come several at a time, the next round waits for more.
+const GATHER_MS = 5
+const SEVERAL = 4
 const SETTLE_EVERY_MS = 50
 const WAITING_MAX = 20_000 // beyond that, the outbox is the better queue
 
@@ -26,8 +29,10 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
   let waiting: FreshJobs[] = []
   let jobsWaiting = 0
   const running = new Set<Promise<void>>()
+  let roundsRunning = 0
   const announcedRows: DeliveredRow[] = []
   let settling: Promise<void> | null = null
+  let nextAt = 0
   const closing = new AbortController()
 
   const nextRound = (): FreshJobs[] => {
@@ -38,8 +43,16 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
     return round
   }
 
+  const gather = async () => {
+    const waitMs = nextAt - performance.now()
+    if (waitMs > 0 && jobsWaiting < JOBS_PER_ROUND) await sleep(waitMs)
+    if (jobsWaiting >= SEVERAL) nextAt = performance.now() + GATHER_MS
+  }
+
   const run = async () => {
+    roundsRunning += 1
     while (waiting.length > 0) {
+      await gather()
       const round = nextRound()
       try {
         const announced = await announcer.announceNew(round.flatMap(({ jobs }) => jobs.map(briefOf)))
@@ -51,6 +64,7 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
         jobsWaiting = 0
       }
     }
+    roundsRunning -= 1 // in the same turn as the last look: what is added after it starts a run of its own
   }
 
   /** Within the grace period there is time to gather hundreds of rows and settle them in one commit. */
@@ -69,9 +83,9 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
     add(fresh) {
       waiting.push(fresh)
       jobsWaiting += fresh.jobs.length
-      if (running.size >= CONCURRENCY) return
-      const round = run().finally(() => running.delete(round))
-      running.add(round)
+      if (roundsRunning >= CONCURRENCY) return
+      const rounds = run().finally(() => running.delete(rounds))
+      running.add(rounds)
     },
     async close() {
       await Promise.all(running)
@@ -81,16 +95,20 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
   }
 }
 
-/** The outbox rows that are delivered. A row for several jobs is needed until all of them are in a stream. */
-function rowsOf({ jobs, inOneOutboxRow }: FreshJobs, announced: ReadonlyMap<string, string>): DeliveredRow[] {
-  const rows = jobs.flatMap(({ jobId }) => {
-    const entryId = announced.get(jobId)
-    return entryId === undefined ? [] : [{ topic: FEED_TOPIC, jobId, entryId }]
-  })
-  if (!inOneOutboxRow) return rows
+/** The outbox rows that are delivered. A row for several jobs is needed until all of them are announced. */
+function rowsOf({ jobs, inOneOutboxRow }: FreshJobs, announced: Announced): DeliveredRow[] {
+  const found = jobs.filter(({ jobId }) => announced.has(jobId))
+  if (!inOneOutboxRow) {
+    return found.map(({ jobId }) => ({ topic: FEED_TOPIC, jobId, entryId: announced.get(jobId) ?? null }))
+  }
   const [first] = jobs
-  if (first === undefined || rows.length < jobs.length) return []
-  return [{ topic: BATCH_TOPIC, jobId: first.jobId, entryId: rows.map(({ entryId }) => entryId).join() }]
+  if (first === undefined || found.length < jobs.length) return []
+  return [{ topic: BATCH_TOPIC, jobId: first.jobId, entryId: entriesOf(jobs, announced) }]
+}
+
+const entriesOf = (jobs: readonly PreparedJob[], announced: Announced): string | null => {
+  const ids = jobs.flatMap(({ jobId }) => announced.get(jobId) ?? [])
+  return ids.length === 0 ? null : ids.join()
 }
 
 const briefOf = ({ jobId, kind, priority, payload, accountId, trace }: PreparedJob): JobBrief => ({

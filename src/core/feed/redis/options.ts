@@ -15,7 +15,7 @@ export interface RedisFeedOptions {
   ageingSec: number
   payloadTtlSec: number
   streams: {
-    /** Keys of the streams of normal priority, by kind. Kinds without one use `reeve:jobs:<kind>`. */
+    /** Keys of the streams of normal priority, by kind. The jobs of kinds without one wait in a sorted set. */
     keys?: Readonly<Record<string, string>>
     group: string
     consumer: string

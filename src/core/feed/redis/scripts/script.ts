@@ -23,6 +23,8 @@ export const OLDEST_WAITING = script('oldest-waiting')
 export const FIND_LOST = script('place', 'find-lost')
 export const SWEEP = script('sweep')
 export const ACKNOWLEDGE_DUPLICATE = script('place', 'acknowledge-duplicate')
+export const TAKE_READY = script('take-ready')
+export const MOVE_ENTRIES = script('move-entries')
 export const CHECK_PAYLOADS = script('check-payloads')
 
 /** Runs a script by its hash. A Redis that does not know it, or has forgotten it in a restart, is sent the text. */

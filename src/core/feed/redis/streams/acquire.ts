@@ -9,13 +9,13 @@
 //                                    when it is due, and buries the second
 //   a field is missing             → the job is buried, unless somebody works on it; the entry is acknowledged
 //   the database failed            → kept in this process, and tried again before anything else is read
-import type { AcquireAnswer } from '../../ledger/acquire.ts'
-import type { Acquired } from '../../ledger/job.ts'
-import { assertNever } from '../../values/outcome.ts'
-import type { TakenJob } from '../feed.ts'
-import type { Announcer } from './announcer.ts'
-import type { SampledLog } from '../../log/sampled-log.ts'
-import type { RedisFeedOptions } from './options.ts'
+import type { AcquireAnswer } from '../../../ledger/acquire.ts'
+import type { Acquired } from '../../../ledger/job.ts'
+import { assertNever } from '../../../values/outcome.ts'
+import type { TakenJob } from '../../feed.ts'
+import type { Announcer } from '../announcer.ts'
+import type { SampledLog } from '../../../log/sampled-log.ts'
+import type { RedisFeedOptions } from '../options.ts'
 import type { AcquiredEntry } from './payloads.ts'
 import type { Entry } from './streams.ts'
 

@@ -1,10 +1,10 @@
 // The payloads in Redis: a copy of each task for workers outside, which read it by the entry's payload_ref. Executors here get
 // the payload from the ledger; if the copy is missing or not readable, it is written again (docs/judge.md, C2).
 import type { Redis } from 'ioredis'
-import type { JobBrief } from '../../ledger/read.ts'
-import type { SampledLog } from '../../log/sampled-log.ts'
-import type { RedisFeedOptions } from './options.ts'
-import { CHECK_PAYLOADS, evaluate, listFrom } from './scripts/script.ts'
+import type { JobBrief } from '../../../ledger/read.ts'
+import type { SampledLog } from '../../../log/sampled-log.ts'
+import type { RedisFeedOptions } from '../options.ts'
+import { CHECK_PAYLOADS, evaluate, listFrom } from '../scripts/script.ts'
 
 /** As announce.lua writes it. */
 export const payloadKey = (jobId: string): string => `task:payload:${jobId}`

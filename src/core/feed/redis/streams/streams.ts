@@ -1,8 +1,8 @@
 // The streams of a kind, one per level of priority, the hash that knows where each job's newest entry is, and entries as they
 // are read from a stream.
-import { parseJobId } from '../../ledger/job.ts'
-import type { ReadyJob } from '../../ledger/repair.ts'
-import { listFrom } from './scripts/script.ts'
+import { parseJobId } from '../../../ledger/job.ts'
+import type { ReadyJob } from '../../../ledger/repair.ts'
+import { listFrom } from '../scripts/script.ts'
 
 /** Highest first. A level is a number from 1, as the scripts count. */
 export const LEVELS = [1, 2, 3] as const
@@ -24,8 +24,6 @@ export const streamsAt = (key: string): Streams => ({
   places: `${key}:places`,
 })
 
-export const defaultStreamKey = (kind: string): string => `reeve:jobs:${kind}`
-
 /** The keys of most scripts. */
 export const scriptKeys = ({ keys, places }: Streams): string[] => [...keys, places]
 
@@ -46,7 +44,7 @@ export function agedLevelOf(
 }
 
 /** A version 7 UUID begins with its time in milliseconds. */
-function timeOf(jobId: string): number | null {
+export function timeOf(jobId: string): number | null {
   return jobId.charAt(14) === '7' ? Number.parseInt(jobId.slice(0, 8) + jobId.slice(9, 13), 16) : null
 }
 

@@ -2,12 +2,12 @@
 // that no reader sees an entry whose payload is missing. The outbox may repeat itself, and a job that becomes due is
 // announced by the outbox and by the ledger: the script does not add a second entry for a job whose entry still waits.
 import type { Redis } from 'ioredis'
-import type { Clock } from '../../clock.ts'
-import type { JobBrief } from '../../ledger/read.ts'
-import type { Delivered } from '../../outbox/delivery.ts'
+import type { Clock } from '../../../clock.ts'
+import type { Delivered } from '../../../outbox/delivery.ts'
+import type { Announcement } from '../queue.ts'
 import { payloadKey, taskData } from './payloads.ts'
-import { ANNOUNCE, evaluate, listFrom } from './scripts/script.ts'
-import { levelOf, scriptKeys, type Level, type Streams } from './streams.ts'
+import { ANNOUNCE, evaluate, listFrom } from '../scripts/script.ts'
+import { levelOf, scriptKeys, type Streams } from './streams.ts'
 
 const JOBS_PER_SCRIPT = 500
 const BYTES_PER_SCRIPT = 1_000_000
@@ -20,21 +20,12 @@ export interface AnnounceOptions {
   clock: Clock
 }
 
-export interface Announcement {
-  job: JobBrief
-  /** Above the level of the job's priority once it has waited for long. */
-  level?: Level | undefined
-}
-
-/**
- * One answer per job, in their order. `areNew`: nobody has announced them before. Throws when Redis cannot be used; then any
- * of them may have been announced.
- */
+/** As KindQueue says. */
 export async function announceJobs(
   options: AnnounceOptions,
   streams: Streams,
   announcements: readonly Announcement[],
-  areNew = false,
+  areNew: boolean,
 ): Promise<Delivered[]> {
   const { redis, group, maxLength, payloadTtlSec, clock } = options
   const head = [group, maxLength, payloadTtlSec, clock.now(), areNew ? 1 : 0]

@@ -1,10 +1,10 @@
 // Reads the streams of one kind as one consumer of the group. A script reads what is there (read.lua); if nothing is, the
 // reader blocks on all levels at once.
-import { parseJobId } from '../../ledger/job.ts'
-import type { GroupConnection } from './group-connection.ts'
-import type { RedisFeedOptions } from './options.ts'
+import { parseJobId } from '../../../ledger/job.ts'
+import type { BlockingConnection } from '../blocking-connection.ts'
+import type { RedisFeedOptions } from '../options.ts'
 import { payloadKey } from './payloads.ts'
-import { evaluate, listFrom, READ } from './scripts/script.ts'
+import { evaluate, listFrom, READ } from '../scripts/script.ts'
 import { entryFrom, keyOf, levelFrom, LEVELS, type Entry, type Level, type Streams } from './streams.ts'
 
 const BLOCK_MS = 2000
@@ -18,7 +18,7 @@ export interface StreamReader {
   claim(level: Level, count: number, signal: AbortSignal): Promise<{ entries: Entry[]; isComplete: boolean }>
 }
 
-export function openReader(connection: GroupConnection, streams: Streams, options: RedisFeedOptions): StreamReader {
+export function openReader(connection: BlockingConnection, streams: Streams, options: RedisFeedOptions): StreamReader {
   const { group, consumer } = options.streams
   const idleMs = options.leaseMs + options.reclaim.graceMs
   const sharesOf = openWeightedRoundRobin()
@@ -38,7 +38,8 @@ export function openReader(connection: GroupConnection, streams: Streams, option
     // A block may return entries of every level: with a third of the slots for each there are never too many.
     const count = Math.max(1, Math.floor(limit / LEVELS.length))
     const words = ['GROUP', group, consumer, 'COUNT', count, 'BLOCK', BLOCK_MS, 'STREAMS', ...streams.keys]
-    return listFrom(await connection.block([...words, '>', '>', '>'], signal)).flatMap((found) => {
+    const reading = () => connection.redis.call('XREADGROUP', ...words, '>', '>', '>')
+    return listFrom(await connection.block(reading, signal)).flatMap((found) => {
       const [key, entries] = listFrom(found)
       return entriesFrom(
         entries,

@@ -1,5 +1,5 @@
-// The connection of one consumer, which a blocking read occupies. It creates the consumer groups, again whenever they are
-// missing, and waits while Redis is away instead of failing.
+// A connection that a blocking read of one kind occupies. It waits while Redis is away instead of failing, and notices when Redis
+// has lost what this kind keeps there.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
@@ -10,31 +10,33 @@ import { isReply } from './scripts/script.ts'
 const UNBLOCK_AGAIN_MS = 20
 const PAUSE_FIRST_MS = 50
 const PAUSE_MAX_MS = 1000
+/** Errors of reads that say so: the group, or the mark of a sorted set, is gone. */
+const LOSSES = ['NOGROUP', 'UNBLOCKED', 'NOMARK']
 
-interface GroupConnectionOptions {
+interface BlockingConnectionOptions {
   url: string
   name: string
-  group: string
-  streams: readonly string[]
   /** For commands while this connection is blocked. */
   commands: Redis
   outage: Outage
   log: Logger
-  /** A group was missing: Redis is new, or has lost its data. */
+  /** Creates what reads need, again whenever it is missing. Resolves to whether it was. */
+  prepare(redis: Redis): Promise<boolean>
+  /** It was missing: Redis is new, or has lost its data. */
   onLoss(): void
 }
 
-export class GroupConnection {
+export class BlockingConnection {
   readonly redis: Redis
-  private readonly options: GroupConnectionOptions
+  private readonly options: BlockingConnectionOptions
   private readonly troubles: Outage
   private readonly recovered = new Wake()
-  private grouped = false
+  private prepared = false
   private closed = false
   private pauseMs = PAUSE_FIRST_MS
   private clientId: number | null = null
 
-  constructor(options: GroupConnectionOptions) {
+  constructor(options: BlockingConnectionOptions) {
     this.options = options
     this.troubles = openOutage(options.log)
     this.redis = openConnection(options.url, options.name, options.outage)
@@ -47,25 +49,25 @@ export class GroupConnection {
     if (this.redis.status !== 'ready') await this.recovered.wait(PAUSE_MAX_MS, signal)
     if (this.redis.status !== 'ready') return otherwise // the outage is logged once, elsewhere
     try {
-      if (!this.grouped && (await createGroups(this.redis, this.options))) this.options.onLoss()
-      this.grouped = true
+      if (!this.prepared && (await this.options.prepare(this.redis))) this.options.onLoss()
+      this.prepared = true
       const result = await work()
       this.pauseMs = PAUSE_FIRST_MS
       this.troubles.end()
       return result
     } catch (error) {
-      if (isReply(error, 'NOGROUP') || isReply(error, 'UNBLOCKED')) this.grouped = false
+      if (LOSSES.some((code) => isReply(error, code))) this.prepared = false
       else if (!this.closed) await this.pause(error, signal)
       return otherwise
     }
   }
 
-  /** Runs XREADGROUP with BLOCK, and ends the block when `signal` aborts. */
-  async block(words: readonly (string | number)[], signal: AbortSignal): Promise<unknown> {
+  /** Runs a command that blocks, and ends the block when `signal` aborts. */
+  async block<T>(command: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const over = new AbortController()
     const unblocking = this.unblock(signal, over.signal)
     try {
-      return await this.redis.call('XREADGROUP', ...words)
+      return await command()
     } finally {
       over.abort()
       await unblocking
@@ -79,7 +81,7 @@ export class GroupConnection {
   }
 
   private begin(): void {
-    this.grouped = false // it may be another Redis now
+    this.prepared = false // it may be another Redis now
     this.clientId = null
     this.redis.client('ID').then((id) => void (this.clientId = id), this.options.outage.begin)
     this.recovered.ring()
@@ -109,20 +111,4 @@ export class GroupConnection {
       await sleep(UNBLOCK_AGAIN_MS, undefined, { signal: over }).catch(() => {})
     }
   }
-}
-
-/** At `0`: entries from before the first worker are read as well. Resolves to whether a group was missing. */
-async function createGroups(redis: Redis, { streams, group }: GroupConnectionOptions): Promise<boolean> {
-  const created = await Promise.all(
-    streams.map(async (key) => {
-      try {
-        await redis.xgroup('CREATE', key, group, '0', 'MKSTREAM')
-        return true
-      } catch (error) {
-        if (!isReply(error, 'BUSYGROUP')) throw error
-        return false
-      }
-    }),
-  )
-  return created.includes(true)
 }

@@ -1,10 +1,10 @@
 // Acknowledging. Entries that are acknowledged at the same moment share a script call per stream (acknowledge.lua).
 import type { Redis } from 'ioredis'
-import { batched } from '../../db/batch.ts'
-import { groupBy } from '../../values/group-by.ts'
-import { whenReady } from './connection.ts'
-import type { RedisFeedOptions } from './options.ts'
-import { ACKNOWLEDGE, ACKNOWLEDGE_DUPLICATE, evaluate } from './scripts/script.ts'
+import { batched } from '../../../db/batch.ts'
+import { groupBy } from '../../../values/group-by.ts'
+import { whenReady } from '../connection.ts'
+import type { RedisFeedOptions } from '../options.ts'
+import { ACKNOWLEDGE, ACKNOWLEDGE_DUPLICATE, evaluate } from '../scripts/script.ts'
 import { keyOf, scriptKeys, type Entry, type Streams } from './streams.ts'
 
 const READY_WAIT_MS = 1000

@@ -1,21 +1,14 @@
 // Taking jobs: first entries whose acquire failed before, then entries that were left pending, then new ones; never more than
 // there are free slots. Only `take` knows how many slots are free, so entries are claimed here as well, when the reclaim
 // loop says that it is time.
-import type { TakenJob, TakeRequest } from '../feed.ts'
+import type { TakenJob, TakeRequest } from '../../feed.ts'
+import type { Taker } from '../queue.ts'
 import { acquireEntries, type AcquireDeps } from './acquire.ts'
 import type { StreamReader } from './reader.ts'
 import { LEVELS, type Entry } from './streams.ts'
 
 /** Limit of claims per level and pass. One claim looks at ten entries for each that it may return. */
 const CLAIMS_PER_LEVEL_MAX = 20
-
-export interface Taker {
-  take(request: TakeRequest): Promise<TakenJob[]>
-  /** The next take begins with the entries that were left pending. */
-  reclaimNext(): void
-  /** Announces entries again that were read and not yet tried. */
-  close(): Promise<void>
-}
 
 export function openTaker(reader: StreamReader, deps: AcquireDeps): Taker {
   const { kind, announcer, acknowledge } = deps
