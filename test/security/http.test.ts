@@ -161,18 +161,30 @@ describe('the session cookie', () => {
 describe('WebSockets', () => {
   test('end when their token, role or account ends, and are counted', async (t) => {
     const { url, account, identity, revalidate, metrics } = await listening(t)
-    const open = async (name: string) => {
-      const { token, accountId } = await account(name, ['ADMIN'])
-      const socket = new WebSocket(`${url.replace('http', 'ws')}/echo-socket`, {
-        headers: { authorization: `Bearer ${token}` },
-      })
+    const connect = async (headers: Record<string, string>) => {
+      const socket = new WebSocket(`${url.replace('http', 'ws')}/echo-socket`, { headers })
       t.after(() => socket.terminate())
       await once(socket, 'open')
       const closed = once(socket, 'close').then(([code, reason]) => `${code} ${String(reason)}`)
-      return { token, accountId, closed, socket }
+      return { socket, closed }
     }
-    const [kept, loggedOut, demoted, closed] = [await open('a'), await open('b'), await open('c'), await open('d')]
+    const open = async (name: string) => {
+      const made = await account(name, ['ADMIN'])
+      return { ...made, ...(await connect({ authorization: `Bearer ${made.token}` })) }
+    }
+    const kept = await open('a')
+    const key = await identity.createApiKey(kept.accountId, {
+      token: kept.token,
+      name: 'k',
+      scopes: null,
+      expiresAt: null,
+    })
+    assert(key.ok)
+    const program = await connect({ 'x-api-key': key.secret }) // checked in its own way, between tokens
+    const [loggedOut, demoted, closed] = [await open('b'), await open('c'), await open('d')]
+    const promoted = await open('e')
 
+    await identity.setRoles(promoted, ['ADMIN', 'OPERATOR'])
     await identity.logout(loggedOut.token)
     await identity.setRoles(demoted, [])
     await identity.setActive(closed, false)
@@ -181,7 +193,7 @@ describe('WebSockets', () => {
     assert.equal(await loggedOut.closed, '1008 unauthorized')
     assert.equal(await demoted.closed, '1008 forbidden')
     assert.equal(await closed.closed, '1008 unauthorized')
-    assert.equal(kept.socket.readyState, WebSocket.OPEN)
+    for (const { socket } of [kept, program, promoted]) assert.equal(socket.readyState, WebSocket.OPEN)
     const text = await metrics.metrics()
     assert.match(text, /websocket_ended_total\{reason="unauthorized"\} 2/)
     assert.match(text, /websocket_ended_total\{reason="forbidden"\} 1/)

@@ -2,6 +2,7 @@
 import type { WebsocketPluginOptions } from '@fastify/websocket'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { chooseProtocol } from './auth/bearer-protocol.ts'
+import { endFailed } from './sockets/forget-request.ts'
 import { STOPPING, type Hub } from './sockets/hub.ts'
 import type { Methods } from './routes/methods.ts'
 import type { HttpMetrics } from './routes/metrics.ts'
@@ -54,8 +55,13 @@ function unknownPath(request: FastifyRequest, methods: Methods): HttpError {
 export function writeSocketLines(app: FastifyInstance): void {
   app.addHook('preHandler', (request, _reply, done) => {
     if (!request.ws) return done()
-    const { log } = request // not the request, which would be kept as long as the socket
-    const line = { route: request.routeOptions.url, account_id: request.account?.accountId ?? null }
+    const { log } = app // not that of the request, which would be kept as long as the socket
+    const line = {
+      request_id: request.id,
+      trace_id: request.trace.traceId,
+      route: request.routeOptions.url,
+      account_id: request.account?.accountId ?? null,
+    }
     log.info(line, 'websocket opened')
     const openedAt = performance.now()
     request.raw.socket.once('close', () => {
@@ -96,12 +102,7 @@ export const websocketOptions = (hub: Hub, closeWithinMs: number): WebsocketPlug
     perMessageDeflate: false,
     handleProtocols: chooseProtocol,
   },
-  errorHandler(error, socket, request) {
-    // `ws` itself closes a client that breaks the protocol, with the proper code.
-    if ('code' in error && String(error.code).startsWith('WS_ERR_')) return
-    request.log.warn({ err: error }, 'websocket failed')
-    socket.terminate()
-  },
+  errorHandler: (error, socket, request) => endFailed(socket, error, request.log),
   /** The listener closes right after this; the sockets get a moment to complete the closing handshake. */
   preClose(done) {
     hub.closeAll()

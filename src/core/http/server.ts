@@ -22,6 +22,7 @@ import { consolePages } from '../pages/console-pages.ts'
 import { openApp } from './app.ts'
 import { allowCors } from './auth/origins.ts'
 import { requireStaticToken } from './auth/static-token.ts'
+import { forgetRequests } from './sockets/forget-request.ts'
 import { limitSockets } from './sockets/socket-quota.ts'
 import { openRevalidation } from './sockets/revalidate.ts'
 import { detailBody } from './errors/detail.ts'
@@ -137,6 +138,7 @@ async function mount(app: FastifyInstance, deps: HttpDeps, draining: AbortSignal
   writeRequestLines(app, http)
   if (deps.traces) traceRequests(app, deps.traces)
   writeSocketLines(app)
+  forgetRequests(app)
   limitSockets(app, deps.quotas, config.QUOTA_SOCKETS)
   const revalidation = openRevalidation({ app, identity, metrics })
   const requireToken = requireStaticToken(config.METRICS_TOKEN)

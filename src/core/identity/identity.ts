@@ -35,7 +35,7 @@ import { openPasswordReset, type PasswordReset, type ResetAnswer } from './passw
 import type { Role } from './role.ts'
 import type { Credential } from './secrets.ts'
 import * as tokens from './tokens.ts'
-import type { AccountSession, LoginOrigin } from './tokens.ts'
+import type { AccountSession, HeldToken, LoginOrigin } from './tokens.ts'
 import { isUsername } from './username.ts'
 import { openVisitors, type GuestAnswer, type VisitorAnswer, type VisitorRequest } from './visitors.ts'
 
@@ -74,6 +74,8 @@ export interface Identity {
   logout(token: string): Promise<boolean>
   /** Null: invalid credential, or a closed account. */
   authenticate(credential: Credential): Promise<Account | null>
+  /** For open connections: the places of those that `authenticate` would answer otherwise than when they were opened. */
+  changedTokens(held: readonly HeldToken[]): Promise<ReadonlySet<number>>
 
   /** Newest first. `token` marks the current one. */
   listSessions(accountId: number, token: string | null): Promise<AccountSession[]>
@@ -112,12 +114,9 @@ export function openIdentity({ database, config }: { database: Database; config:
   const takeLoginRate = openRate(hot)
   const loginDeps = { database, passwords, takeRate: takeLoginRate, config }
 
-  const holderOfToken = batched<string, { account: Account | null }>({
-    run: (asked) => tokens.holdersOfTokens(hot, asked),
-  })
-  const holderOfApiKey = batched<string, { account: Account | null }>({
-    run: (asked) => apiKeys.holdersOfApiKeys(hot, asked),
-  })
+  type Holder = { account: Account | null }
+  const holderOfToken = batched<string, Holder>({ run: (asked) => tokens.holdersOfTokens(hot, asked) })
+  const holderOfApiKey = batched<string, Holder>({ run: (asked) => apiKeys.holdersOfApiKeys(hot, asked) })
 
   const register = openRegister(database, passwords)
   const activeListeners: ActiveListener[] = []
@@ -143,6 +142,7 @@ export function openIdentity({ database, config }: { database: Database; config:
       if (kind === 'token') return tokens.isToken(secret) ? (await holderOfToken(secret)).account : null
       return apiKeys.isApiKey(secret) ? (await holderOfApiKey(secret)).account : null
     },
+    changedTokens: (held) => tokens.changedTokens(hot, held),
 
     listSessions: (accountId, token) => tokens.listSessions(database, accountId, token),
     async revokeSession(accountId, sessionId) {

@@ -1,7 +1,9 @@
 // A login returns a token, valid until it expires or is revoked.
 import type { Queryable } from '../db/database.ts'
+import { textsParam } from '../db/params.ts'
 import { newSecret } from '../random.ts'
 import { accountFrom, type Account, type AccountRow } from './accounts.ts'
+import type { Role } from './role.ts'
 import { hashSecret } from './secrets.ts'
 
 // Fenced by the password that was verified, and by the account being open. Whoever changes the password or closes the account
@@ -18,6 +20,14 @@ const SELECT_HOLDERS = `
   select encode(t.token_hash, 'hex') as hash, a.account_id, a.username, a.roles, a.is_active, a.created_at
     from tokens t join accounts a on a.account_id = t.account_id
    where t.token_hash = any ($1::bytea[]) and t.expires_at > clock_timestamp() and a.is_active`
+// Of thousands of open connections hardly any has changed: only those are returned.
+const SELECT_CHANGED = `
+  select asked.number::integer as number
+    from unnest($1::text[], $2::text[]) with ordinality as asked (hash, roles, number)
+   where not exists (
+     select from tokens t join accounts a on a.account_id = t.account_id
+      where t.token_hash = decode(asked.hash, 'hex') and t.expires_at > clock_timestamp() and a.is_active
+        and array_to_string(a.roles, ',') = asked.roles)`
 const EXTEND_OF_GUEST = `
   update tokens t set expires_at = clock_timestamp() + $2 * interval '1 second' from accounts a
    where t.account_id = $1 and t.expires_at > clock_timestamp() and a.account_id = t.account_id and a.is_guest`
@@ -91,6 +101,29 @@ export async function holdersOfTokens(
   const rows = await on.query<AccountRow & { hash: string }>(SELECT_HOLDERS, [[...hashOf.values()]])
   const accountOf = new Map(rows.map((row) => [row.hash, accountFrom(row)]))
   return tokens.map((token) => ({ account: accountOf.get(hashOf.get(token)?.toString('hex') ?? '') ?? null }))
+}
+
+/** A token that was valid, for an account with these roles. */
+export interface HeldToken {
+  /** In hexadecimal. */
+  hash: string
+  /** Separated by commas. */
+  roles: string
+}
+
+export const heldToken = (token: string, roles: readonly Role[]): HeldToken => ({
+  hash: hashSecret(token).toString('hex'),
+  roles: roles.join(','),
+})
+
+/** The places of those that are no longer valid, or whose account has other roles. */
+export async function changedTokens(on: Queryable, held: readonly HeldToken[]): Promise<ReadonlySet<number>> {
+  if (held.length === 0) return new Set()
+  const rows = await on.query<{ number: number }>(SELECT_CHANGED, [
+    textsParam(held.map(({ hash }) => hash)),
+    textsParam(held.map(({ roles }) => roles)),
+  ])
+  return new Set(rows.map(({ number }) => number - 1))
 }
 
 /** The account of the token. Null: there was no valid token. */
