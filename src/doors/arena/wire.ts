@@ -50,16 +50,16 @@ export const endedText = (sessionId: string, { reason, result }: MatchEnd): stri
   eventText('session.ended', { sessionId, reason, result })
 
 /**
- * Encodes the states of one session. It runs for every session at every tick, so the constant parts are built once; the
- * rest are numbers, which need no escaping and one byte per character.
+ * The constant parts of a state, between its tick, the position and last sequence of each player, and the time: everything
+ * but these is the same at every tick, and they need no escaping and one byte per character.
  */
-export function stateWriter(match: Match): (game: Game, issuedAt: string) => string {
-  const [a, b] = match.participants
-  const head = `{"t":"event","seq":0,"event":"session.state","p":{"sessionId":"${match.matchId}","tick":`
-  const first = `,"players":[{"userId":${a.userId},"position":`
-  const second = `},{"userId":${b.userId},"position":`
-
-  return (game, issuedAt) =>
-    `${head}${game.tick}${first}${game.positions[0]},"lastSequence":${game.lastSequence(0)}` +
-    `${second}${game.positions[1]},"lastSequence":${game.lastSequence(1)}}],"issuedAt":"${issuedAt}"}}`
+export function stateParts({ matchId, participants: [a, b] }: Match): readonly string[] {
+  return [
+    `{"t":"event","seq":0,"event":"session.state","p":{"sessionId":"${matchId}","tick":`,
+    `,"players":[{"userId":${a.userId},"position":`,
+    ',"lastSequence":',
+    `},{"userId":${b.userId},"position":`,
+    ',"lastSequence":',
+    '}],"issuedAt":"',
+  ]
 }

@@ -24,6 +24,12 @@ export function textFrame(text: string): Buffer {
   return frame
 }
 
+/** The text of such a frame. */
+export const asciiTextOf = (frame: Buffer): string => {
+  const second = frame[1] ?? 0
+  return frame.toString('latin1', second < LENGTH_IN_2_BYTES ? 2 : second === LENGTH_IN_2_BYTES ? 4 : 10)
+}
+
 const headBytes = (length: number): number => (length < LENGTH_IN_2_BYTES ? 2 : length < 0x10000 ? 4 : 10)
 
 function writeHead(frame: Buffer, length: number): void {

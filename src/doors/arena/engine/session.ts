@@ -8,12 +8,13 @@ import type { Side } from '@reeve/sdk/arena-replay'
 import type { Held } from '../../../core/ledger/job.ts'
 import type { SocketError } from '../errors.ts'
 import { BOT, userIdsOf, type Match } from '../match.ts'
-import { eventText, stateWriter } from '../wire.ts'
+import { eventText } from '../wire.ts'
 import { Audience, type Client } from './audience.ts'
 import { playBot } from './bot.ts'
-import { asciiFrame, textFrame } from './frame.ts'
+import { asciiTextOf, textFrame } from './frame.ts'
 import type { Game } from './game.ts'
 import { PeerNodes } from './peer-nodes.ts'
+import { StateFrames } from './state-frames.ts'
 import type { SendToNode } from '../cluster/messages.ts'
 import { Timed, type Wheel } from './wheel.ts'
 
@@ -67,7 +68,7 @@ export class Session extends Timed implements VisibleSession {
   readonly #userIds: readonly [number, number]
   /** Null: both are people. */
   readonly #botSide: Side | null
-  readonly #write: (game: Game, issuedAt: string) => string
+  readonly #states: StateFrames
   #dueMs = 0
   #waitsUntil: number
 
@@ -80,7 +81,7 @@ export class Session extends Timed implements VisibleSession {
     this.saved = { tick: game.tick, bytes: game.record.length }
     this.#userIds = userIdsOf(match)
     this.#botSide = this.sideOf(BOT.userId)
-    this.#write = stateWriter(match)
+    this.#states = new StateFrames(match)
     this.#waitsUntil = isResumed ? world.wheel.now() + RESUME_WAIT_MS : 0
   }
 
@@ -162,20 +163,20 @@ export class Session extends Timed implements VisibleSession {
     if (isPresent) this.#absent.delete(userId)
     else this.#absent.add(userId)
     const text = eventText(isPresent ? 'opponent.back' : 'opponent.left', { sessionId: this.sessionId, userId })
-    this.tell(text, textFrame(text))
+    this.audience.sendFrame(textFrame(text))
+    this.#tellNodes(text)
   }
 
-  /** Sends an event to everyone who follows the session, on this node and on others. */
-  tell(text: string, frame: Buffer): void {
+  /** Sends the state to everyone who follows the session, on this node and on others. */
+  #tell(now: number): void {
+    const frame = this.#states.next(this.game, this.#world.stamp(now))
     this.audience.sendFrame(frame)
-    if (this.peerNodes.size === 0) return
+    if (this.peerNodes.size > 0) this.#tellNodes(asciiTextOf(frame))
+  }
+
+  #tellNodes(text: string): void {
     const event = { type: 'event', sessionId: this.sessionId, text } as const
     for (const node of this.peerNodes.nodes()) this.#world.send(node, event)
-  }
-
-  #tell(now: number): void {
-    const text = this.#write(this.game, this.#world.stamp(now))
-    this.tell(text, asciiFrame(text))
   }
 
   /** After a takeover, until both players are back or RESUME_WAIT_MS has passed. */

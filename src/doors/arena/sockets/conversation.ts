@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { isoNow, type Clock } from '../../../core/clock.ts'
 import { parseJobId } from '../../../core/ledger/job.ts'
 import { Game } from '../engine/game.ts'
-import { Session, type VisibleSession } from '../engine/session.ts'
+import { Session, type PlayerInput, type VisibleSession } from '../engine/session.ts'
 import type { Sessions } from '../engine/sessions.ts'
 import type { SocketError } from '../errors.ts'
 import type { Match } from '../match.ts'
@@ -14,7 +14,7 @@ import type { Matchmaker } from '../queue/matchmaker.ts'
 import type { AskRematch } from '../queue/rematch.ts'
 import type { RemoteSessions } from '../cluster/remote-sessions.ts'
 import { errorText, eventText, participantsOf, playersOf } from '../wire.ts'
-import { inputFrom, parseMessage, type ClientMessage } from './message.ts'
+import { inputFrom, parseMessage, type ClientMessage, type InputFields } from './message.ts'
 import type { PlayerSocket } from './player-socket.ts'
 import type { Players } from './players.ts'
 import type { Watching } from './watching.ts'
@@ -77,6 +77,13 @@ export function hear(deps: ConversationDeps, speaker: Speaker, data: Buffer): vo
   return undefined
 }
 
+/** As `hear`, for an input of the player's own session that has been read already. */
+export function hearInput(speaker: Speaker, session: VisibleSession, seq: number, fields: PlayerInput): void {
+  const { client } = speaker
+  const wrong = giveInput(speaker, session, seq, fields)
+  if (wrong !== null) client.send(errorText(wrong, client.language, seq))
+}
+
 function echo(_: ConversationDeps, { client, userId }: Speaker, { seq, p }: ClientMessage): SocketError | null {
   const { message } = p
   if (typeof message !== 'string') return 'bad_request'
@@ -89,9 +96,13 @@ function takeInput(deps: ConversationDeps, speaker: Speaker, { seq, p }: ClientM
   if (typeof sessionId !== 'string') return 'input_invalid'
   const session = sessionSeen(deps, speaker, sessionId)
   if (session === undefined) return whereElse(deps, sessionId)
-  const input = inputFrom(p)
-  if (input === null) return session.isParticipant(speaker.userId) ? 'input_invalid' : 'not_participant'
-  return session.input(speaker.client, seq, input)
+  return giveInput(speaker, session, seq, p)
+}
+
+function giveInput({ client, userId }: Speaker, session: VisibleSession, seq: number, fields: InputFields) {
+  const input = inputFrom(fields)
+  if (input === null) return session.isParticipant(userId) ? 'input_invalid' : 'not_participant'
+  return session.input(client, seq, input)
 }
 
 function resign(deps: ConversationDeps, speaker: Speaker, { seq, p }: ClientMessage) {

@@ -13,7 +13,7 @@ import { RemoteSession } from '../cluster/remote-session.ts'
 import type { Wheel } from '../engine/wheel.ts'
 import type { ArenaMetrics } from '../metrics.ts'
 import { errorText, eventText } from '../wire.ts'
-import { hear, type ConversationDeps, type Speaker } from './conversation.ts'
+import { hear, hearInput, type ConversationDeps, type Speaker } from './conversation.ts'
 import { PlayerSocket } from './player-socket.ts'
 
 const FIRST_VERSION = 1
@@ -59,11 +59,12 @@ function speakerOf(deps: GatewayDeps, socket: WebSocket, request: FastifyRequest
     tcp: request.raw.socket,
     wheel,
     limits: { messagesMax: config.WS_QUEUE_LIMIT_MESSAGES, bytesMax: config.WS_QUEUE_LIMIT_BYTES },
-    tickOf: () => players.sessionOf(userId)?.tick ?? null,
+    sessionOf: () => players.sessionOf(userId),
     onMessage: (message) => {
       if (message === null) client.send(errorText('bad_request', client.language))
       else hear(deps, speaker, message)
     },
+    onInput: (session, seq, input) => hearInput(speaker, session, seq, input),
     onOffence: (reason) => metrics.closed.inc({ reason }),
   })
   const speaker: Speaker = { client, userId, username }

@@ -47,8 +47,10 @@ export function parseAny(text: string): ParsedMessage {
   return { ok: true, message: { seq, event, p: p ?? {} } }
 }
 
+export type InputFields = Readonly<Partial<Record<keyof PlayerInput, unknown>>>
+
 /** Null: not a valid input. The session checks whether its tick is in range. */
-export function inputFrom({ sequence, targetTick, delta }: ClientMessage['p']): PlayerInput | null {
+export function inputFrom({ sequence, targetTick, delta }: InputFields): PlayerInput | null {
   if (!isWithin(sequence, 0, SEQUENCE_MAX)) return null
   if (!isWithin(targetTick, 0, TICK_MAX + AHEAD_MAX)) return null
   if (!isWithin(delta, -DELTA_MAX, DELTA_MAX)) return null

@@ -31,12 +31,21 @@ export class PacedInput extends Timed {
     this.#rate = new Allowance(limits, options.wheel.now())
   }
 
+  /** A message would be handled at once. Whoever handles it instead calls `spend`. */
+  isFree(now: number): boolean {
+    return this.#queue.length === 0 && !this.#isStopped && this.#rate.has(now)
+  }
+
+  spend(): void {
+    this.#rate.spend(1)
+  }
+
   /** False: there is no room for it. */
   take(message: Incoming): boolean {
     if (this.#isStopped) return true
     const now = this.#options.wheel.now()
-    if (this.#queue.length === 0 && this.#rate.has(now)) {
-      this.#rate.spend(1)
+    if (this.isFree(now)) {
+      this.spend()
       this.#options.handle(message)
       return true
     }

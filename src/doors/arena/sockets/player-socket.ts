@@ -1,5 +1,6 @@
 // One WebSocket of a player. Frames are built elsewhere and written to the TCP connection directly, without a copy or a
-// callback per message. Only what the kernel does not accept is queued.
+// callback per message. Only what the kernel does not accept is queued. Usual inputs and pongs are read from the TCP
+// connection (direct-reader.ts), with the same limits; `ws` reads everything else.
 //
 // A client that does not keep up is closed with 1008 `backpressure_exceeded`: when its queue exceeds the limit, or when it
 // does not answer a ping in time. (The kernel buffers megabytes, minutes of ticks, for a reader that has stalled, before the
@@ -16,10 +17,13 @@ import { assertNever } from '../../../core/values/outcome.ts'
 import { unitRandom } from '../../../core/random.ts'
 import type { Client } from '../engine/audience.ts'
 import { textFrame } from '../engine/frame.ts'
+import type { PlayerInput, VisibleSession } from '../engine/session.ts'
 import { Timed, type Wheel } from '../engine/wheel.ts'
 import type { MessageLanguage } from '../errors.ts'
 import { errorText } from '../wire.ts'
+import { readDirectly, textOf, type FrameTaker, type MaskedPayload } from './direct-reader.ts'
 import { Allowance, PacedInput, type Incoming } from './paced-input.ts'
+import { UsualInputReader } from './usual-input.ts'
 
 const PONG_WITHIN_MS = 5000 // also the interval between pings
 // A ping counts as unanswered only after a second check, when everything that had arrived by the first one has been read: a
@@ -32,6 +36,9 @@ const FRAMES = { perSecond: 5000, atOnce: 10_000 } as const
 /** A ping counts as that many frames: `ws` writes an answer, which the client may not read. */
 const PING_COST = 25
 const REFUSE_EVERY_MS = 100
+
+/** Messages are read one at a time. */
+const USUAL_INPUTS = new UsualInputReader()
 
 export interface SocketLimits {
   messagesMax: number
@@ -47,13 +54,15 @@ export interface PlayerSocketOptions {
   tcp: Socket
   wheel: Wheel
   limits: SocketLimits
-  /** The tick of the player's session. A ping carries it with a random number. */
-  tickOf(): number | null
+  /** The player's session. A ping carries its tick with a random number. */
+  sessionOf(): VisibleSession | null
   onMessage(message: Incoming): void
+  /** A message that is an input of the player's session. */
+  onInput(session: VisibleSession, seq: number, input: PlayerInput): void
   onOffence(reason: 'queue' | 'ping'): void
 }
 
-export class PlayerSocket extends Timed implements Client {
+export class PlayerSocket extends Timed implements Client, FrameTaker {
   readonly id: number
   readonly userId: number
   readonly language: MessageLanguage
@@ -90,6 +99,7 @@ export class PlayerSocket extends Timed implements Client {
     this.#frames = new Allowance(FRAMES, now)
     this.#input = new PacedInput({ wheel: options.wheel, handle: (message) => options.onMessage(message) })
     this.#listen()
+    readDirectly(options.tcp, this)
     // Spread by connection number, so that connections opened together are not pinged together.
     options.wheel.addLoosely(this, now + 1000 + ((options.id * 617) % (PONG_WITHIN_MS - 1000)))
   }
@@ -97,10 +107,7 @@ export class PlayerSocket extends Timed implements Client {
   #listen(): void {
     this.#socket.on('message', (data, isBinary) => this.#receive(isBinary || !Buffer.isBuffer(data) ? null : data))
     this.#socket.on('ping', () => this.#count(PING_COST))
-    this.#socket.on('pong', (data) => {
-      this.#count(1)
-      if (String(data) === this.#pong) this.#ping = 'none' // a client that reads nothing cannot know the number
-    })
+    this.#socket.on('pong', (data) => this.#receivePong(data.toString('latin1')))
     this.#socket.once('close', () => this.#beginClosing())
   }
 
@@ -143,6 +150,31 @@ export class PlayerSocket extends Timed implements Client {
     this.#onClosing()
   }
 
+  takeText(payload: MaskedPayload): boolean {
+    if (this.#socket.readyState !== this.#socket.OPEN) return false
+    const session = this.#options.sessionOf()
+    if (session === null) return false
+    const now = this.#wheel.now()
+    if (!this.#frames.has(now) || !this.#input.isFree(now)) return false
+    const input = USUAL_INPUTS.read(payload, session.sessionId)
+    if (input === null) return false
+    this.#frames.spend(1)
+    this.#input.spend()
+    this.#options.onInput(session, input.seq, input)
+    return true
+  }
+
+  takePong(payload: MaskedPayload): boolean {
+    if (this.#socket.readyState !== this.#socket.OPEN || !this.#frames.has(this.#wheel.now())) return false
+    this.#receivePong(textOf(payload))
+    return true
+  }
+
+  #receivePong(text: string): void {
+    this.#count(1)
+    if (text === this.#pong) this.#ping = 'none' // a client that reads nothing cannot know the number
+  }
+
   #receive(message: Incoming): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
     const now = this.#count(1)
@@ -171,7 +203,7 @@ export class PlayerSocket extends Timed implements Client {
         this.#ping = 'sent'
         this.#pingedMs = now
         this.#wasPaused = this.#socket.isPaused
-        this.#pong = `${this.#options.tickOf() ?? ''} ${unitRandom()}`
+        this.#pong = `${this.#options.sessionOf()?.tick ?? ''} ${unitRandom()}`
         this.#socket.ping(this.#pong)
         return this.#wheel.addLoosely(this, now + PONG_WITHIN_MS - SECOND_CHECK_MS)
       case 'sent':
