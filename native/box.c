@@ -1,9 +1,9 @@
 // A box: its namespaces, its file system, and its first process, which forks each run.
 //
 // The helper makes detached, read-only copies of mounts of the host; the first is a folder that the driver has prepared
-// as a root, with a place for each of the others. A process born in new namespaces (user, pid, mount, ipc, uts, net)
-// makes it its root, hangs in the rest, and lets go of the host's. It is process 1 of the box: whatever loses its
-// parent falls to it, and when it dies, or the helper does, the kernel kills the rest.
+// as a root, with a place for each of the others. A process born in new namespaces (user, pid, mount, ipc, uts) and in an
+// empty network (network.c) makes it its root, hangs in the rest, and lets go of the host's. It is process 1 of the box:
+// whatever loses its parent falls to it, and when it dies, or the helper does, the kernel kills the rest.
 //
 // With the right to do so (root) it has one id of the host and the programs another, and neither is root. Each helper
 // uses a pair of its own, because the kernel limits pipes, signals and more per id: a program must not use up the share
@@ -28,6 +28,7 @@ enum { LAZILY = 2 /* MNT_DETACH */, OPEN_FILES_MAX = 1024, CPU_BACKSTOP_S = 2, S
 enum { NO_CORE = 1 };
 // A pair of ids per helper, by its pid; or one pair for all in a container that has no ids so high.
 enum { OWN_IDS = 1000000000, SHARED_IDS = 65533 };
+enum { START_STACK_BYTES = 64 * 1024 };
 enum { SOCKET = 0, LAST_PID = 1 }; // descriptors of the first process, which has no other use for them
 
 bool privileged;
@@ -35,6 +36,7 @@ int box_root_id;
 static int box_user_id; // on the host
 static struct { const char *target; int fd; } binds[BINDS_MAX];
 static int bind_count, uid, gid; // of the helper
+static bool keeps_network;
 
 static int put_file(const char *path, const char *text) {
   int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -78,30 +80,11 @@ int box_start(void) {
   uid = (int)geteuid(), gid = (int)getegid();
   privileged = uid == 0 && unshare(CLONE_NEWNS) == 0;
   choose_ids();
+  keeps_network = network_start();
   if (!privileged && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return failed("unshare(CLONE_NEWUSER | CLONE_NEWNS)");
   if (!privileged && map_ids(getpid(), uid) != 0) return -1;
   return mount("none", "/", NULL, MS_SLAVE | MS_REC, NULL) == 0 ? 0 : failed("mount(\"/\", MS_SLAVE)");
 }
-
-static int copy_mount(const char *path, uint64_t attributes) {
-  struct mount_attr attr = {.attr_set = attributes | MOUNT_ATTR_NOSUID, .propagation = MS_PRIVATE};
-  int fd = (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-  if (fd < 0) return failed("open_tree(\"%s\")", path);
-  if (syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) == 0) return fd;
-  return failed("mount_setattr(\"%s\")", path), close(fd), -1;
-}
-
-// A program can open its input again through /proc/self/fd, and may own the file: only a mount that is read-only keeps
-// it as it is. (And one of that file alone does not tell its name.)
-int open_input(const char *path, int *mount) {
-  char link[64];
-  if ((*mount = copy_mount(path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV)) < 0) return -1;
-  snprintf(link, sizeof link, "/proc/self/fd/%d", *mount);
-  int fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  return fd < 0 ? failed("open(\"%s\")", path) : fd;
-}
-
-int open_output_folder(const char *path) { return copy_mount(path, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC); }
 
 // Triples: what it is, the path on the host, the path in the box.
 static int add_binds(struct box *box, const struct json *command) {
@@ -205,7 +188,12 @@ static void become_nobody(void) {
 // What the forked process says before it becomes the program: afterwards it has no way to.
 static struct trouble *before_program;
 
-static _Noreturn void become_program(const struct json *command, const int *fds, int fd_count) {
+struct start { const struct json *command; const int *fds; int fd_count; };
+
+static int become_program(void *argument) {
+  const struct start *start = argument;
+  const struct json *command = start->command;
+  const int *fds = start->fds, fd_count = start->fd_count;
   char **argv = json_list(command, "argv");
   environ = json_list(command, "env");
   setsid();
@@ -223,6 +211,20 @@ static _Noreturn void become_program(const struct json *command, const int *fds,
   }
   *before_program = trouble;
   _exit(127);
+}
+
+// The program's process uses the memory of this one until it executes the program, and this one waits for that: copying the
+// memory and throwing the copy away cost a tenth of a run. With v2 it is born in its cgroup, which only a fork can do here.
+static int start_program(struct start *start, int *pidfd) {
+  static char stack[START_STACK_BYTES] __attribute__((aligned(16)));
+  int program;
+  if (cgroup_version == CGROUP_V2) {
+    program = fork_into(0, start->fds[3], pidfd);
+    return program == 0 ? become_program(start) : program;
+  }
+  program = clone(become_program, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, start, pidfd);
+  prctl(PR_SET_DUMPABLE, 0); // whoever changes its ids sets it for the memory that it uses
+  return program;
 }
 
 static void add_usage(struct box_message *ended, const struct rusage *usage) {
@@ -257,21 +259,21 @@ static void run(char *line, const int *fds, int fd_count) {
   if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) failed("mount(\"/tmp\")");
   if (pwrite(LAST_PID, "1", 1, 0) != 1) failed("write(ns_last_pid)"); // the same pids in every run
   reply.wall_ns = -now_ns();
-  if (trouble.err == 0) program = fork_into(0, cgroup_version == CGROUP_V2 ? fds[3] : -1, &pidfd);
-  if (program == 0) become_program(&command, fds, fd_count);
+  if (trouble.err == 0) program = start_program(&(struct start){&command, fds, fd_count}, &pidfd);
   for (int i = 0; i < fd_count; i++) close(fds[i]);
-  if (program < 0) failed("clone3(run)");
+  if (program < 0) failed("clone(run)");
   else {
     box_send(SOCKET, &reply, sizeof reply, &pidfd, 1);
     close(pidfd);
     wait_for_all(program, &reply);
     if (trouble.err == 0) trouble = *before_program;
   }
-  if (umount2("/tmp", LAZILY) != 0) failed("umount(\"/tmp\")");
   reply.what = BOX_ENDED;
   reply.trouble = trouble;
   box_send(SOCKET, &reply, sizeof reply, NULL, 0);
   trouble.err = 0;
+  // The kernel waits for all processors before a mount is gone. The helper has its answer, and the next run comes after this.
+  if (umount2("/tmp", LAZILY) != 0) failed("umount(\"/tmp\")");
 }
 
 static _Noreturn void first_process(int socket) {
@@ -293,17 +295,20 @@ static _Noreturn void first_process(int socket) {
   syscall(SYS_close_range, 3, ~0U, 0); // what the helper had open is none of the box's business
   ready.trouble = trouble;
   box_send(SOCKET, &ready, sizeof ready, NULL, 0);
-  while (trouble.err == 0 && receive_message(SOCKET, line, sizeof line, fds, &count) > 0) run(line, fds, count);
+  while (ready.trouble.err == 0 && receive_message(SOCKET, line, sizeof line, fds, &count) > 0) run(line, fds, count);
   _exit(0); // and with it goes whatever is left inside
 }
 
 void box_open(struct box *box, const struct json *command) {
-  const uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
+  uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
   int ends[2] = {-1, -1}, pidfd = -1;
+  if (!keeps_network) namespaces |= CLONE_NEWNET;
   struct box_message ready;
   if (add_binds(box, command) == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) failed("socketpair");
+  if (trouble.err == 0 && keeps_network) network_enter();
   if (trouble.err == 0 && (box->pid = fork_into(namespaces, cgroup_box_fd, &pidfd)) == 0)
     close(ends[0]), first_process(ends[1]); // closed so that the helper's death can be seen
+  if (keeps_network) network_leave();
   if (trouble.err == 0 && box->pid < 0) failed("clone3(new namespaces)");
   box->socket = ends[0];
   for (int i = 0; i < bind_count; i++) close(binds[i].fd);

@@ -71,6 +71,14 @@ void box_open(struct box *box, const struct json *command);
 int box_send(int to, const void *bytes, size_t size, const int *fds, int fd_count);
 bool box_receive(struct box *box, struct box_message *message, int *pidfd); // false: the box is gone
 void box_close(struct box *box);
+
+// network.c
+bool network_start(void); // whether one is kept for all boxes: what is forked between these two is born in it
+int network_enter(void);
+void network_leave(void);
+
+// files.c
+int copy_mount(const char *path, uint64_t attributes); // detached
 int open_input(const char *path, int *mount); // so that the program cannot change it; the mount is closed after the run
 int open_output_folder(const char *path); // a mount of its own, so that a program cannot read the folder's path
 

@@ -161,6 +161,37 @@ static void sockets(void) {
     }
 }
 
+static void send_descriptor(int to, int fd) {
+  char bytes[CMSG_SPACE(sizeof fd)] __attribute__((aligned(8))) = {0};
+  struct iovec part = {"x", 1};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = bytes, .msg_controllen = sizeof bytes};
+  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  *header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+  memcpy(CMSG_DATA(header), &fd, sizeof fd);
+  sendmsg(to, &message, 0);
+}
+
+static void leave_sockets(void) { // each pair holds itself: nothing but the kernel's collector ends it
+  for (int i = 0, pair[2]; i < 200 && socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0; i++) {
+    send_descriptor(pair[0], pair[0]);
+    send_descriptor(pair[1], pair[1]);
+    close(pair[0]);
+    close(pair[1]);
+  }
+}
+
+static void find_sockets(void) {
+  char text[4096] = "";
+  int fd = open("/proc/self/net/sockstat", O_RDONLY);
+  refused("no count of sockets", fd >= 0 && read(fd, text, sizeof text - 1) > 0 ? -1 : 0);
+  refused("a socket of another box", strncmp(text, "sockets: used 0\n", 16) == 0 ? -1 : 0);
+  fd = open("/proc/self/net/dev", O_RDONLY);
+  memset(text, 0, sizeof text);
+  refused("no list of interfaces", fd >= 0 && read(fd, text, sizeof text - 1) > 0 ? -1 : 0);
+  char *first = strchr(text, ':');
+  refused("an interface beside the loopback", first != NULL && strstr(text, "lo:") != NULL && strchr(first + 1, ':') == NULL ? -1 : 0);
+}
+
 static void host_files(char **paths) { // the test names files that exist on the host
   static const char *const known[] = {"/etc/shadow", "/etc/hostname", "/etc/hosts", "/etc/ssh", "/root", "/home", "/var", "/opt", "/srv",
       "/sys", "/boot", "/mnt", "/media", "/run", "/dev/mem", "/dev/kmsg", "/dev/sda", "/dev/vda", "/dev/tty", "/dev/pts", "/dev/fuse",
@@ -360,7 +391,7 @@ int main(int argc, char **argv) {
       {"memory_by_tmpfs", memory_by_tmpfs}, {"memory_by_memfd", memory_by_memfd}, {"memory_at_once", memory_at_once},
       {"output_bomb", output_bomb}, {"error_bomb", error_bomb}, {"sleeps", sleeps}, {"sleeps_ignoring_signals", sleeps_ignoring_signals},
       {"spin", spin}, {"detached_spin", detached_spin}, {"spin_by_grandchild", spin_by_grandchild}, {"spin_by_many", spin_by_many},
-      {"stack_overflow", stack_overflow}, {"sockets", sockets}, {"other_processes", other_processes}, {"writing", writing},
+      {"stack_overflow", stack_overflow}, {"sockets", sockets}, {"leave_sockets", leave_sockets}, {"find_sockets", find_sockets}, {"other_processes", other_processes}, {"writing", writing},
       {"calls", calls}, {"call_32_bit", call_32_bit}, {"call_x32", call_x32}, {"rewrite_input", rewrite_input},
       {"leave_state", leave_state}, {"find_state", find_state}, {"forge", forge}, {"make_links", make_links},
       {"exhaust_descriptors", exhaust_descriptors}, {"exits_7", exits_7}, {"aborts", aborts}, {"kills_itself", kills_itself}};

@@ -124,15 +124,35 @@ describe('what is not the program’s', SAFETY, () => {
     assert.equal(report.verdict, 'OK', stdout)
   })
 
-  test('the input cannot be changed, and its name cannot be seen', async (t) => {
-    const input = join(workFolder(t, { 'input-7': 'as it was\n', secret: '42' }), 'input-7')
-    const { run } = await setup(t, { workFolder: attackFolder() })
+  for (const [size, lines] of [
+    ['small', 1],
+    ['large', 10_000], // it is not copied, but mounted
+  ] as const)
+    test(`a ${size} input cannot be changed, and its name cannot be seen`, async (t) => {
+      const text = 'as it was\n'.repeat(lines)
+      const input = join(workFolder(t, { 'input-7': text, secret: '42' }), 'input-7')
+      const { run } = await setup(t, { workFolder: attackFolder() })
 
-    const { report, stdout } = await run(['/work/attacks', 'rewrite_input'], { stdinPath: input })
+      const { report, stdout } = await run(['/work/attacks', 'rewrite_input'], { stdinPath: input })
+      const { stdout: copy } = await run(['/bin/cat'], { stdinPath: input })
 
-    assert.equal(report.verdict, 'OK', stdout)
-    assert.equal(readFileSync(input, 'utf8'), 'as it was\n')
-    assert.equal(statSync(input).mode & 0o777, 0o644)
+      assert.equal(report.verdict, 'OK', stdout)
+      assert.equal(copy, text.slice(0, 100_000))
+      assert.equal(readFileSync(input, 'utf8'), text)
+      assert.equal(statSync(input).mode & 0o777, 0o644)
+    })
+
+  test('a box finds no socket of the one before it, and no network', async (t) => {
+    const { run, reopen } = await setup(t, { workFolder: attackFolder() })
+
+    for (let round = 0; round < 10; round += 1) {
+      const left = await run(['/work/attacks', 'leave_sockets'])
+      await reopen()
+      const found = await run(['/work/attacks', 'find_sockets'])
+
+      assert.equal(left.report.verdict, 'OK', left.stdout)
+      assert.equal(found.report.verdict, 'OK', found.stdout)
+    }
   })
 
   test('a run finds nothing of the one before it, and gets the same pid', async (t) => {

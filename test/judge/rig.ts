@@ -134,6 +134,8 @@ export interface Rig {
   box: Box
   /** Runs in the box, with files beside the work folder for its output. */
   run(argv: readonly string[], changes?: Partial<RunRequest>): Promise<Ran>
+  /** Another box of the same runner, in place of this one: `run` runs there. */
+  reopen(): Promise<void>
 }
 
 export async function setup(
@@ -148,15 +150,17 @@ export async function setup(
   const work = changes.workFolder ?? workFolder(t, changes.sources)
   const runner = (await sandbox(changes.mode)).openRunner()
   atEnd(t, () => runner.close())
-  const box = await runner.open({ writable: false, readOnlyPaths: [], ...changes, workFolder: work })
+  const open = () => runner.open({ writable: false, readOnlyPaths: [], ...changes, workFolder: work })
+  const box = await open()
 
+  let current = box
   let runs = 0
   const run: Rig['run'] = async (argv, runChanges = {}) => {
     runs += 1
     const stdoutPath = join(files, `${runs}.out`)
     const stderrPath = join(files, `${runs}.err`)
     const { cpuMs, wallMs, ...limits } = { ...LIMITS, ...runChanges }
-    const report = await box.run({
+    const report = await current.run({
       jobId: 'attack',
       attemptId: 1,
       argv,
@@ -170,7 +174,11 @@ export async function setup(
     })
     return { report, stdout: readStart(stdoutPath), stderr: readStart(stderrPath) }
   }
-  return { work, runner, box, run }
+  const reopen = async () => {
+    await current.close()
+    current = await open()
+  }
+  return { work, runner, box, run, reopen }
 }
 
 /** The attacks of a C file beside this one, compiled once per test file. The program is called `attacks`. */

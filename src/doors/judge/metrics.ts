@@ -13,6 +13,8 @@ export interface JudgeMeter {
   runStarted(): void
   /** Null: it was interrupted. */
   runEnded(result: ExecResult | null, seconds: number): void
+  /** A box was open for so long, whatever ran in it. */
+  boxClosed(seconds: number): void
   protocolError(reason: ProtocolReason): void
   truncated(stream: 'stdout' | 'stderr'): void
   cacheLookup(outcome: 'hit' | 'miss'): void
@@ -33,6 +35,11 @@ export function openJudgeMetrics(registry: Metrics) {
       name: 'judge_exec_total',
       help: 'Programs run in boxes, by how they ended.',
       labelNames: ['result'],
+      registers,
+    }),
+    boxSeconds: new Counter({
+      name: 'judge_box_seconds_total',
+      help: 'Seconds that boxes were open. Divided by slots: the share of time that a slot has one.',
       registers,
     }),
     verdicts: new Counter({
@@ -70,6 +77,7 @@ export const meterOf = (metrics: JudgeMetrics): JudgeMeter => ({
     metrics.runs.inc({ result })
     metrics.duration.observe({ result }, seconds)
   },
+  boxClosed: (seconds) => metrics.boxSeconds.inc(seconds),
   protocolError: (reason) => metrics.protocolErrors.inc({ reason }),
   truncated: (stream) => metrics.truncated.inc({ stream }),
   cacheLookup: (outcome) => metrics.cacheLookups.inc({ outcome }),
@@ -79,6 +87,7 @@ export const meterOf = (metrics: JudgeMetrics): JudgeMeter => ({
 export const silentMeter: JudgeMeter = {
   runStarted() {},
   runEnded() {},
+  boxClosed() {},
   protocolError() {},
   truncated() {},
   cacheLookup() {},

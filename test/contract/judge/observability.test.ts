@@ -11,6 +11,7 @@ const METRICS = [
   'judge_exec_duration_seconds{result}',
   'judge_exec_inflight',
   'judge_exec_total{result}',
+  'judge_box_seconds_total',
   'judge_verdict_total{verdict}',
   'judge_protocol_errors_total{reason}',
   'judge_output_truncated_total{stream}',
@@ -56,6 +57,7 @@ describe('judge Observability', { skip: cannotTest }, () => {
     for (const verdict of ['AC', 'WA', 'TLE', 'RE'])
       assert.match(text, new RegExp(`judge_verdict_total{verdict="${verdict}"} 1`))
     assert.match(text, /^judge_exec_inflight 0$/m)
+    assert((await metric(url, 'judge_box_seconds_total')) > 0)
     assert.match(text, /^worker_finalize_total\{status="ok"\} 4$/m)
   })
 

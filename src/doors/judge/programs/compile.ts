@@ -1,7 +1,7 @@
 // Compiles a source. A program is compiled once for its source, language, compiler and flags; after that it comes from the
 // cache, and so does the compiler's message if it does not compile.
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Toolchain } from '../languages/toolchain.ts'
 import type { JudgeMeter } from '../metrics.ts'
@@ -101,14 +101,15 @@ function keyOf({ toolchain, files, entry }: Source): string {
   return hash.digest('hex')
 }
 
+/** Synchronous, as are the changes of modes below: each call takes microseconds, and the thread pool of a busy machine milliseconds. */
 async function writeSources(folder: string, files: readonly SourceFile[]): Promise<void> {
   for (const { name, bytes } of files) {
     const path = join(folder, name)
-    await mkdir(dirname(path), { recursive: true })
-    await writeFile(path, bytes)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, bytes)
   }
   await showToBoxes(folder)
-  for (const { name, bytes } of files) if (isScript(bytes)) await chmod(join(folder, name), 0o755)
+  for (const { name, bytes } of files) if (isScript(bytes)) chmodSync(join(folder, name), 0o755)
 }
 
 const isScript = (bytes: Buffer): boolean => bytes.toString('latin1', 0, 2) === '#!'
@@ -127,7 +128,7 @@ async function runCompiler(
   { source, folder, headers, limits, mainClass }: Compiling,
 ) {
   const { toolchain } = source
-  await chmod(folder, 0o777) // whoever runs in the box writes here
+  chmodSync(folder, 0o777) // whoever runs in the box writes here
   const box = await runner.open({
     workFolder: folder,
     writable: true,
@@ -156,7 +157,8 @@ async function runCompiler(
         stackBytes: STACK_BYTES,
       }),
     )
-    const said = (await readStart(errors, OUTPUT_BYTES_MAX)) + (await readStart(out, OUTPUT_BYTES_MAX))
+    const start = (path: string) => (report.outputBytes === 0 ? '' : readStart(path, OUTPUT_BYTES_MAX))
+    const said = (await start(errors)) + (await start(out))
     switch (report.verdict) {
       case 'OK':
         return { ok: true, output: said }
@@ -171,7 +173,7 @@ async function runCompiler(
     }
   } finally {
     await box.close()
-    await chmod(folder, 0o755)
+    chmodSync(folder, 0o755)
   }
 }
 

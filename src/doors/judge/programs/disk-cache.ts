@@ -4,8 +4,10 @@
 //
 // The limit on bytes holds at all times: before an entry is made, room for it is made as well, largest and oldest first.
 // An entry used within the last minutes stays, because somebody may be using it; if only such entries are left, `get` throws.
-import { mkdir, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
+import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { readdir, readFile, rename, stat, utimes } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../core/clock.ts'
 import { newJobId } from '../../../core/random.ts'
 import { isMissing } from '../package/files.ts'
@@ -22,6 +24,8 @@ const IN_USE_MS = 120_000
 /** How long an entry that was found is not looked for again. Less than IN_USE_MS. */
 const TOUCH_EVERY_MS = 60_000
 const REMEMBERED_MAX = 500
+/** Files that are looked at before others have their turn. */
+const STATS_AT_ONCE = 100
 const REMEMBERED_CHARS_MAX = 4096
 
 export interface CacheEntry {
@@ -111,10 +115,10 @@ class FolderCache implements DiskCache {
     this.#bytesReserved += entryBytesMax
     try {
       await this.#makeRoom()
-      await mkdir(join(draft, FILES), { recursive: true })
+      mkdirSync(join(draft, FILES), { recursive: true }) // these small calls take less time than the thread pool
       const about = (await fill(join(draft, FILES))) ?? null
-      await writeFile(join(draft, ENTRY), JSON.stringify(about))
-      await touch(draft, clock.now())
+      writeFileSync(join(draft, ENTRY), JSON.stringify(about))
+      utimesSync(draft, clock.now() / 1000, clock.now() / 1000)
       const bytes = await bytesIn(draft)
       await rename(draft, join(root, key)).then(
         () => (this.#bytesUsed = (this.#bytesUsed ?? 0) + bytes),
@@ -125,7 +129,7 @@ class FolderCache implements DiskCache {
       return { folder: join(root, key, FILES), about, isNew: true }
     } finally {
       this.#bytesReserved -= entryBytesMax
-      await removeTree(draft)
+      if (existsSync(draft)) await removeTree(draft)
     }
   }
 
@@ -184,6 +188,18 @@ async function entriesIn(root: string): Promise<FoundEntry[]> {
 async function bytesIn(folder: string): Promise<number> {
   const names = await readdir(folder, { recursive: true }).catch(() => [])
   let bytes = 0
-  for (const name of names) bytes += (await stat(join(folder, name)).catch(() => null))?.size ?? 0
+  for (const [index, name] of names.entries()) {
+    if (index % STATS_AT_ONCE === STATS_AT_ONCE - 1) await nextTurn()
+    bytes += sizeOf(join(folder, name))
+  }
   return bytes
+}
+
+/** Of what a program has left: it may be gone, or hidden. */
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size
+  } catch {
+    return 0
+  }
 }

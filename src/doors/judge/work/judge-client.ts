@@ -197,6 +197,8 @@ class JudgeThread {
         return meter.runStarted()
       case 'run_ended':
         return meter.runEnded(message.result, message.seconds)
+      case 'box_closed':
+        return meter.boxClosed(message.seconds)
       case 'protocol_error':
         return meter.protocolError(message.reason)
       case 'truncated':

@@ -36,6 +36,7 @@ export type FromJudge =
   | { type: 'log'; line: string }
   | { type: 'run_started' }
   | { type: 'run_ended'; result: ExecResult | null; seconds: number }
+  | { type: 'box_closed'; seconds: number }
   | { type: 'protocol_error'; reason: ProtocolReason }
   | { type: 'truncated'; stream: 'stdout' | 'stderr' }
   | { type: 'cache_lookup'; outcome: 'hit' | 'miss' }

@@ -35,6 +35,7 @@ const GATHERED: ReadonlySet<FromJudge['type']> = new Set([
   'test',
   'run_started',
   'run_ended',
+  'box_closed',
   'cache_lookup',
 ])
 
@@ -59,6 +60,7 @@ const log = openLog(config, { write: (line) => say({ type: 'log', line }) })
 const meter: JudgeMeter = {
   runStarted: () => say({ type: 'run_started' }),
   runEnded: (result, seconds) => say({ type: 'run_ended', result, seconds }),
+  boxClosed: (seconds) => say({ type: 'box_closed', seconds }),
   protocolError: (reason) => say({ type: 'protocol_error', reason }),
   truncated: (stream) => say({ type: 'truncated', stream }),
   cacheLookup: (outcome) => say({ type: 'cache_lookup', outcome }),

@@ -5,6 +5,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Language } from '../languages/language.ts'
 import type { JudgeMeter } from '../metrics.ts'
 import { openSandbox, type SandboxOptions } from '../sandbox/sandbox.ts'
+import { timedBoxes } from '../sandbox/timed-boxes.ts'
 import type { JudgeSettings } from '../settings.ts'
 import { openProblems, type FetchPackage, type Problems } from './loaded-problems.ts'
 import { openJudgeWorker, slotsOf, type JudgeWorker } from './judge-worker.ts'
@@ -50,7 +51,7 @@ export function openJudging(options: JudgingOptions): Judging {
       cacheBytesMax: settings.JUDGE_CACHE_MAX_BYTES,
       packageBytesMax: settings.PROBLEM_UNPACKED_MAX_BYTES,
       slotCount: slotsOf(settings.JUDGE_SLOTS),
-      openRunner: () => sandbox.openRunner(),
+      openRunner: () => timedBoxes(sandbox.openRunner(), (seconds) => meter.boxClosed(seconds)),
     })
     const unpackedBytesMax = settings.PROBLEM_UNPACKED_MAX_BYTES
     const problems = openProblems({ packages: worker.packages, fetch: options.fetch, unpackedBytesMax })
