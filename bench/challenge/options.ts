@@ -16,6 +16,7 @@ export interface Options {
   challenges: number
   repetitions: number
   jsonFile: string | null
+  checks: boolean
 }
 
 const FULL = { seconds: 5, rate: 1000, connections: 64, challenges: 10_000, repetitions: 3 }
@@ -30,6 +31,7 @@ export const OPTIONS_HELP = `\
   --challenges N     end to end (${FULL.challenges})
   --repetitions N    (${FULL.repetitions})
   --json FILE        write every number there, too
+  --check            fail if a figure is worse than docs/performance.md promises
   --quick            one small repetition: shows that it works, not how fast`
 
 export function parseOptions(args: string[]): Options {
@@ -45,6 +47,7 @@ export function parseOptions(args: string[]): Options {
       challenges: text,
       repetitions: text,
       json: text,
+      check: { type: 'boolean' },
       quick: { type: 'boolean' },
     },
   })
@@ -60,5 +63,6 @@ export function parseOptions(args: string[]): Options {
     challenges: number('challenges'),
     repetitions: number('repetitions'),
     jsonFile: values.json ?? null,
+    checks: values.check === true,
   }
 }

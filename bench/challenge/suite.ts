@@ -11,6 +11,7 @@ import type { Teardown } from '../teardown.ts'
 import { measureAccept, measureSteady, type Accepting } from './accept.ts'
 import { measureEndToEnd } from './end-to-end.ts'
 import { OPTIONS_HELP, parseOptions, type Options } from './options.ts'
+import { brokenPromises } from './promises.ts'
 import { jsonOf, textOf, type Results } from './report.ts'
 import { forkServer, type PgAt, type ServerProcess } from './server-process.ts'
 import { settingsFor } from './settings.ts'
@@ -35,6 +36,8 @@ export const challengeSuite: Suite = {
     const outcome = { machine, settings: postgres.settings, options, results }
     console.log(textOf(outcome))
     if (options.jsonFile !== null) await writeFile(options.jsonFile, `${JSON.stringify(jsonOf(outcome), null, 2)}\n`)
+    const broken = options.checks ? brokenPromises(results) : []
+    if (broken.length > 0) throw new Error(`Worse than docs/performance.md promises:\n${broken.join('\n')}`)
   },
 }
 

@@ -16,7 +16,7 @@ export interface Options {
   /** Where isolate is, if it is not on the path. */
   isolate: string
   jsonFile: string | null
-  /** Fail where docs/judge-sandbox.md promises more. */
+  /** Fail where docs/judge-sandbox.md and docs/performance.md promise more. */
   checks: boolean
 }
 
@@ -31,7 +31,7 @@ export const OPTIONS_HELP = `\
   --repetitions N    (${FULL.repetitions})
   --isolate PATH     the isolate program, set up for its boxes (isolate)
   --json FILE        write every number there, too
-  --check            fail if a warm box takes more than docs/judge-sandbox.md promises, as a ratio to a bare spawn
+  --check            fail where docs/judge-sandbox.md (a warm box) or docs/performance.md (submissions) promise more
   --quick            one small repetition: shows that it works, not how fast`
 
 export function parseOptions(args: string[]): Options {

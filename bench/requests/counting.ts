@@ -1,15 +1,14 @@
-// What requests cost the database: statements, flushes of the log, bytes of it, and the time that statements ran.
+// What requests cost the database: statements, the bytes of log that they write, flushes of it, and the time that statements ran.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../src/core/db/database.ts'
 
 const RESET = `select pg_stat_statements_reset()`
 const STATEMENTS = `
-  select sum(calls)::integer as calls, sum(total_exec_time)::float8 as ms from pg_stat_statements
+  select sum(calls)::integer as calls, sum(total_exec_time)::float8 as ms, sum(wal_bytes)::float8 as bytes from pg_stat_statements
    where dbid = (select oid from pg_database where datname = current_database()) and query !~ 'pg_stat_|bench'`
 // A commit that nobody waits for is flushed by the WAL writer, which is not counted.
-const LOG = `
-  select (select wal_bytes::float8 from pg_stat_wal) as bytes,
-         (select sum(fsyncs)::float8 from pg_stat_io where object = 'wal' and backend_type = 'client backend') as flushes`
+const FLUSHES = `
+  select sum(fsyncs)::float8 as flushes from pg_stat_io where object = 'wal' and backend_type = 'client backend'`
 
 /** What follows an answer (a receipt, an event, an announcement) has been done by then. */
 const SETTLE_MS = 500
@@ -33,8 +32,8 @@ export interface Counting {
 interface Reading extends Counts {
   /** How long statements were counted. */
   ms: number
-  /** How long flushes and bytes were counted. */
-  logMs: number
+  /** How long flushes were counted. */
+  flushesMs: number
 }
 
 export async function openCounting(database: Database): Promise<Counting> {
@@ -46,35 +45,36 @@ export async function openCounting(database: Database): Promise<Counting> {
     settled,
     async during(work) {
       const all = await read(database, work)
-      const own = (figure: keyof Counts, during: 'ms' | 'logMs') =>
+      const own = (figure: keyof Counts, during: 'ms' | 'flushesMs') =>
         Math.max(0, all[figure] - (idle[figure] / idle[during]) * all[during])
       return {
         statements: own('statements', 'ms'),
         statementsMs: own('statementsMs', 'ms'),
-        flushes: own('flushes', 'logMs'),
-        walBytes: own('walBytes', 'logMs'),
+        flushes: own('flushes', 'flushesMs'),
+        walBytes: own('walBytes', 'ms'),
       }
     },
   }
 }
 
 async function read(database: Database, work: () => Promise<unknown>): Promise<Reading> {
-  const log = async () => (await database.query<{ bytes: number; flushes: number }>(LOG))[0] ?? { bytes: 0, flushes: 0 }
-  const before = await log()
+  const flushed = async () => (await database.query<{ flushes: number }>(FLUSHES))[0]?.flushes ?? 0
+  const before = await flushed()
   await database.query(RESET)
   const started = performance.now()
   await work()
   await sleep(SETTLE_MS)
-  const [counted] = await database.query<{ calls: number | null; ms: number | null }>(STATEMENTS)
+  type Counted = { calls: number | null; ms: number | null; bytes: number | null }
+  const [counted] = await database.query<Counted>(STATEMENTS)
   const ms = performance.now() - started
   await sleep(REPORTED_MS)
-  const after = await log()
+  const after = await flushed()
   return {
     ms,
-    logMs: performance.now() - started,
+    flushesMs: performance.now() - started,
     statements: counted?.calls ?? 0,
     statementsMs: counted?.ms ?? 0,
-    flushes: after.flushes - before.flushes,
-    walBytes: after.bytes - before.bytes,
+    walBytes: counted?.bytes ?? 0,
+    flushes: after - before,
   }
 }

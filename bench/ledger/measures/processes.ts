@@ -6,7 +6,7 @@ import { nowUs } from '../../clock.ts'
 import { enqueueInBulk, type Cell } from '../cell.ts'
 import type { Limits } from '../options.ts'
 
-const WARM_UP_JOBS = 2_000 // for each process
+const WARM_UP_JOBS = 10_000 // for each process: V8 compiles the program in each of them
 const LOOK_EVERY_MS = 10
 const FINISH_MS_MAX = 120_000
 

@@ -8,7 +8,7 @@ export const deskSteps: Steps = async ({ ask, account }) => {
     {
       name: 'desk: `POST /tasks`',
       async send(n) {
-        const body = { url: `https://shop.example/${n}`, challenge_type: 'turnstile' }
+        const body = { url: `https://shop-${n}.example/`, challenge_type: 'turnstile' } // one open task per domain
         const answer = await ask<{ uuid: string }>('POST', TASKS, { body })
         ids.push(answer.body.uuid)
         return answer
