@@ -3,8 +3,8 @@
 // script, the tree, in which a module runs when it is first asked for. `load-tree.ts` runs it, `warm-tree.ts` keeps what was compiled.
 import { build, type Plugin } from 'esbuild'
 import { createHash } from 'node:crypto'
-import { existsSync, utimesSync, writeFileSync } from 'node:fs'
-import { basename, join, relative, resolve } from 'node:path'
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { CHUNKS, packagesPlugin, SPLIT } from '../../scripts/bundle.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { PACKAGES, plainPlugins } from './plugins.ts'
@@ -44,6 +44,7 @@ export async function bundleTree(modules: readonly string[], folder: string): Pr
   // What V8 has kept of a script has forgotten how it imports: the loader does that. The name is as long, for the map.
   const code = Buffer.from(Buffer.from(bundled).toString().replaceAll('await import(', 'await loadIn('))
   const file = resolve(folder, CHUNKS, `tree-${createHash('sha256').update(code).digest('hex').slice(0, 12)}.cjs`)
+  mkdirSync(dirname(file), { recursive: true }) // a fresh clone has none until another bundle is written beside this one
   writeNew(file, code)
   writeNew(`${file}.map`, map)
   return file
