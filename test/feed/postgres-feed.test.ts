@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 import { feedConformance } from './conformance.ts'
 import { postgresRig, type Rig } from './rig.ts'
-import { takeNow, takeOne } from './taking.ts'
+import { takeNow, takeOne, until } from './taking.ts'
 
 // A take that nobody wakes lasts 15 s.
 feedConformance('PostgreSQL', postgresRig, { atOnceMs: 10_000 })
@@ -60,6 +60,53 @@ describe('an executor that finds nothing', () => {
     const urgent = await rig.submit({ priority: 9 })
 
     assert.equal((await takeOne(rig.feed, rig.kind)).job.jobId, urgent)
+  })
+})
+
+describe('while searches from the start take long', () => {
+  /** Such a search takes a while, and is counted. */
+  const slowRig = async (t: TestContext) => {
+    const searches = { fromStart: 0, after: 0 }
+    const rig = await postgresRig(t, {
+      wrapLedger: (ledger) => ({
+        ...ledger,
+        async acquireNextFrom(rank, request) {
+          if (rank === null) searches.fromStart += 1
+          else searches.after += 1
+          if (rank === null) await new Promise((resolve) => setTimeout(resolve, SLOW_MS))
+          return ledger.acquireNextFrom(rank, request)
+        },
+      }),
+    })
+    return { rig, searches }
+  }
+  const SLOW_MS = 50
+
+  test('a hint for jobs that others have taken is followed by none of them', async (t) => {
+    const { rig, searches } = await slowRig(t)
+    await rig.submit()
+    await takeOne(rig.feed, rig.kind)
+    const stop = new AbortController()
+    const { fromStart, after } = searches
+
+    const taking = rig.feed.take({ kind: rig.kind, limit: 10, signal: stop.signal })
+    await until(async () => searches.after > after)
+    stop.abort()
+
+    assert.deepEqual(await taking, [])
+    assert.equal(searches.fromStart, fromStart)
+  })
+
+  test('an urgent job is taken without another hint, once they may go on', async (t) => {
+    const { rig, searches } = await slowRig(t)
+    await rig.submit()
+    await takeOne(rig.feed, rig.kind)
+    const { fromStart } = searches
+
+    const urgent = await rig.submit({ priority: 9 })
+
+    assert.equal((await takeOne(rig.feed, rig.kind)).job.jobId, urgent)
+    assert(searches.fromStart > fromStart)
   })
 })
 

@@ -71,6 +71,7 @@ async function setup(
 
 export interface PostgresRigOptions {
   wrapBus?: (bus: Bus) => Bus
+  wrapLedger?: (ledger: Ledger) => Ledger
 }
 
 export async function postgresRig(t: TestContext, options: PostgresRigOptions = {}): Promise<Rig> {
@@ -83,10 +84,11 @@ export async function postgresRig(t: TestContext, options: PostgresRigOptions = 
   })
   const { ledger } = base
   const bus = options.wrapBus?.(base.bus) ?? base.bus
+  const taken = options.wrapLedger?.(ledger) ?? ledger
   const another = async (owner: string) => {
     const metrics = openExecutorMetrics(new Registry())
     const feed = openPostgresFeed({
-      ledger: () => ledger,
+      ledger: () => taken,
       bus,
       owner,
       leaseMs: LEASE_MS,

@@ -6,14 +6,13 @@ import type { FreshJobs } from '../../ledger/ledger.ts'
 import type { JobBrief } from '../../ledger/read.ts'
 import type { PreparedJob } from '../../ledger/submit/submit.ts'
 import type { DeliveredRow } from '../../outbox/delivery.ts'
+import { Gathering } from '../gathering.ts'
 import type { Announced, Announcer } from './announcer.ts'
 import type { RedisFeedOptions } from './options.ts'
 
 const JOBS_PER_ROUND = 1000
 const CONCURRENCY = 2 // while Redis works on one round, the next is on its way
-// A round costs nearly the same for one job as for twenty. While jobs come several at a time, the next round waits for more.
-const GATHER_MS = 5
-const SEVERAL = 4
+const GATHER_MS = 10
 const SETTLE_EVERY_MS = 50
 const WAITING_MAX = 20_000 // beyond that, the outbox is the better queue
 
@@ -32,7 +31,7 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
   let roundsRunning = 0
   const announcedRows: DeliveredRow[] = []
   let settling: Promise<void> | null = null
-  let nextAt = 0
+  const gathering = new Gathering(GATHER_MS)
   const closing = new AbortController()
 
   const nextRound = (): FreshJobs[] => {
@@ -43,16 +42,11 @@ export function openDirect(announcer: Announcer, { log, onAnnounced }: RedisFeed
     return round
   }
 
-  const gather = async () => {
-    const waitMs = nextAt - performance.now()
-    if (waitMs > 0 && jobsWaiting < JOBS_PER_ROUND) await sleep(waitMs)
-    if (jobsWaiting >= SEVERAL) nextAt = performance.now() + GATHER_MS
-  }
-
   const run = async () => {
     roundsRunning += 1
     while (waiting.length > 0) {
-      await gather()
+      if (jobsWaiting < JOBS_PER_ROUND) await gathering.wait()
+      gathering.note(jobsWaiting, JOBS_PER_ROUND)
       const round = nextRound()
       try {
         const announced = await announcer.announceNew(round.flatMap(({ jobs }) => jobs.map(briefOf)))

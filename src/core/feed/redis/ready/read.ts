@@ -1,13 +1,10 @@
 // Takes job ids out of a sorted set, no more than there are free slots. If there are none, it blocks until one comes.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { Gathering } from '../../gathering.ts'
 import type { BlockingConnection } from '../blocking-connection.ts'
 import { evaluate, listFrom, TAKE_READY } from '../scripts/script.ts'
 
 const BLOCK_SEC = 2
-// A read, and the acquire that follows, cost nearly the same for one job as for twenty. So while jobs come several at a time, the
-// next read waits until more have gathered. A job that comes alone is read at once.
 const GATHER_MS = 5
-const SEVERAL = 4
 
 export interface ReadyReader {
   read(limit: number, signal: AbortSignal): Promise<string[]>
@@ -29,14 +26,13 @@ export function openReadyReader(connection: BlockingConnection, keys: { jobs: st
     return typeof jobId === 'string' ? [jobId, ...rest] : rest
   }
 
-  let nextAt = 0
+  const gathering = new Gathering(GATHER_MS)
 
   const read = async (limit: number, signal: AbortSignal) => {
-    const waitMs = nextAt - performance.now()
-    if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {}) // only rejects on abort
+    await gathering.wait(signal)
     const now = await takeNow(limit)
     const ids = now.length > 0 || signal.aborted ? now : await takeNext(limit, signal)
-    if (ids.length >= SEVERAL && ids.length < limit) nextAt = performance.now() + GATHER_MS
+    gathering.note(ids.length, limit)
     return ids
   }
 
