@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setupLedger } from '../support/ledger.ts'
-import { note, notes } from './dump.ts'
+import { note, notes, UNKNOWN_JOB } from './dump.ts'
 
 describe('finalize', () => {
   test('the result is recorded, the lease ends, and the last owner stays known', async (t) => {
@@ -68,6 +68,50 @@ describe('finalize', () => {
     assert.deepEqual(answers, [{ ok: true }, { ok: false, code: 'lease_lost_or_owner_mismatch' }])
     assert.deepEqual(await notes(database), [mine.jobId])
   })
+
+  for (const [which, resultOf] of [
+    ['equal results', () => null],
+    ['results of their own', (n: number) => ({ n })],
+  ] as const)
+    test(`of a batch with ${which} exactly the calls that hold their job are recorded`, async (t) => {
+      const { ledger, submit, acquire, expireLease } = await setupLedger(t)
+      const held = await Promise.all(
+        (await Promise.all(Array.from({ length: 6 }, () => submit()))).map((id) => acquire(id)),
+      )
+      const [first, stale, stolen, expired, finished, last] = held
+      assert(first && stale && stolen && expired && finished && last)
+      for (const { jobId } of [stale, expired]) await expireLease(jobId)
+      await acquire(stale.jobId) // by the same owner: only the attempt tells them apart
+      await ledger.finalize({ ...finished, result: 'before' })
+      const calls = [first, stale, { ...stolen, owner: 'w2' }, expired, finished, { ...last, jobId: UNKNOWN_JOB }, last]
+
+      const answers = await Promise.all(calls.map((job, n) => ledger.finalize({ ...job, result: resultOf(n) })))
+
+      assert.deepEqual(
+        answers.map((answer) => (answer.ok ? 'ok' : answer.code)),
+        [
+          'ok',
+          'stale_attempt',
+          'lease_lost_or_owner_mismatch',
+          'lease_lost_or_owner_mismatch',
+          'already_finished',
+          'unknown_job',
+          'ok',
+        ],
+      )
+      const seen = await Promise.all(held.map(({ jobId }) => ledger.get(jobId)))
+      assert.deepEqual(
+        seen.map((job) => [job?.state, job?.result]),
+        [
+          ['done', resultOf(0)],
+          ['processing', null],
+          ['processing', null],
+          ['processing', null],
+          ['done', 'before'],
+          ['done', resultOf(6)],
+        ],
+      )
+    })
 
   test('an effect that fails takes its own result with it, and not its neighbours’', async (t) => {
     const { ledger, database, submit, acquire } = await setupLedger(t)

@@ -138,6 +138,7 @@ async function doEverything(ledger: Ledger, database: Database): Promise<void> {
   const held = await take(0)
   await ledger.renew({ ...held, leaseMs: 60_000 })
   await ledger.finalize({ ...held, result: 1, effects: [note(held.jobId)] })
+  await Promise.all([1, 2].map((result) => ledger.finalize({ ...held, jobId: ids[result] ?? '', result })))
   await ledger.finalize({ ...held, result: 1 })
   await ledger.fail({ ...(await take(1)), error: 'x', retryMs: 0 })
   await ledger.release(await take(2))

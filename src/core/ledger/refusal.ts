@@ -18,10 +18,14 @@ export type HeldRefusal =
   | 'not_in_expected_state'
   | 'lease_lost_or_owner_mismatch'
 
-/** The fence, as a condition on `jobs` for a row of `asked`. */
-export const FENCE = `jobs.job_id = asked.job_id and ${hideFromPlanner(`jobs.state = 'processing'
-       and jobs.attempt_id = asked.held_attempt and jobs.lease_owner = ${sameInAll('$3::text[]', 'asked.owner')}
-       and jobs.lease_until > clock_timestamp()`)}`
+/** The fence, as a condition on `jobs`, which have been found by their ids. */
+export const fence = (heldAttempt: string, owner: string): string =>
+  hideFromPlanner(`jobs.state = 'processing' and jobs.attempt_id = ${heldAttempt}
+       and jobs.lease_owner = ${owner} and jobs.lease_until > clock_timestamp()`)
+
+/** The same for a row of `asked`. */
+export const FENCE = `jobs.job_id = asked.job_id
+       and ${fence('asked.held_attempt', sameInAll('$3::text[]', 'asked.owner'))}`
 
 /** What every request of a held job sends, a parameter per column. A transition adds its own columns to all three. */
 export const HELD_ARRAYS = '$1::uuid[], $2::integer[], $3::text[]'
