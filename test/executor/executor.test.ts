@@ -45,6 +45,29 @@ describe('an executor', () => {
     assert.equal(most, 3)
   })
 
+  test('after a take that was full, with slots left, more jobs are asked for before the first begins', async (t) => {
+    const { ledger, feed, said, start } = await setupExecutor(t)
+    const jobs = 1001 // one more than a take brings
+    await ledger.submitMany(Array.from({ length: jobs }, () => ({ kind: 'echo', payload: 1 })))
+    const done = first(said, 'acknowledged', jobs)
+    const order: string[] = []
+    const take: typeof feed.take = (request) => {
+      order.push('take')
+      return feed.take(request)
+    }
+
+    start(
+      async () => {
+        order.push('work')
+        return { result: 1 }
+      },
+      { slots: 2 * jobs, feed: { ...feed, take } },
+    )
+    await done
+
+    assert.deepEqual(order.slice(0, 3), ['take', 'take', 'work'])
+  })
+
   test('the lease is renewed while the work goes on', async (t) => {
     const { ledger, said, start, submit } = await setupExecutor(t)
     const renewals = first(said, 'renewed', 3)

@@ -42,7 +42,7 @@ interface InFlight {
 }
 
 const TAKE_ERROR_PAUSE_MS = 1000
-const TAKE_MAX = 500 // not all slots at once: some are filled while others are being finalized
+const TAKE_MAX = 1000 // not all slots at once: some are filled while others are being finalized
 const DRAIN_LOOK_MS = 50
 const LEASE_CHECKS_PER_HEARTBEAT = 4
 
@@ -70,7 +70,10 @@ export function openExecutor(options: ExecutorOptions): Executor {
         const taken = await feed.take({ kind: kind.name, limit, signal: stopping.signal })
         metrics.attempts.inc(label, taken.length)
         metrics.slotsBusy.inc(label, taken.length)
-        for (const one of taken) void hold(one)
+        const held = taken.map(hold)
+        const mayTakeMore = taken.length === limit && inFlight.size < slots
+        if (mayTakeMore) setImmediate(workOn, held) // more are asked for before these are worked on
+        else workOn(held)
       } catch (error) {
         log.error({ err: error, kind: kind.name }, 'could not take jobs')
         await sleep(TAKE_ERROR_PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => {})
@@ -78,11 +81,18 @@ export function openExecutor(options: ExecutorOptions): Executor {
     }
   }
 
-  const hold = async ({ job, acknowledge }: TakenJob) => {
+  const hold = ({ job, acknowledge }: TakenJob): InFlight => {
     const mine = { job, interruption: new Interruption(log), leasedUntil: performance.now() + leaseMs, acknowledge }
     inFlight.set(job.jobId, mine)
-    await work(mine, deps, options.onStep)
-    if (inFlight.get(job.jobId) === mine) inFlight.delete(job.jobId)
+    return mine
+  }
+
+  const workOn = (held: readonly InFlight[]) => {
+    for (const mine of held) void work(mine, deps, options.onStep).then(() => free(mine))
+  }
+
+  const free = (mine: InFlight) => {
+    if (inFlight.get(mine.job.jobId) === mine) inFlight.delete(mine.job.jobId)
     metrics.slotsBusy.dec(label)
     slotFree.ring()
   }
@@ -124,6 +134,7 @@ async function work(
   onStep: ExecutorOptions['onStep'],
 ): Promise<void> {
   const { log, metrics } = deps
+  if (interruption.aborted) return // it was given back before its turn
   if (job.wasAbandoned) metrics.reclaimsInFlight.inc()
   try {
     if (onStep !== undefined) await onStep('acquired', job)
