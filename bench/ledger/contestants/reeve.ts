@@ -15,7 +15,7 @@ import type { Held } from '../../../dist/core/ledger/job.js'
 import type { Contestant, Handle, Producer, Servers, Worker } from '../contestant.ts'
 
 const KIND = 'noop'
-const SLOTS = 1500
+const SLOTS = 3000
 // By the index of live jobs: a scan of the table every few milliseconds would take part of the machine from what is measured.
 const SETTLED = `
   select not exists (select from jobs where kind = '${KIND}' and finished_at is null and due_at is null)

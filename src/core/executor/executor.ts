@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { attemptFields } from '../log/log.ts'
-import { runLoop, Wake } from '../loop.ts'
+import { runLoop, Wake, type Loop } from '../loop.ts'
 import type { Feed, TakenJob } from '../feed/feed.ts'
 import type { Acquired } from '../ledger/job.ts'
 import { handIn, runAttempt, type AttemptDeps } from './attempt.ts'
@@ -97,21 +97,13 @@ export function openExecutor(options: ExecutorOptions): Executor {
     slotFree.ring()
   }
 
-  const heartbeat = {
-    name: `renew-leases ${kind.name}`,
-    everyMs: heartbeatMs / LEASE_CHECKS_PER_HEARTBEAT,
-    runOnce: async () => {
-      const due = [...inFlight.values()].filter((held) => held.leasedUntil - performance.now() <= leaseMs - heartbeatMs)
-      await renewAll(due, { ...options, log: sampled }, (held) => inFlight.get(held.job.jobId) === held)
-      return false
-    },
-  }
-
   return {
     start() {
       metrics.slots.set(label, slots)
       taking = takeLoop()
-      beating = runLoop(heartbeat, ending.signal, (error) => log.error({ err: error }, 'heartbeat failed'))
+      beating = runLoop(renewing(inFlight, { ...options, log: sampled }), ending.signal, (error) =>
+        log.error({ err: error }, 'heartbeat failed'),
+      )
     },
     async drain(timeoutMs) {
       stopping.abort()
@@ -151,10 +143,24 @@ async function work(
   }
 }
 
+type RenewOptions = Omit<ExecutorOptions, 'log'> & { log: SampledLog }
+
+/** Renews in one pass every lease that has run for a heartbeat. */
+const renewing = (inFlight: ReadonlyMap<string, InFlight>, options: RenewOptions): Loop => ({
+  name: `renew-leases ${options.kind.name}`,
+  everyMs: options.heartbeatMs / LEASE_CHECKS_PER_HEARTBEAT,
+  runOnce: async () => {
+    const { leaseMs, heartbeatMs } = options
+    const due = [...inFlight.values()].filter((held) => held.leasedUntil - performance.now() <= leaseMs - heartbeatMs)
+    await renewAll(due, options, (held) => inFlight.get(held.job.jobId) === held)
+    return false
+  },
+})
+
 /** A renewal that the ledger refuses, or that cannot reach it before the lease expires, aborts the work. */
 async function renewAll(
   held: readonly InFlight[],
-  options: Omit<ExecutorOptions, 'log'> & { log: SampledLog },
+  options: RenewOptions,
   isStillHeld: (held: InFlight) => boolean,
 ): Promise<void> {
   const { ledger, leaseMs, heartbeatMs, metrics, log } = options
