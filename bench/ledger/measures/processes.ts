@@ -7,10 +7,13 @@ import { enqueueInBulk, type Cell } from '../cell.ts'
 import type { Limits } from '../options.ts'
 
 const WARM_UP_JOBS = 10_000 // for each process: V8 compiles the program in each of them
+/** As many times the jobs of other measures: each process has to have enough of them. */
+const TIMES_JOBS = 4
 const LOOK_EVERY_MS = 10
 const FINISH_MS_MAX = 120_000
 
-export async function measureProcesses(cell: Cell, { jobs }: Limits, processes: number): Promise<number> {
+export async function measureProcesses(cell: Cell, limits: Limits, processes: number): Promise<number> {
+  const jobs = TIMES_JOBS * limits.jobs
   await cell.worker.start()
   for (let count = 1; count < processes; count += 1) await (await cell.addWorker()).start()
   await enqueueInBulk(cell, 0, WARM_UP_JOBS * processes)

@@ -71,9 +71,10 @@ export function openExecutor(options: ExecutorOptions): Executor {
         metrics.attempts.inc(label, taken.length)
         metrics.slotsBusy.inc(label, taken.length)
         const held = taken.map(hold)
+        const begin = () => held.forEach((mine) => void workOn(mine))
         const mayTakeMore = taken.length === limit && inFlight.size < slots
-        if (mayTakeMore) setImmediate(workOn, held) // more are asked for before these are worked on
-        else workOn(held)
+        if (mayTakeMore) setImmediate(begin) // more are asked for before these are worked on
+        else begin()
       } catch (error) {
         log.error({ err: error, kind: kind.name }, 'could not take jobs')
         await sleep(TAKE_ERROR_PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => {})
@@ -87,11 +88,8 @@ export function openExecutor(options: ExecutorOptions): Executor {
     return mine
   }
 
-  const workOn = (held: readonly InFlight[]) => {
-    for (const mine of held) void work(mine, deps, options.onStep).then(() => free(mine))
-  }
-
-  const free = (mine: InFlight) => {
+  const workOn = async (mine: InFlight) => {
+    await work(mine, deps, options.onStep)
     if (inFlight.get(mine.job.jobId) === mine) inFlight.delete(mine.job.jobId)
     metrics.slotsBusy.dec(label)
     slotFree.ring()
