@@ -15,6 +15,7 @@ export interface Measured extends Figures {
   inBox: number[]
   floorPerSecond: number[]
   toFloor: number[]
+  compilingToFloor: number[]
 }
 
 /** For whoever watches. */
@@ -24,23 +25,36 @@ export const lastOf = ({ name, floor, perSecond, inBox, floorPerSecond }: Measur
 
 export function textOf(measured: readonly Measured[]): string {
   const title = `Submissions to a problem of ${TESTS} tests, over HTTP, ${AT_ONCE} at once, verdicts on disk (median, least–most)`
-  const rows = measured.map(({ name, floor, perSecond, aloneMs, inBox, floorPerSecond, toFloor }) => {
+  const rows = measured.map(({ name, floor, perSecond, aloneMs, inBox, floorPerSecond, toFloor, compilingToFloor }) => {
     const alike =
       floor === null
-        ? ['', '']
-        : [`${floor.title}: ${shown(spreadOf(floorPerSecond), 1)}`, percentile(toFloor, 50).toFixed(2)]
+        ? ['', '', '']
+        : [
+            `${floor.title}: ${shown(spreadOf(floorPerSecond), 1)}`,
+            percentile(toFloor, 50).toFixed(2),
+            compilingToFloor.length === 0 ? '' : shown(spreadOf(compilingToFloor), 2),
+          ]
     return [name, shown(spreadOf(perSecond), 1), shown(spreadOf(aloneMs), 0), percent(percentile(inBox, 50)), ...alike]
   })
-  const heads = ['', 'submissions/s', 'one alone, ms', 'slots in a box', 'alone in a box, /s', 'a submission to that']
+  const heads = [
+    '',
+    'submissions/s',
+    'one alone, ms',
+    'slots in a box',
+    'alone in a box, /s',
+    'a submission to that',
+    'compiling to that',
+  ]
   return `${title}\n\n${table(heads, rows)}`
 }
 
-export const jsonOf = ({ name, perSecond, aloneMs, inBox, floorPerSecond, toFloor }: Measured) => ({
+export const jsonOf = ({ name, perSecond, aloneMs, inBox, floorPerSecond, toFloor, compilingToFloor }: Measured) => ({
   way: name,
   submissionsPerSecond: spreadOf(perSecond),
   oneAloneMs: spreadOf(aloneMs),
   shareInBox: spreadOf(inBox),
   ...(toFloor.length === 0 ? {} : { aloneInABoxPerSecond: spreadOf(floorPerSecond), toThat: spreadOf(toFloor) }),
+  ...(compilingToFloor.length === 0 ? {} : { compilingToThat: spreadOf(compilingToFloor) }),
 })
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`

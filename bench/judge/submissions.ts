@@ -26,12 +26,13 @@ export const measureSubmissions: Part = async (options, folder, teardown) => {
   const measured: Measured[] = []
   for (const way of ways) {
     const floor = (await way.floor?.(floorField, way.source)) ?? null
-    const none = { perSecond: [], aloneMs: [], inBox: [], floorPerSecond: [], toFloor: [] }
+    const none = { perSecond: [], aloneMs: [], inBox: [], floorPerSecond: [], toFloor: [], compilingToFloor: [] }
     measured.push({ name: way.name, way, floor, ...none })
   }
   for (let repetition = 0; repetition < options.repetitions; repetition += 1) {
     for (const one of measured) {
       await measureOnce(field, one, options.submissions)
+      noteCompiling(one, measured)
       console.error(`${repetition + 1}/${options.repetitions}  ${lastOf(one)}`)
     }
   }
@@ -56,6 +57,17 @@ async function measureOnce(field: Field, one: Measured, submissions: number): Pr
   const floorPerSecond = await one.floor.measure(submissions)
   one.floorPerSecond.push(floorPerSecond)
   one.toFloor.push((floorPerSecond * seconds) / submissions)
+}
+
+/** By how much longer a submission takes than one that was compiled before, to the time of the compiler alone. */
+function noteCompiling({ way, perSecond, floorPerSecond, compilingToFloor }: Measured, all: readonly Measured[]): void {
+  const [each, before, floor] = [
+    perSecond.at(-1),
+    all.find(({ name }) => name === way.compiledBefore)?.perSecond.at(-1),
+    floorPerSecond.at(-1),
+  ]
+  if (each === undefined || before === undefined || floor === undefined) return
+  compilingToFloor.push((1 / each - 1 / before) * floor)
 }
 
 async function judgeMany({ submitters, next }: Field, { language, source }: Way, count: number): Promise<void> {

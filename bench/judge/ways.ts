@@ -8,6 +8,8 @@ export interface Way {
   language: string
   /** The source of the n-th submission: another one each time is compiled each time. */
   source(n: number): string
+  /** The way of the same program, compiled before: what a submission takes longer is what compiling takes in the judge. */
+  compiledBefore?: string
   /** What it is compared with: what it cannot do without. */
   floor?: (field: FloorField, source: Way['source']) => Promise<Floor>
 }
@@ -26,6 +28,7 @@ export const WAYS: readonly Way[] = [
     name: C_EACH,
     language: 'c',
     source: (n) => `${C}// ${n}\n`,
+    compiledBefore: C_BEFORE,
     floor: (field, source) => compilerFloor(field, 'c', source),
   },
   {
