@@ -4,6 +4,7 @@
 // do not wait for the disk: for changes that may be forgotten when the database crashes.
 import { Socket } from 'node:net'
 import { Client, DatabaseError, Pool as PgPool, type PoolClient } from 'pg'
+import { openConnections, type Connections } from './connections.ts'
 import './decode-long-text.ts'
 import { Unstorable } from './params.ts'
 import { openWatchdog, type Watchdog } from './watchdog.ts'
@@ -99,19 +100,16 @@ export function openDatabase(connection: DatabaseAddress, onError: (error: Error
     max: ASYNC_COMMIT_CONNECTIONS_MAX,
     options: optionsOf([...SERVER_SIDE, ...HOT_PLANS, 'synchronous_commit=off']),
   })
-  const pools = [cold, hot, asyncCommit]
   let closing = false
   const onBroken = (error: Error) => {
     Reflect.deleteProperty(error, 'client') // attached by the pool: kilobytes of internals in a log line
     if (!closing) onError(error)
   }
   const idle = new Set<PoolClient>()
-  for (const pool of pools) {
-    pool.on('error', onBroken) // an idle connection that breaks: the next query opens another
-    pool.on('connect', (client) => client.on('error', ignore))
-    pool.on('release', (_error, client) => idle.add(client))
-    pool.on('acquire', (client) => idle.delete(client))
-    pool.on('remove', (client) => idle.delete(client))
+  const connections = {
+    cold: openConnections(cold, { idle, onBroken }),
+    hot: openConnections(hot, { idle, onBroken }),
+    asyncCommit: openConnections(asyncCommit, { idle, onBroken }),
   }
   const watchdog = openWatchdog(common, (message) => {
     onBroken(new Error(message))
@@ -124,10 +122,14 @@ export function openDatabase(connection: DatabaseAddress, onError: (error: Error
   })
 
   return {
-    ...poolOf(cold, watchdog),
-    hot: poolOf(hot, watchdog),
-    asyncCommit: poolOf(asyncCommit, watchdog),
-    pools: () => [useOf('cold', cold), useOf('hot', hot), useOf('async_commit', asyncCommit)],
+    ...poolOf(connections.cold, watchdog),
+    hot: poolOf(connections.hot, watchdog),
+    asyncCommit: poolOf(connections.asyncCommit, watchdog),
+    pools: () => [
+      { name: 'cold', ...connections.cold.use() },
+      { name: 'hot', ...connections.hot.use() },
+      { name: 'async_commit', ...connections.asyncCommit.use() },
+    ],
     async connect() {
       const client = new Client({ ...common, application_name: 'reeve listen' })
       client.on('error', onBroken)
@@ -137,29 +139,22 @@ export function openDatabase(connection: DatabaseAddress, onError: (error: Error
     async close() {
       closing = true
       watchdog.close()
-      await Promise.all(pools.map((pool) => pool.end()))
+      await Promise.all(Object.values(connections).map((one) => one.close()))
     },
   }
 }
 
-const useOf = (name: string, { totalCount, idleCount, waitingCount }: PgPool): PoolUse => ({
-  name,
-  busy: totalCount - idleCount,
-  idle: idleCount,
-  waiting: waitingCount,
-})
-
 const optionsOf = (settings: readonly string[]): string => settings.map((setting) => `-c ${setting}`).join(' ')
 
-function poolOf(pool: PgPool, watchdog: Watchdog): Pool {
+function poolOf(connections: Connections, watchdog: Watchdog): Pool {
   const inTurn: Pool['inTurn'] = async (work) => {
-    const client = await pool.connect()
+    const client = await connections.take()
     try {
       const result = await work({ query: (sql, params) => run(watchdog, client, sql, params) })
-      client.release()
+      connections.giveBack(client)
       return result
     } catch (error) {
-      client.release(isLostConnection(error)) // true closes it: the next query must not get a socket that is about to end
+      connections.giveBack(client, isLostConnection(error))
       throw error
     }
   }
@@ -167,7 +162,7 @@ function poolOf(pool: PgPool, watchdog: Watchdog): Pool {
     query: (sql, params) => inTurn((on) => on.query(sql, params)),
     inTurn,
     async transaction(work) {
-      const client = await pool.connect()
+      const client = await connections.take()
       const sent: Promise<unknown>[] = []
       const send = (answer: Promise<unknown>) => {
         answer.catch(ignore) // checked at the end
@@ -187,11 +182,11 @@ function poolOf(pool: PgPool, watchdog: Watchdog): Pool {
         })
         // After a statement that failed, this is a rollback.
         await Promise.all([...sent, say('commit')])
-        client.release()
+        connections.giveBack(client)
         return result
       } catch (error) {
         const first = (await Promise.allSettled(sent)).find((answer) => answer.status === 'rejected')
-        await abandon(client, watchdog)
+        connections.giveBack(client, !(await rollback(client, watchdog)))
         throw first?.reason ?? error // the errors after it only say that the transaction is aborted
       }
     },
@@ -204,21 +199,14 @@ function dialing(socket: Socket): Socket {
   return socket.once('data', () => clearTimeout(timer)).once('close', () => clearTimeout(timer))
 }
 
-/**
- * A connection that breaks rejects its statement, or the next one. Without a listener the error event would also end the
- * process, and it may be emitted before the caller has the connection.
- */
 const ignore = () => {}
 
-/** A connection that cannot even roll back is closed. */
-async function abandon(client: PoolClient, watchdog: Watchdog) {
-  try {
-    await watchdog.watch(client, client.query('rollback'))
-    client.release()
-  } catch (error) {
-    client.release(error instanceof Error ? error : true)
-  }
-}
+/** Whether it did. A connection that cannot even roll back is closed. */
+const rollback = (client: PoolClient, watchdog: Watchdog): Promise<boolean> =>
+  watchdog.watch(client, client.query('rollback')).then(
+    () => true,
+    () => false,
+  )
 
 // Statements are constants, so the map is as large as the program. A named statement is parsed once per connection.
 const names = new Map<string, string>()
