@@ -2,9 +2,9 @@
 // has lost what this kind keeps there.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import type { Logger } from 'pino'
 import { Wake } from '../../loop.ts'
 import { openConnection, openOutage, type Outage } from './connection.ts'
+import type { KindQueueDeps } from './queue.ts'
 import { isReply } from './scripts/script.ts'
 
 const UNBLOCK_AGAIN_MS = 20
@@ -13,13 +13,7 @@ const PAUSE_MAX_MS = 1000
 /** Errors of reads that say so: the group, or the mark of a sorted set, is gone. */
 const LOSSES = ['NOGROUP', 'UNBLOCKED', 'NOMARK']
 
-interface BlockingConnectionOptions {
-  url: string
-  name: string
-  /** For commands while this connection is blocked. */
-  commands: Redis
-  outage: Outage
-  log: Logger
+interface BlockingConnectionOptions extends KindQueueDeps {
   /** Creates what reads need, again whenever it is missing. Resolves to whether it was. */
   prepare(redis: Redis): Promise<boolean>
   /** It was missing: Redis is new, or has lost its data. */
@@ -38,8 +32,9 @@ export class BlockingConnection {
 
   constructor(options: BlockingConnectionOptions) {
     this.options = options
-    this.troubles = openOutage(options.log)
-    this.redis = openConnection(options.url, options.name, options.outage)
+    const { kind, outage, options: feed } = options
+    this.troubles = openOutage(feed.log.child({ kind }))
+    this.redis = openConnection(feed.url, `reeve-feed-${kind}`, outage)
     this.redis.on('ready', () => this.begin())
   }
 

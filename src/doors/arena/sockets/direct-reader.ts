@@ -69,10 +69,14 @@ function takeFrame(chunk: Buffer, start: number, taker: FrameTaker): number {
 }
 
 /** Latin-1, which is what any bytes can be read as. */
-export function textOf({ chunk, at, length }: MaskedPayload): string {
-  const bytes = Buffer.allocUnsafe(length)
-  for (let index = 0; index < length; index += 1) {
-    bytes[index] = (chunk[at + index] ?? 0) ^ (chunk[at - MASK_BYTES + (index & 3)] ?? 0)
-  }
+export function textOf(payload: MaskedPayload): string {
+  const bytes = Buffer.allocUnsafe(payload.length)
+  unmask(payload, bytes)
   return bytes.toString('latin1')
+}
+
+export function unmask({ chunk, at, length }: MaskedPayload, into: Buffer): void {
+  for (let index = 0; index < length; index += 1) {
+    into[index] = (chunk[at + index] ?? 0) ^ (chunk[at - MASK_BYTES + (index & 3)] ?? 0)
+  }
 }

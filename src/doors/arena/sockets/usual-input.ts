@@ -2,7 +2,7 @@
 // with that text in place, without making a string. Anything else is null, and is left to the parser, which would understand
 // what is read here in the same way.
 import type { PlayerInput } from '../engine/session.ts'
-import type { MaskedPayload } from './direct-reader.ts'
+import { unmask, type MaskedPayload } from './direct-reader.ts'
 
 /** The longest text that is read here, and more. */
 const USUAL_BYTES_MAX = 250
@@ -32,7 +32,8 @@ export class UsualInputReader {
   /** Null: not the usual text, or of another session. */
   read(payload: MaskedPayload, sessionId: string): UsualInput | null {
     if (payload.length > USUAL_BYTES_MAX) return null
-    this.#unmask(payload)
+    unmask(payload, this.#text)
+    if (payload.length < USUAL_BYTES_MAX) this.#text[payload.length] = 0 // no digit: what an earlier message left is not read
     this.#at = 0
     this.#isUsual = true
     this.#skip(BEFORE_SEQ)
@@ -47,15 +48,6 @@ export class UsualInputReader {
     const delta = this.#integer()
     this.#skip(END)
     return this.#isUsual && this.#at === payload.length ? { seq, sequence, targetTick, delta } : null
-  }
-
-  /** The mask lies before the payload. */
-  #unmask({ chunk, at, length }: MaskedPayload): void {
-    const text = this.#text
-    for (let index = 0; index < length; index += 1) {
-      text[index] = (chunk[at + index] ?? 0) ^ (chunk[at - 4 + (index & 3)] ?? 0)
-    }
-    if (length < USUAL_BYTES_MAX) text[length] = 0 // no digit: what an earlier message left is not read
   }
 
   #skip(expected: Buffer): void {

@@ -22,7 +22,8 @@ const ANNOUNCED: Delivered = { ok: true }
 /** The mark has its own key: an empty set has none. */
 const readyKeysOf = (kind: string) => ({ jobs: `reeve:ready:${kind}`, mark: `reeve:ready:${kind}:mark` })
 
-export function openReadySet({ kind, options, commands: redis, outage, log }: KindQueueDeps): KindQueue {
+export function openReadySet(deps: KindQueueDeps): KindQueue {
+  const { kind, options, commands: redis, log } = deps
   const { ageingSec, clock = systemClock } = options
   const keys = readyKeysOf(kind)
   const earlierKeys = [...scriptKeys(streamsAt(`reeve:jobs:${kind}`)), keys.jobs]
@@ -60,11 +61,7 @@ export function openReadySet({ kind, options, commands: redis, outage, log }: Ki
     },
     openTaker({ announcer, onLoss }) {
       const connection = new BlockingConnection({
-        url: options.url,
-        name: `reeve-feed-${kind}`,
-        commands: redis,
-        outage,
-        log: options.log.child({ kind }),
+        ...deps,
         prepare: async (on) => (await on.set(keys.mark, '1', 'NX')) === 'OK',
         onLoss,
       })

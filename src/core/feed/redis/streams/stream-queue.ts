@@ -25,7 +25,7 @@ import { openTaker } from './take.ts'
 const SWEEP_COUNT = 500
 
 export function openStreamQueue(key: string, deps: KindQueueDeps): KindQueue {
-  const { kind, options, commands: redis, outage, log } = deps
+  const { kind, options, commands: redis, log } = deps
   const { group, maxLength } = options.streams
   const { ageingSec, payloadTtlSec, clock = systemClock } = options
   const streams = streamsAt(key)
@@ -52,11 +52,7 @@ export function openStreamQueue(key: string, deps: KindQueueDeps): KindQueue {
     },
     openTaker({ announcer, onLoss }) {
       const connection = new BlockingConnection({
-        url: options.url,
-        name: `reeve-feed-${kind}`,
-        commands: redis,
-        outage,
-        log: options.log.child({ kind }),
+        ...deps,
         prepare: (on) => createGroups(on, streams.keys, group),
         onLoss,
       })
