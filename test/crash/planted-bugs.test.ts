@@ -43,8 +43,8 @@ const BUGS: readonly Bug[] = [
   {
     name: 'a finalize without its fence',
     in: 'src/core/ledger/finalize.ts',
-    find: 'where ${FENCE}',
-    replace: 'where jobs.job_id = asked.job_id',
+    find: `and \${fence('$2', '$3')}`, // test/ledger/finalize.test.ts watches the other statement
+    replace: `and $2::integer is not null and $3::text is not null`,
     watch: { file: 'frozen.test.ts', name: 'frozen past its lease is refused', feed: 'PostgreSQL' },
     says: /effects/,
   },
