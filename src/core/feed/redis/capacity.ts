@@ -16,13 +16,16 @@ interface Capacity {
 }
 
 export function openCapacity(queueOf: (kind: string) => KindQueue, maxLength: number): Capacity {
-  // Jobs that may be announced before the queue is checked again: a part of the free space, since others announce too.
+  // Up to how many announcements the queue need not be checked again: a part of the free space, since others announce too.
   const allowances = new Map<string, number>()
+  const used = new Map<string, number>()
+  const usedOf = (kind: string) => used.get(kind) ?? 0
 
   const hasRoom = async (kind: string) => {
-    if ((allowances.get(kind) ?? 0) > 0) return true
+    if ((allowances.get(kind) ?? 0) > usedOf(kind)) return true
+    const usedBefore = usedOf(kind) // what is announced while the answer is on its way is not in it
     const room = FULL * maxLength - (await queueOf(kind).backlog())
-    allowances.set(kind, Math.ceil(room / CHECK_AFTER))
+    allowances.set(kind, usedBefore + Math.ceil(room / CHECK_AFTER))
     return room > 0
   }
 
@@ -36,7 +39,7 @@ export function openCapacity(queueOf: (kind: string) => KindQueue, maxLength: nu
       return false
     },
     use(kind, entries) {
-      allowances.set(kind, (allowances.get(kind) ?? 0) - entries)
+      used.set(kind, usedOf(kind) + entries)
     },
   }
 }
