@@ -70,6 +70,24 @@ describe('the connections of a pool', () => {
     assert.notEqual(third, first)
   })
 
+  test('one that breaks in use, after its last answer, is not kept', async (t) => {
+    const { database, other } = await setup(t)
+
+    const broken = await database.hot.inTurn(async (on) => {
+      const backend = await backendOf(on)
+      await other.query('select pg_terminate_backend($1)', [backend])
+      await until('it is gone', async () => {
+        const open = await other.query('select from pg_stat_activity where pid = $1', [backend])
+        return open.length === 0
+      })
+      await new Promise((resolve) => setTimeout(resolve, 50)) // this process hears of it while it is in use, or else later
+      return backend
+    })
+
+    await until('it is closed', async () => hotOf(database)?.idle === 0)
+    assert.notEqual(await backendOf(database.hot), broken)
+  })
+
   test('a close waits for those in use, and then no connection is left', async (t) => {
     const { database, other, close } = await setup(t)
     const kept = await backendOf(database.hot)

@@ -21,6 +21,7 @@ interface ConnectionsOptions {
 export function openConnections(pool: Pool, { idle, onBroken }: ConnectionsOptions): Connections {
   let kept: PoolClient | null = null
   let isClosed = false
+  const ended = new WeakSet<PoolClient>() // also those that broke in use, after their last answer
 
   const takeKept = (): PoolClient | null => {
     const client = kept
@@ -33,6 +34,7 @@ export function openConnections(pool: Pool, { idle, onBroken }: ConnectionsOptio
   // Without a listener the event would end the process, and it may come before the caller has the connection.
   pool.on('connect', (client) =>
     client.on('error', (error) => {
+      ended.add(client)
       if (client !== kept) return // the pool reports it, or the statement that it fails
       takeKept()?.release(true)
       onBroken(error)
@@ -46,7 +48,8 @@ export function openConnections(pool: Pool, { idle, onBroken }: ConnectionsOptio
     take: () => takeKept() ?? pool.connect(),
     giveBack(client, isBroken = false) {
       const isWanted = pool.waitingCount > 0 // by somebody who waits for the pool
-      if (isBroken || isClosed || isWanted || kept !== null) return client.release(isBroken)
+      const isLost = isBroken || ended.has(client)
+      if (isLost || isClosed || isWanted || kept !== null) return client.release(isLost)
       kept = client
       idle.add(client)
     },
