@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { pino } from 'pino'
 import { parseConfig } from '../../src/core/config.ts'
-import type { Step } from '../../src/core/executor/executor.ts'
+import type { Step } from '../../src/core/executor/attempt.ts'
 import { doorSettings } from '../../src/doors/outline.ts'
 import { start } from '../../src/main.ts'
 import { tell } from './wiring.ts'

@@ -50,7 +50,7 @@ const BUGS: readonly Bug[] = [
   },
   {
     name: 'an acknowledge before the finalize',
-    in: 'src/core/executor/executor.ts',
+    in: 'src/core/executor/attempt.ts',
     find: `if (onStep !== undefined) await onStep('worked', job)`,
     replace: `await acknowledge()\n if (onStep !== undefined) await onStep('worked', job)`,
     watch: { file: 'steps.test.ts', name: 'when it is at "worked"', feed: STREAMS },

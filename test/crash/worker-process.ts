@@ -2,7 +2,7 @@
 // first job: for good, until it is woken, or until it is told to go on.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Step } from '../../src/core/executor/executor.ts'
+import type { Step } from '../../src/core/executor/attempt.ts'
 import type { Kind } from '../../src/core/executor/kind.ts'
 import { openBackground } from '../../src/core/executor/background.ts'
 import type { Ledger } from '../../src/core/ledger/ledger.ts'

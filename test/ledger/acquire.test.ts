@@ -33,7 +33,6 @@ describe('acquire by id', () => {
         owner: 'w1',
         accountId: 4,
         traceId: 'tr',
-        maxAttempts: 2,
         wasAbandoned: false,
       },
     })

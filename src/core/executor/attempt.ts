@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDataError } from '../db/database.ts'
 import { isOutage } from '../outage.ts'
 import { assertNever } from '../values/outcome.ts'
+import type { TakenJob } from '../feed/feed.ts'
 import type { Acquired } from '../ledger/job.ts'
+import type { Effect } from '../ledger/effects.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { HeldRefusal } from '../ledger/refusal.ts'
 import type { Interruption } from './interruption.ts'
@@ -21,6 +23,15 @@ type AttemptOutcome =
   | { ok: true; done: Done | WaitsForJob }
   | { ok: false; message: string; final: boolean; isOutage?: boolean }
 
+/** Points at which tests kill the process. */
+export type Step = 'acquired' | 'worked' | 'finalized' | 'acknowledged'
+
+export interface Attempt {
+  job: Acquired
+  interruption: Interruption
+  acknowledge: TakenJob['acknowledge']
+}
+
 export interface AttemptDeps {
   kind: Kind
   ledger: Ledger
@@ -29,52 +40,89 @@ export interface AttemptDeps {
   metrics: ExecutorMetrics
   /** The job was released until another job has ended. */
   onWaiting(job: Acquired, waiting: WaitsForJob): void
+  /** The attempt needs its slot no more. */
+  onOver(attempt: Attempt): void
+  onStep?: ((step: Step, job: Acquired) => Promise<void>) | undefined
 }
 
+/** From the acquire to the acknowledge. It never rejects. */
+export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<void> {
+  const { log, metrics, onStep } = deps
+  const { job, interruption, acknowledge } = attempt
+  if (job.wasAbandoned) metrics.reclaimsInFlight.inc()
+  try {
+    if (interruption.aborted) return // it was given back before its turn
+    if (onStep !== undefined) await onStep('acquired', job)
+    const outcome = await runKind(deps, attempt)
+    if (onStep !== undefined) await onStep('worked', job)
+    if (!(await handIn(deps, attempt, outcome))) return
+    if (onStep !== undefined) await onStep('finalized', job)
+    if (acknowledge !== null) await acknowledge()
+    if (onStep !== undefined) await onStep('acknowledged', job)
+  } catch (error) {
+    log.error({ err: error, ...attemptFields(job) }, 'attempt left open')
+  } finally {
+    if (job.wasAbandoned) metrics.reclaimsInFlight.dec()
+    deps.onOver(attempt)
+  }
+}
+
+// The functions below are called for every job, and most of what they wait for succeeds at the first try. Asynchronous functions
+// would keep 700 bytes each for a job in flight; thousands of them are most of what the garbage collector has to copy.
+
 /** Runs the kind's code. An error that it throws is an outcome of the attempt. */
-export async function runAttempt(
-  { kind, log }: AttemptDeps,
-  job: Acquired,
-  interruption: Interruption,
-): Promise<AttemptOutcome> {
+function runKind(deps: AttemptDeps, { job, interruption }: Attempt): AttemptOutcome | Promise<AttemptOutcome> {
+  const { kind } = deps
   if (kind.run === undefined)
     return { ok: false, message: `Nothing here can do a job of kind ${kind.name}.`, final: true }
   try {
-    return { ok: true, done: await kind.run(job, interruption) }
+    return kind.run(job, interruption).then(succeeded, (error: unknown) => failed(deps, job, error))
   } catch (error) {
-    if (error instanceof JobFailed) return { ok: false, message: error.message, final: error.final }
-    log.error({ err: error, ...attemptFields(job) }, 'attempt failed')
-    // Not the job's fault: the wait does not grow.
-    return { ok: false, message: 'Internal error while working on the job.', final: false, isOutage: isOutage(error) }
+    return failed(deps, job, error)
   }
 }
 
+const succeeded = (done: Done | WaitsForJob): AttemptOutcome => ({ ok: true, done })
+
+function failed({ log }: AttemptDeps, job: Acquired, error: unknown): AttemptOutcome {
+  if (error instanceof JobFailed) return { ok: false, message: error.message, final: error.final }
+  log.error({ err: error, ...attemptFields(job) }, 'attempt failed')
+  // Not the job's fault: the wait does not grow.
+  return { ok: false, message: 'Internal error while working on the job.', final: false, isOutage: isOutage(error) }
+}
+
 /** Records the outcome, repeatedly while the database is away. True: the feed's entry is no longer needed. */
-export async function handIn(
+function handIn(
   deps: AttemptDeps,
-  job: Acquired,
+  attempt: Attempt,
   outcome: AttemptOutcome,
-  interruption: Interruption,
-): Promise<boolean> {
-  const started = performance.now()
-  let recorded = outcome
-  while (!interruption.aborted) {
-    try {
-      const acknowledge = await handInOnce(deps, job, recorded)
+  started = performance.now(),
+): boolean | Promise<boolean> {
+  if (attempt.interruption.aborted) return false // the lease is lost: the next attempt does the work again
+  return handInOnce(deps, attempt.job, outcome).then(
+    (isSettled) => {
       deps.metrics.finalizeLatency.observe(performance.now() - started)
-      return acknowledge
-    } catch (error) {
-      if (recorded.ok && isDataError(error)) {
-        deps.log.error({ err: error, ...attemptFields(job) }, 'result cannot be stored')
-        recorded = UNSTORABLE
-        continue
-      }
-      deps.metrics.finalizeErrors.inc()
-      deps.log.error({ err: error, ...attemptFields(job), reason: 'db_error' }, 'outcome could not be recorded')
-      await sleep(SYSTEM_ERROR_PAUSE_MS, undefined, { signal: interruption.signal }).catch(() => {})
-    }
+      return isSettled
+    },
+    async (error: unknown) => handIn(deps, attempt, await afterFailure(deps, attempt, outcome, error), started),
+  )
+}
+
+/** What to record next: the same after a pause, or that the result cannot be stored. */
+async function afterFailure(
+  { log, metrics }: AttemptDeps,
+  { job, interruption }: Attempt,
+  outcome: AttemptOutcome,
+  error: unknown,
+): Promise<AttemptOutcome> {
+  if (outcome.ok && isDataError(error)) {
+    log.error({ err: error, ...attemptFields(job) }, 'result cannot be stored')
+    return UNSTORABLE
   }
-  return false // the lease is lost: the next attempt does the work again
+  metrics.finalizeErrors.inc()
+  log.error({ err: error, ...attemptFields(job), reason: 'db_error' }, 'outcome could not be recorded')
+  await sleep(SYSTEM_ERROR_PAUSE_MS, undefined, { signal: interruption.signal }).catch(() => {})
+  return outcome
 }
 
 /** In place of a result that the database cannot store: repeating would not help. */
@@ -85,13 +133,16 @@ function handInOnce(deps: AttemptDeps, job: Acquired, outcome: AttemptOutcome): 
   return 'waitsFor' in outcome.done ? giveBackUntil(deps, job, outcome.done) : finalize(deps, job, outcome.done)
 }
 
-async function finalize(deps: AttemptDeps, job: Acquired, done: Done): Promise<boolean> {
+const NO_EFFECTS: readonly Effect[] = []
+
+function finalize(deps: AttemptDeps, job: Acquired, { result, effects = NO_EFFECTS }: Done): Promise<boolean> {
   const { kind, ledger, metrics } = deps
   const { jobId, attemptId, owner } = job
-  const answer = await ledger.finalize({ jobId, attemptId, owner, result: done.result, effects: done.effects ?? [] })
-  metrics.finalizes.inc(answer.ok ? RECORDED : REFUSED)
-  if (answer.ok) kind.onRecorded?.(done.result)
-  return answer.ok || explainRefusal(deps, job, answer.code)
+  return ledger.finalize({ jobId, attemptId, owner, result, effects }).then((answer) => {
+    metrics.finalizes.inc(answer.ok ? RECORDED : REFUSED)
+    if (answer.ok) kind.onRecorded?.(result)
+    return answer.ok || explainRefusal(deps, job, answer.code)
+  })
 }
 
 async function giveBackUntil(deps: AttemptDeps, job: Acquired, waiting: WaitsForJob): Promise<boolean> {

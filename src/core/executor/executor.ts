@@ -9,22 +9,17 @@ import type { Logger } from 'pino'
 import { attemptFields } from '../log/log.ts'
 import { runLoop, Wake, type Loop } from '../loop.ts'
 import type { Feed, TakenJob } from '../feed/feed.ts'
-import type { Acquired } from '../ledger/job.ts'
-import { handIn, runAttempt, type AttemptDeps } from './attempt.ts'
+import { runAttempt, type Attempt, type AttemptDeps } from './attempt.ts'
 import { sampledLog, type SampledLog } from '../log/sampled-log.ts'
 import { Interruption } from './interruption.ts'
 import { openDependents } from './dependents.ts'
 
-/** Points at which tests kill the process. */
-export type Step = 'acquired' | 'worked' | 'finalized' | 'acknowledged'
-
-export interface ExecutorOptions extends Omit<AttemptDeps, 'onWaiting' | 'log'> {
+export interface ExecutorOptions extends Omit<AttemptDeps, 'onWaiting' | 'onOver' | 'log'> {
   log: Logger
   slots: number
   feed: Feed
   leaseMs: number
   heartbeatMs: number
-  onStep?: ((step: Step, job: Acquired) => Promise<void>) | undefined
 }
 
 export interface Executor {
@@ -33,12 +28,9 @@ export interface Executor {
   drain(timeoutMs: number): Promise<void>
 }
 
-interface InFlight {
-  job: Acquired
-  interruption: Interruption
+interface InFlight extends Attempt {
   /** When the lease expires unless it is renewed, by this process's own clock. */
   leasedUntil: number
-  acknowledge: TakenJob['acknowledge']
 }
 
 const TAKE_ERROR_PAUSE_MS = 1000
@@ -55,7 +47,13 @@ export function openExecutor(options: ExecutorOptions): Executor {
   const inFlight = new Map<string, InFlight>()
   const slotFree = new Wake()
   const dependents = openDependents(options)
-  const deps: AttemptDeps = { ...options, log: sampled, onWaiting: dependents.listen }
+  const onOver = (attempt: Attempt) => {
+    const { jobId } = attempt.job
+    if (inFlight.get(jobId) === attempt) inFlight.delete(jobId)
+    metrics.slotsBusy.dec(label)
+    slotFree.ring()
+  }
+  const deps: AttemptDeps = { ...options, log: sampled, onWaiting: dependents.listen, onOver }
   let taking = Promise.resolve()
   let beating = Promise.resolve()
 
@@ -70,8 +68,9 @@ export function openExecutor(options: ExecutorOptions): Executor {
         const taken = await feed.take({ kind: kind.name, limit, signal: stopping.signal })
         metrics.attempts.inc(label, taken.length)
         metrics.slotsBusy.inc(label, taken.length)
-        const held = taken.map(hold)
-        const begin = () => held.forEach((mine) => void workOn(mine))
+        const leasedUntil = performance.now() + leaseMs
+        const held = taken.map((one) => hold(one, leasedUntil))
+        const begin = () => held.forEach((mine) => void runAttempt(deps, mine))
         const mayTakeMore = taken.length === limit && inFlight.size < slots
         if (mayTakeMore) setImmediate(begin) // more are asked for before these are worked on
         else begin()
@@ -82,17 +81,10 @@ export function openExecutor(options: ExecutorOptions): Executor {
     }
   }
 
-  const hold = ({ job, acknowledge }: TakenJob): InFlight => {
-    const mine = { job, interruption: new Interruption(log), leasedUntil: performance.now() + leaseMs, acknowledge }
+  const hold = ({ job, acknowledge }: TakenJob, leasedUntil: number): InFlight => {
+    const mine = { job, interruption: new Interruption(log), leasedUntil, acknowledge }
     inFlight.set(job.jobId, mine)
     return mine
-  }
-
-  const workOn = async (mine: InFlight) => {
-    await work(mine, deps, options.onStep)
-    if (inFlight.get(mine.job.jobId) === mine) inFlight.delete(mine.job.jobId)
-    metrics.slotsBusy.dec(label)
-    slotFree.ring()
   }
 
   return {
@@ -114,30 +106,6 @@ export function openExecutor(options: ExecutorOptions): Executor {
       ending.abort()
       await beating
     },
-  }
-}
-
-/** One attempt, from its acquire to its acknowledge. It never rejects. */
-async function work(
-  { job, interruption, acknowledge }: InFlight,
-  deps: AttemptDeps,
-  onStep: ExecutorOptions['onStep'],
-): Promise<void> {
-  const { log, metrics } = deps
-  if (interruption.aborted) return // it was given back before its turn
-  if (job.wasAbandoned) metrics.reclaimsInFlight.inc()
-  try {
-    if (onStep !== undefined) await onStep('acquired', job)
-    const outcome = await runAttempt(deps, job, interruption)
-    if (onStep !== undefined) await onStep('worked', job)
-    if (!(await handIn(deps, job, outcome, interruption))) return
-    if (onStep !== undefined) await onStep('finalized', job)
-    if (acknowledge !== null) await acknowledge()
-    if (onStep !== undefined) await onStep('acknowledged', job)
-  } catch (error) {
-    log.error({ err: error, ...attemptFields(job) }, 'attempt left open')
-  } finally {
-    if (job.wasAbandoned) metrics.reclaimsInFlight.dec()
   }
 }
 

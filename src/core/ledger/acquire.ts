@@ -8,8 +8,7 @@ import type { Acquired, JobState } from './job.ts'
 import { hideFromPlanner, literal } from '../db/sql.ts'
 import { sorted } from './refusal.ts'
 
-const RETURNED = `jobs.job_id, jobs.payload, jobs.priority, jobs.attempt_id, jobs.account_id, jobs.trace_id,
-  jobs.max_attempts`
+const RETURNED = `jobs.job_id, jobs.payload, jobs.priority, jobs.attempt_id, jobs.account_id, jobs.trace_id`
 
 const IS_READY = `finished_at is null and due_at is null
        and case when state = 'pending' then true
@@ -39,7 +38,7 @@ const ACQUIRE_NEXT = `
     insert into attempts (job_id, attempt_id, owner, started_at, ended_at, outcome)
     select job_id, before, owner_before, started_before, at, 'lease_expired' from taken where abandoned
   )
-  select job_id, payload, priority, attempt_id, account_id, trace_id, max_attempts, abandoned, rank from taken`
+  select job_id, payload, priority, attempt_id, account_id, trace_id, abandoned, rank from taken`
 
 // Only fresh jobs, and only from a rank on: for an executor that took jobs a moment ago. One scan reads all addresses: a join
 // would begin a scan for each, and ask the system for the size of the table each time (a fifth of the statement).
@@ -66,7 +65,7 @@ const ACQUIRE_FRESH = `
      and ${hideFromPlanner(`jobs.state = 'pending' and coalesce(jobs.due_at <= clock_timestamp(), true)`)}
   returning ${RETURNED}, jobs.kind, false as abandoned`
 
-// The same for one owner: one scan of the index, in its order, where a join would begin one for each job.
+// The same for one owner: one scan of the index, in its order, where a join would begin one for each job. PostgreSQL sorts the ids.
 const ACQUIRE_FRESH_OF_ONE = `
   update jobs
      set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = clock_timestamp(), due_at = null,
@@ -79,7 +78,7 @@ const ACQUIRE_FRESH_OF_ONE = `
 const ACQUIRE_JUDGED = `
   with seen as materialized (
     select asked.owner, asked.lease_ms, j.job_id, j.kind, j.payload, j.priority, j.attempt_id, j.account_id, j.trace_id,
-           j.max_attempts, j.started_at, j.state, j.due_at, j.lease_owner, j.lease_until,
+           j.started_at, j.state, j.due_at, j.lease_owner, j.lease_until,
            coalesce(j.attempt_id - j.releases >= j.max_attempts, false) as exhausted
       from ${ASKED}
       join jobs j on j.job_id = asked.job_id
@@ -99,7 +98,7 @@ const ACQUIRE_JUDGED = `
      where jobs.job_id = judged.job_id and (judged.ready or judged.abandoned and not judged.exhausted)
   )
   select job_id, kind, payload, priority, attempt_id + 1 as attempt_id, account_id, trace_id,
-         max_attempts, state, ready, abandoned, exhausted
+         state, ready, abandoned, exhausted
     from judged`
 
 /** In order of precedence. `exhausted`: abandoned and out of attempts; it can only be buried. */
@@ -183,7 +182,7 @@ function acquireFresh(on: Queryable, requests: readonly AcquireRequest[]): Promi
   const isOfOne =
     first !== undefined && requests.every(({ owner, leaseMs }) => owner === first.owner && leaseMs === first.leaseMs)
   if (!isOfOne) return on.query<AcquiredRow>(ACQUIRE_FRESH, askedColumns(requests))
-  const jobIds = uuidsParam(sorted(requests).map(({ jobId }) => jobId))
+  const jobIds = uuidsParam(requests.map(({ jobId }) => jobId))
   return on.query<AcquiredRow>(ACQUIRE_FRESH_OF_ONE, [jobIds, first.owner, first.leaseMs])
 }
 
@@ -203,7 +202,6 @@ interface NextRow {
   attempt_id: number
   account_id: string | null
   trace_id: string | null
-  max_attempts: number | null
   /** An earlier holder's lease expired. Absent: only fresh jobs were asked for. */
   abandoned?: boolean
 }
@@ -237,6 +235,5 @@ const acquiredFrom = (row: NextRow, kind: string, owner: string): Acquired => ({
   owner,
   accountId: row.account_id === null ? null : Number(row.account_id),
   traceId: row.trace_id,
-  maxAttempts: row.max_attempts,
   wasAbandoned: row.abandoned === true,
 })

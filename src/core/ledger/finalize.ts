@@ -34,7 +34,7 @@ const FINALIZE = finalizeWhere(
 )
 
 // For jobs that differ in nothing but their ids, as most do that return nothing: one scan of the index, in its order, where a join
-// would begin one for each job.
+// would begin one for each job. PostgreSQL sorts the ids for it.
 const FINALIZE_ALIKE = finalizeWhere('$4', `where jobs.job_id = any($1::uuid[]) and ${fence('$2', '$3')}`)
 
 export interface FinalizeRequest extends Held, WithEffects {
@@ -48,7 +48,7 @@ export const finalize = (pool: Pool, requests: readonly FinalizeRequest[]): Prom
 
 /** The same as a statement of the caller's own transaction. Its effects are the caller's to send. */
 export async function finalizeOn(on: Queryable, requests: readonly FinalizeRequest[]): Promise<FinalizeAnswer[]> {
-  const [answer] = await updateHeld(on, sorted(requests))
+  const [answer] = await updateHeld(on, requests)
   if (answer === undefined) throw new Error('The statement that finalizes jobs returned no row.')
   const { only_these: applied } = answer
   if (applied === null) return requests.map(() => ok)
@@ -59,12 +59,13 @@ export async function finalizeOn(on: Queryable, requests: readonly FinalizeReque
   )
 }
 
-function updateHeld(on: Queryable, asked: readonly FinalizeRequest[]): Promise<{ only_these: string[] | null }[]> {
-  const [first] = asked
-  if (first !== undefined && asked.every((request) => isAlike(request, first))) {
-    const jobIds = uuidsParam(asked.map(({ jobId }) => jobId))
+function updateHeld(on: Queryable, requests: readonly FinalizeRequest[]): Promise<{ only_these: string[] | null }[]> {
+  const [first] = requests
+  if (first !== undefined && requests.every((request) => isAlike(request, first))) {
+    const jobIds = uuidsParam(requests.map(({ jobId }) => jobId))
     return on.query(FINALIZE_ALIKE, [jobIds, first.attemptId, first.owner, storableJson(first.result ?? null)])
   }
+  const asked = sorted(requests)
   const results = storableJson(asked.map(({ result }) => result ?? null))
   return on.query(FINALIZE, [...heldColumns(asked), results])
 }

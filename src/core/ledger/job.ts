@@ -14,7 +14,6 @@ export interface Acquired extends Held {
   priority: number
   accountId: number | null
   traceId: string | null
-  maxAttempts: number | null
   /** An earlier holder's lease expired. */
   wasAbandoned: boolean
 }
