@@ -92,20 +92,36 @@ function failed({ log }: AttemptDeps, job: Acquired, error: unknown): AttemptOut
 }
 
 /** Records the outcome, repeatedly while the database is away. True: the feed's entry is no longer needed. */
-function handIn(
+function handIn(deps: AttemptDeps, attempt: Attempt, outcome: AttemptOutcome): boolean | Promise<boolean> {
+  if (attempt.interruption.aborted) return false // the lease is lost: the next attempt does the work again
+  const started = performance.now()
+  return handInOnce(deps, attempt.job, outcome).then(
+    (isSettled) => timed(deps, started, isSettled),
+    (error: unknown) => handInAgain(deps, attempt, { outcome, error, started }),
+  )
+}
+
+/** A loop: if each try called the next, all of them would be kept for as long as the database is away. */
+async function handInAgain(
   deps: AttemptDeps,
   attempt: Attempt,
-  outcome: AttemptOutcome,
-  started = performance.now(),
-): boolean | Promise<boolean> {
-  if (attempt.interruption.aborted) return false // the lease is lost: the next attempt does the work again
-  return handInOnce(deps, attempt.job, outcome).then(
-    (isSettled) => {
-      deps.metrics.finalizeLatency.observe(performance.now() - started)
-      return isSettled
-    },
-    async (error: unknown) => handIn(deps, attempt, await afterFailure(deps, attempt, outcome, error), started),
-  )
+  { outcome, error, started }: { outcome: AttemptOutcome; error: unknown; started: number },
+): Promise<boolean> {
+  let next = await afterFailure(deps, attempt, outcome, error)
+  while (!attempt.interruption.aborted) {
+    try {
+      return timed(deps, started, await handInOnce(deps, attempt.job, next))
+    } catch (again) {
+      next = await afterFailure(deps, attempt, next, again)
+    }
+  }
+  return false
+}
+
+/** `started`: when the work ended. */
+function timed({ metrics }: AttemptDeps, started: number, isSettled: boolean): boolean {
+  metrics.finalizeLatency.observe(performance.now() - started)
+  return isSettled
 }
 
 /** What to record next: the same after a pause, or that the result cannot be stored. */
