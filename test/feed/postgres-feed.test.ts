@@ -110,21 +110,21 @@ describe('while searches from the start take long', () => {
   })
 })
 
-test('a process listens for ready jobs from its first take on', async (t) => {
-  let listeners = 0
+test('a process listens for ready jobs, and for what others take, from its first take on', async (t) => {
+  const channels: string[] = []
   const rig = await postgresRig(t, {
     wrapBus: (bus) => ({
       ...bus,
-      subscribe(...subscription) {
-        listeners += 1
-        return bus.subscribe(...subscription)
+      subscribe(channel, ...subscription) {
+        channels.push(channel)
+        return bus.subscribe(channel, ...subscription)
       },
     }),
   })
   await rig.submit()
-  assert.equal(listeners, 0)
+  assert.deepEqual(channels, [])
 
   await takeOne(rig.feed, rig.kind)
 
-  assert.equal(listeners, 1)
+  assert.deepEqual(channels, ['reeve:ready', 'reeve:taken'])
 })

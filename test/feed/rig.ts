@@ -29,6 +29,7 @@ export interface Rig {
   kind: string
   feed: Feed
   ledger: Ledger
+  bus: Bus
   database: Database
   /** Another process's feed on the same ledger. */
   another(owner: string): Promise<Feed>
