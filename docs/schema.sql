@@ -311,13 +311,17 @@ create table jobs (
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
   constraint jobs_pkey PRIMARY KEY (job_id),
-  constraint jobs_due_while_pending CHECK (((state = 'pending'::job_state) OR (due_at IS NULL))),
-  constraint jobs_finished_at_when_ended CHECK (((state = ANY (ARRAY['done'::job_state, 'dead'::job_state])) = (finished_at IS NOT NULL))),
-  constraint jobs_lease_while_processing CHECK (((state = 'processing'::job_state) = (lease_until IS NOT NULL))),
-  constraint jobs_max_attempts_positive CHECK ((max_attempts > 0)),
-  constraint jobs_owner_while_processing CHECK (((state <> 'processing'::job_state) OR (lease_owner IS NOT NULL))),
-  constraint jobs_reason_when_dead CHECK (((state = 'dead'::job_state) = (reason IS NOT NULL))),
-  constraint jobs_result_when_done CHECK (((state = 'done'::job_state) OR (result IS NULL)))
+  constraint jobs_columns_fit_state CHECK (
+CASE
+    WHEN (finished_at IS NOT NULL) THEN ((lease_until IS NULL) AND (due_at IS NULL) AND
+    CASE
+        WHEN (reason IS NULL) THEN (state = 'done'::job_state)
+        ELSE ((state = 'dead'::job_state) AND (result IS NULL))
+    END)
+    WHEN (lease_until IS NOT NULL) THEN ((state = 'processing'::job_state) AND (lease_owner IS NOT NULL) AND (due_at IS NULL) AND (reason IS NULL) AND (result IS NULL))
+    ELSE ((state = 'pending'::job_state) AND (reason IS NULL) AND (result IS NULL))
+END) NOT VALID,
+  constraint jobs_max_attempts_positive CHECK ((max_attempts > 0))
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.1, autovacuum_analyze_scale_factor=0.1, fillfactor=40);
 
 create table join_keys (

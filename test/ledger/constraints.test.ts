@@ -36,6 +36,26 @@ const VIOLATIONS: readonly { name: string; sql: string; code: string }[] = [
     sql: `update jobs set state = 'done', finished_at = now(), lease_until = now()`,
     code: CHECK,
   },
+  {
+    name: 'a processing job that is not due',
+    sql: `update jobs set state = 'processing', lease_owner = 'w', lease_until = now(), due_at = now()`,
+    code: CHECK,
+  },
+  {
+    name: 'a processing job with a reason to be dead',
+    sql: `update jobs set state = 'processing', lease_owner = 'w', lease_until = now(), reason = 'x'`,
+    code: CHECK,
+  },
+  {
+    name: 'a dead job with a result',
+    sql: `update jobs set state = 'dead', finished_at = now(), reason = 'x', result = '1'`,
+    code: CHECK,
+  },
+  {
+    name: 'a done job that is delayed',
+    sql: `update jobs set state = 'done', finished_at = now(), due_at = now()`,
+    code: CHECK,
+  },
   { name: 'a pending job with a result', sql: `update jobs set result = '1'`, code: CHECK },
   { name: 'no attempts at all', sql: `update jobs set max_attempts = 0`, code: CHECK },
   { name: 'no payload', sql: `update jobs set payload = null`, code: NOT_NULL },

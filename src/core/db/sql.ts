@@ -4,9 +4,12 @@
  */
 export const hideFromPlanner = (condition: string): string => `case when ${condition} then true else false end`
 
-/** A column of `unnest`, whose array has one element if all rows have the same value (`onceIfSame`). */
+/**
+ * A column of `unnest`, whose array has one element if all rows have the same value (`onceIfSame`). The subquery depends on no row, so
+ * that the array is looked at once in a statement: for each row it would cost as much as the row's index entry.
+ */
 export const sameInAll = (array: string, column: string): string =>
-  `case when cardinality(${array}) = 1 then (${array})[1] else ${column} end`
+  `coalesce((select (${array})[1] where cardinality(${array}) = 1), ${column})`
 
 /** A constant of the program as part of a statement. Values of users are parameters. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
