@@ -50,10 +50,10 @@ export function traceIdFor(traceId: string | null, id: string): { traceId: strin
 }
 
 /**
- * Whether a trace is sent: every process decides alike. By the last 52 bits, which are random (the first are the time).
+ * Whether a trace is sent: every process decides alike. By the last 40 bits, which are random (the first are the time and a sequence).
  * A share of 0.1 sends every tenth trace.
  */
-export const isSampled = (traceId: string, share: number): boolean => parseInt(traceId.slice(-13), 16) < share * 2 ** 52
+export const isSampled = (traceId: string, share: number): boolean => parseInt(traceId.slice(-10), 16) < share * 2 ** 40
 
 /** W3C Trace Context. */
 export const traceparentOf = (traceId: string, span: string, sampled: boolean): string =>
