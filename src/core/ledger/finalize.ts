@@ -16,7 +16,8 @@ import {
   type HeldRefusal,
 } from './refusal.ts'
 
-// One row answers for all jobs: sending and reading an id for each would cost as much as the update.
+// One row answers for all jobs: sending and reading an id for each would cost as much as the update. The ids are gathered only where some
+// are missing.
 const finalizeWhere = (result: string, rows: string): string => `
   with done as (
     update jobs
@@ -24,8 +25,8 @@ const finalizeWhere = (result: string, rows: string): string => `
      ${rows}
     returning jobs.job_id
   )
-  select case when count(*) < cardinality($1::uuid[]) then coalesce(array_agg(job_id)::text[], '{}') end as only_these
-    from done`
+  select case when (select count(*) from done) < cardinality($1::uuid[])
+              then (select coalesce(array_agg(job_id)::text[], '{}') from done) end as only_these`
 
 const FINALIZE = finalizeWhere(
   'asked.result',
