@@ -68,6 +68,23 @@ describe('an executor', () => {
     assert.deepEqual(order.slice(0, 3), ['take', 'take', 'work'])
   })
 
+  test('a slot counts as busy while its job runs', async (t) => {
+    const { metrics, said, start, submit } = await setupExecutor(t)
+    const busy = async () => (await metrics.slotsBusy.get()).values.map(({ value }) => value)
+    const { run, began, open } = gatedWork()
+    const done = once(said, 'acknowledged')
+    start(run)
+    await submit()
+    await began
+
+    const during = await busy()
+    open()
+    await done
+
+    assert.deepEqual(during, [1])
+    await until('the slot is free', async () => (await busy())[0] === 0)
+  })
+
   test('the lease is renewed while the work goes on', async (t) => {
     const { ledger, said, start, submit } = await setupExecutor(t)
     const renewals = first(said, 'renewed', 3)

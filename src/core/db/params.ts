@@ -62,8 +62,12 @@ function holdsUuids(body: Buffer, count: number): boolean {
 }
 
 /** A column with the same value in every row is sent as an array of one, which `sameInAll` reads. */
-export const onceIfSame = <T>(values: readonly T[]): readonly T[] =>
-  values.every((value) => value === values[0]) ? values.slice(0, 1) : values
+export function onceIfSame<Item, T>(items: readonly Item[], valueOf: (item: Item) => T): readonly T[] {
+  const [first] = items
+  if (first === undefined) return []
+  const common = valueOf(first)
+  return items.every((item) => valueOf(item) === common) ? [common] : items.map(valueOf)
+}
 
 export const booleansParam = (values: readonly boolean[]): string => `{${values.join(',')}}`
 

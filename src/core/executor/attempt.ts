@@ -16,7 +16,6 @@ import { retryWaitMs, type RetryPolicy } from '../concurrency/retry.ts'
 import type { SampledLog } from '../log/sampled-log.ts'
 
 const SYSTEM_ERROR_PAUSE_MS = 250
-const RECORDED = { status: 'ok' }
 const REFUSED = { status: 'rejected' }
 
 type AttemptOutcome =
@@ -155,9 +154,13 @@ function finalize(deps: AttemptDeps, job: Acquired, { result, effects = NO_EFFEC
   const { kind, ledger, metrics } = deps
   const { jobId, attemptId, owner } = job
   return ledger.finalize({ jobId, attemptId, owner, result, effects }).then((answer) => {
-    metrics.finalizes.inc(answer.ok ? RECORDED : REFUSED)
-    if (answer.ok) kind.onRecorded?.(result)
-    return answer.ok || explainRefusal(deps, job, answer.code)
+    if (answer.ok) {
+      metrics.countRecorded()
+      kind.onRecorded?.(result)
+      return true
+    }
+    metrics.finalizes.inc(REFUSED)
+    return explainRefusal(deps, job, answer.code)
   })
 }
 

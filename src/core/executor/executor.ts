@@ -50,7 +50,6 @@ export function openExecutor(options: ExecutorOptions): Executor {
   const onOver = (attempt: Attempt) => {
     const { jobId } = attempt.job
     if (inFlight.get(jobId) === attempt) inFlight.delete(jobId)
-    metrics.slotsBusy.dec(label)
     slotFree.ring()
   }
   const deps: AttemptDeps = { ...options, log: sampled, onWaiting: dependents.listen, onOver }
@@ -67,7 +66,6 @@ export function openExecutor(options: ExecutorOptions): Executor {
       try {
         const taken = await feed.take({ kind: kind.name, limit, signal: stopping.signal })
         metrics.attempts.inc(label, taken.length)
-        metrics.slotsBusy.inc(label, taken.length)
         const leasedUntil = performance.now() + leaseMs
         const held = taken.map((one) => hold(one, leasedUntil))
         const begin = () => held.forEach((mine) => void runAttempt(deps, mine))
@@ -90,6 +88,7 @@ export function openExecutor(options: ExecutorOptions): Executor {
   return {
     start() {
       metrics.slots.set(label, slots)
+      metrics.busySlots.set(kind.name, () => inFlight.size)
       taking = takeLoop()
       beating = runLoop(renewing(inFlight, { ...options, log: sampled }), ending.signal, (error) =>
         log.error({ err: error }, 'heartbeat failed'),

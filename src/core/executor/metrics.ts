@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Metrics } from '../metrics.ts'
 
+const RECORDED = { status: 'ok' }
 const LATENCY_MS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000]
 
 export type ExecutorMetrics = ReturnType<typeof openExecutorMetrics>
@@ -10,6 +11,7 @@ export function openExecutorMetrics(registry: Metrics) {
   const registers = [registry]
   return {
     ...openSlotMetrics(registers),
+    ...openResultMetrics(registers),
     claims: new Counter({
       name: 'worker_claim_total',
       help: 'Attempts to acquire a job, by outcome.',
@@ -25,18 +27,6 @@ export function openExecutorMetrics(registry: Metrics) {
     stale: new Counter({
       name: 'worker_stale_attempt_total',
       help: 'Results refused because a newer attempt owns the job.',
-      registers,
-    }),
-    finalizes: new Counter({
-      name: 'worker_finalize_total',
-      help: 'Results sent to the ledger, by outcome.',
-      labelNames: ['status'],
-      registers,
-    }),
-    finalizeRejections: new Counter({
-      name: 'worker_finalize_rejected_total',
-      help: 'Results that the ledger refused, by reason.',
-      labelNames: ['reason'],
       registers,
     }),
     finalizeErrors: new Counter({
@@ -76,23 +66,57 @@ export function openExecutorMetrics(registry: Metrics) {
   }
 }
 
-const openSlotMetrics = (registers: Metrics[]) => ({
-  attempts: new Counter({
-    name: 'worker_attempts_total',
-    help: 'Attempts that this process began, by kind.',
-    labelNames: ['kind'],
-    registers,
-  }),
-  slots: new Gauge({
-    name: 'worker_slots',
-    help: 'Jobs of a kind that this process can run at a time. 0: it does not run them. Those of `judge` are sandboxes.',
-    labelNames: ['kind'],
-    registers,
-  }),
-  slotsBusy: new Gauge({
-    name: 'worker_slots_busy',
-    help: 'Slots that are taken now.',
-    labelNames: ['kind'],
-    registers,
-  }),
-})
+function openSlotMetrics(registers: Metrics[]) {
+  /** Of each kind, the slots that are taken now. */
+  const busySlots = new Map<string, () => number>()
+  return {
+    busySlots,
+    attempts: new Counter({
+      name: 'worker_attempts_total',
+      help: 'Attempts that this process began, by kind.',
+      labelNames: ['kind'],
+      registers,
+    }),
+    slots: new Gauge({
+      name: 'worker_slots',
+      help: 'Jobs of a kind that this process can run at a time. 0: it does not run them. Those of `judge` are sandboxes.',
+      labelNames: ['kind'],
+      registers,
+    }),
+    slotsBusy: new Gauge({
+      name: 'worker_slots_busy',
+      help: 'Slots that are taken now.',
+      labelNames: ['kind'],
+      registers,
+      collect() {
+        for (const [kind, count] of busySlots) this.set({ kind }, count())
+      },
+    }),
+  }
+}
+
+function openResultMetrics(registers: Metrics[]) {
+  let recorded = 0 // since the counter was read: to look up its labels costs more than to add one
+  return {
+    /** A result was recorded. */
+    countRecorded(): void {
+      recorded += 1
+    },
+    finalizes: new Counter({
+      name: 'worker_finalize_total',
+      help: 'Results sent to the ledger, by outcome.',
+      labelNames: ['status'],
+      registers,
+      collect() {
+        this.inc(RECORDED, recorded)
+        recorded = 0
+      },
+    }),
+    finalizeRejections: new Counter({
+      name: 'worker_finalize_rejected_total',
+      help: 'Results that the ledger refused, by reason.',
+      labelNames: ['reason'],
+      registers,
+    }),
+  }
+}

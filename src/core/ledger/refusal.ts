@@ -33,7 +33,7 @@ export const HELD_COLUMNS = 'job_id, held_attempt, owner'
 export const heldColumns = (requests: readonly Held[]) => [
   uuidsParam(requests.map(({ jobId }) => jobId)),
   numbersParam(requests.map(({ attemptId }) => attemptId)),
-  textsParam(onceIfSame(requests.map(({ owner }) => owner))),
+  textsParam(onceIfSame(requests, ({ owner }) => owner)),
 ]
 
 const LOCK_SEEN = `
