@@ -39,11 +39,11 @@ interface Position {
   startAgainAt: number
   /** That search found nothing: jobs that have come since are new. */
   foundNothing: boolean
-  /** When it last told of several jobs. */
+  /** When it last got several jobs from the start, or told of several. */
   severalAt: number
 }
 
-export interface Next {
+interface Next {
   jobs: Acquired[]
   /** If there are none: search again after so long without a hint. */
   restMs: number
