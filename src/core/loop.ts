@@ -65,6 +65,7 @@ export function startLoops(loops: readonly Loop[], log: Logger): RunningLoops {
 export class Wake {
   #isRung = false
   #waiter: Waiter<void> | null = null
+  readonly #heard = new WeakSet<AbortSignal>()
 
   ring(): void {
     if (this.#waiter === null) this.#isRung = true
@@ -74,9 +75,17 @@ export class Wake {
   /** Resolves at the ring, after `ms`, or when `signal` aborts. One waiter at a time. */
   async wait(ms: number, signal?: AbortSignal): Promise<void> {
     if (!this.#isRung && signal?.aborted !== true) {
-      this.#waiter = new Waiter({ timeoutMs: ms, signal, onTimeout: () => {}, onLeave: () => (this.#waiter = null) })
+      if (signal !== undefined) this.#hear(signal)
+      this.#waiter = new Waiter({ timeoutMs: ms, onTimeout: () => {}, onLeave: () => (this.#waiter = null) })
       await this.#waiter.answer
     }
     this.#isRung = false
+  }
+
+  /** Once for each signal: to listen for one wait, and to stop listening, takes longer than the rest of a wait. */
+  #hear(signal: AbortSignal): void {
+    if (this.#heard.has(signal)) return
+    this.#heard.add(signal)
+    signal.addEventListener('abort', () => this.#waiter?.resolve(), { once: true })
   }
 }

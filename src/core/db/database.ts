@@ -7,6 +7,7 @@ import { Client, DatabaseError, Pool as PgPool, type PoolClient } from 'pg'
 import { openConnections, type Connections } from './connections.ts'
 import './decode-long-text.ts'
 import { Unstorable } from './params.ts'
+import { Statement, type Row } from './statement.ts'
 import { openWatchdog, type Watchdog } from './watchdog.ts'
 
 const HOT_PLANS = [
@@ -31,8 +32,6 @@ const SERVER_SIDE = [
   'tcp_keepalives_interval=3',
   'tcp_keepalives_count=3',
 ]
-
-export type Row = Record<string, unknown>
 
 /** Something that runs one statement at a time: a pool, or the connection of a transaction. */
 export interface Queryable {
@@ -229,11 +228,23 @@ function gatherWrites({ connection: { stream } }: Client): void {
   process.nextTick(() => stream.uncork())
 }
 
-async function run<R extends object>(watchdog: Watchdog, client: Client, sql: string, params: readonly unknown[] = []) {
+async function run<R extends object>(watchdog: Watchdog, client: Client, sql: string, values: readonly unknown[] = []) {
   gatherWrites(client)
-  const answer = client.query<R>({ name: nameOf(sql), text: sql, values: [...params] })
-  return (await watchdog.watch(client, answer)).rows
+  const answer = new Promise<Row[]>((resolve, reject) => {
+    client.query(new Statement({ name: nameOf(sql), text: sql, values, resolve, reject }))
+  })
+  try {
+    const rows = await watchdog.watch(client, answer)
+    trustColumns<R>(rows)
+    return rows
+  } catch (error) {
+    if (error instanceof Error) Error.captureStackTrace(error) // who asked, in place of who read the answer
+    throw error
+  }
 }
+
+/** The statement says what its columns are: nothing here could check it. */
+function trustColumns<R extends object>(_rows: Row[]): asserts _rows is (Row & R)[] {}
 
 /** The five-character code of an error that PostgreSQL raised, or null for anything else (a lost connection). */
 export const sqlState = (error: unknown): string | null =>

@@ -3,6 +3,7 @@
 // announces: the check of all loops (due-check.ts) finds a job that can be taken.
 import type { Bus } from '../events/bus.ts'
 import type { ExecutorMetrics } from '../executor/metrics.ts'
+import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { canBeTaken } from '../ledger/acquire.ts'
 import { Wake } from '../loop.ts'
@@ -56,6 +57,12 @@ export function openPostgresFeed(options: PostgresFeedOptions): Feed {
       leaveSearches()
     }
   }
+  const count = (jobs: readonly Acquired[], tookMs: number) => {
+    const reclaims = jobs.filter(({ wasAbandoned }) => wasAbandoned).length
+    if (reclaims > 0) metrics.reclaimLatency.observe(tookMs)
+    metrics.reclaims.inc(TAKEN, reclaims)
+    metrics.claims.inc(TAKEN, jobs.length - reclaims)
+  }
   const messageOf = (kinds: Iterable<string>) => [...new Set(kinds)].join(',')
   const publish = (kinds: Iterable<string>) => bus.publish(CHANNEL, messageOf(kinds))
 
@@ -68,16 +75,18 @@ export function openPostgresFeed(options: PostgresFeedOptions): Feed {
     announce: async (jobs) => publish(jobs.map((job) => job.kind)),
     async take(request) {
       const { wake, gathering } = wakeOf(request.kind)
-      await gathering.wait(request.signal)
-      const started = performance.now()
-      const { jobs, restMs } = await searches.next(request)
-      gathering.note(jobs.length, request.limit)
-      const reclaims = jobs.filter(({ wasAbandoned }) => wasAbandoned).length
-      if (reclaims > 0) metrics.reclaimLatency.observe(performance.now() - started)
-      metrics.reclaims.inc(TAKEN, reclaims)
-      metrics.claims.inc(TAKEN, jobs.length - reclaims)
-      if (jobs.length === 0) await wake.wait(restMs, request.signal)
-      return jobs.map((job): TakenJob => ({ job, acknowledge: null }))
+      while (!request.signal.aborted) {
+        await gathering.wait(request.signal)
+        const started = performance.now()
+        const { jobs, restMs } = await searches.next(request)
+        gathering.note(jobs.length, request.limit)
+        if (jobs.length > 0) {
+          count(jobs, performance.now() - started)
+          return jobs.map((job): TakenJob => ({ job, acknowledge: null }))
+        }
+        await wake.wait(restMs, request.signal)
+      }
+      return []
     },
     loops: (kinds) =>
       kinds.map((kind) => ({

@@ -3,6 +3,7 @@
 // The insert commits without waiting for the disk, so that executors see the job at once; a second, empty commit waits for
 // the disk, and then the caller is answered. If the database crashes in between, it forgets a job that was never
 // acknowledged, and everything done for it: the commit of its result would have had to wait for the disk first.
+import { promisify } from 'node:util'
 import type { Pool, Queryable } from '../../db/database.ts'
 import { storableJsonInTurns } from '../../db/params.ts'
 import type { WithCommit } from '../../events/bus.ts'
@@ -25,6 +26,8 @@ const INSERT_ONE_AND_OUTBOX = `
          clock_timestamp() + $10 * interval '1 ms'
     from job
   returning set_config('synchronous_commit', 'off', true)`
+
+const afterTick = promisify(process.nextTick)
 
 // The smallest commit that waits for the disk, and with it for every commit before it.
 const FLUSH = `select pg_logical_emit_message(true, 'reeve', '')`
@@ -52,7 +55,9 @@ export async function submitOne(
     }
   }
   await pool.inTurn(async (on) => {
-    const [inserted, flushed] = await Promise.allSettled([insert(on), on.query(FLUSH)])
+    const inserting = insert(on)
+    await afterTick() // the insert is on its way: PostgreSQL works on it while the next statement is made
+    const [inserted, flushed] = await Promise.allSettled([inserting, on.query(FLUSH)])
     if (inserted.status === 'rejected') throw inserted.reason
     if (flushed.status === 'rejected') throw flushed.reason
   })

@@ -1,0 +1,129 @@
+// A statement of a pool. `pg` asks for a description of the columns at every execution, which PostgreSQL looks up and both sides write
+// and read, and it hands each message of a statement to the socket by itself. Here the columns are asked for once per connection: they
+// cannot change, because PostgreSQL refuses to execute a prepared statement whose columns have. From then on a statement is one write.
+import { Query, types, type Connection } from 'pg'
+import utils from 'pg/lib/utils.js'
+import { serialize } from 'pg-protocol'
+import type { Field } from 'pg-protocol/dist/messages.js'
+
+const TEXT_OID = 25
+/** A larger message is not copied to stand before its end. */
+const COPIED_BYTES_MAX = 16 * 1024
+const EXECUTE_AND_SYNC = Buffer.concat([serialize.execute(), serialize.sync()])
+
+const takeText = types.getTypeParser(TEXT_OID)
+
+export type Row = Record<string, unknown>
+
+interface Columns {
+  columns: readonly { name: string; parse: ((text: string) => unknown) | null }[]
+  /** A row without its values: V8 copies it faster than it adds properties. */
+  template: Readonly<Row>
+}
+
+const NO_COLUMNS: Columns = { columns: [], template: {} }
+
+/** By the name of the statement. */
+const describedOn = new WeakMap<Connection, Map<string, Columns>>()
+
+// `pg` sends nothing through a pipelined connection but its own class.
+const PgQuery: new (config: { name: string; text: string; values: readonly unknown[] }) => {
+  submit(connection: Connection): unknown
+} = Query
+
+export interface Call {
+  /** Of the prepared statement: the same for the same text. */
+  name: string
+  text: string
+  values: readonly unknown[]
+  resolve(rows: Row[]): void
+  reject(error: unknown): void
+}
+
+/** The methods are those that `pg` calls. */
+export class Statement extends PgQuery {
+  readonly #call: Call
+  readonly #rows: Row[] = []
+  #described: Map<string, Columns> = new Map()
+  #columns: Columns | undefined
+  #failed: { error: unknown } | null = null
+
+  constructor(call: Call) {
+    super(call)
+    this.#call = call
+  }
+
+  override submit(connection: Connection): unknown {
+    const described = describedOn.get(connection)
+    if (described === undefined) describedOn.set(connection, this.#described)
+    else this.#described = described
+    this.#columns = this.#described.get(this.#call.name)
+    return this.#columns === undefined ? super.submit(connection) : this.#send(connection)
+  }
+
+  #send({ stream }: Connection): unknown {
+    const { name, values } = this.#call
+    try {
+      const bound = serialize.bind({ statement: name, values: [...values], valueMapper: utils.prepareValue })
+      if (bound.length > COPIED_BYTES_MAX) {
+        stream.write(bound)
+        stream.write(EXECUTE_AND_SYNC)
+      } else {
+        stream.write(Buffer.concat([bound, EXECUTE_AND_SYNC]))
+      }
+      return null
+    } catch (error) {
+      return error // a value that cannot be sent: `pg` hands it to handleError
+    }
+  }
+
+  handleRowDescription({ fields }: { fields: readonly Field[] }): void {
+    this.#learn({
+      columns: fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) })),
+      template: Object.fromEntries(fields.map(({ name }) => [name, null])),
+    })
+  }
+
+  handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+    if (this.#failed !== null || this.#columns === undefined) return
+    try {
+      this.#rows.push(rowOf(fields, this.#columns))
+    } catch (error) {
+      this.#failed = { error }
+    }
+  }
+
+  handleCommandComplete(): void {
+    if (this.#columns === undefined) this.#learn(NO_COLUMNS)
+  }
+
+  handleReadyForQuery(): void {
+    if (this.#failed === null) this.#call.resolve(this.#rows)
+    else this.#call.reject(this.#failed.error)
+  }
+
+  handleError(error: unknown): void {
+    this.#call.reject(error)
+  }
+
+  #learn(columns: Columns): void {
+    this.#columns = columns
+    this.#described.set(this.#call.name, columns)
+  }
+}
+
+function parserOf(oid: number): ((text: string) => unknown) | null {
+  const parse = types.getTypeParser(oid)
+  return parse === takeText ? null : parse
+}
+
+function rowOf(fields: readonly (string | null)[], { columns, template }: Columns): Row {
+  const row: Row = { ...template }
+  let index = 0
+  for (const { name, parse } of columns) {
+    const text = fields[index] ?? null
+    row[name] = text === null || parse === null ? text : parse(text)
+    index += 1
+  }
+  return row
+}
