@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import type { Bus } from '../../src/core/events/bus.ts'
 import { openSearches } from '../../src/core/feed/searches.ts'
+import { acquireNextFrom } from '../../src/core/ledger/acquire.ts'
 import { atEnd } from '../support/cleanup.ts'
+import { until } from '../support/until.ts'
 import { LEASE_MS, postgresRig, type Rig } from './rig.ts'
 
 const STEP_BACK_US = 25_000
@@ -12,14 +14,14 @@ const LATER_MS = 1000 // than any pause between searches
 const SOON_MS = 100 // after a message, and before a search from the start
 
 /** A process that searches on the rig's ledger, by a clock that the test moves, and where it searched. Null: from the start. */
-function openProcess(t: TestContext, rig: Rig, bus: Bus = rig.bus) {
+function openProcess(t: TestContext, rig: Rig, { bus = rig.bus, searchMs = 1 }: { bus?: Bus; searchMs?: number } = {}) {
   const from: (number | null)[] = []
   const clock = { ms: LATER_MS }
   const ledger = {
     ...rig.ledger,
     acquireNextFrom: (...[rank, request]: Parameters<typeof rig.ledger.acquireNextFrom>) => {
       from.push(rank)
-      clock.ms += 1
+      clock.ms += searchMs
       return rig.ledger.acquireNextFrom(rank, request)
     },
   }
@@ -32,8 +34,8 @@ function openProcess(t: TestContext, rig: Rig, bus: Bus = rig.bus) {
   })
   const leave = searches.listen()
   atEnd(t, async () => leave())
-  const next = async (limit = LIMIT) => {
-    const { jobs } = await searches.next({ kind: rig.kind, limit, signal: new AbortController().signal })
+  const next = async (limit = LIMIT, signal = new AbortController().signal) => {
+    const { jobs } = await searches.next({ kind: rig.kind, limit, signal })
     return jobs.map(({ jobId }) => jobId)
   }
   return { next, from, clock }
@@ -90,7 +92,7 @@ describe('processes that search for jobs of a kind', () => {
 
   test('one that has missed messages catches up', async (t) => {
     const rig = await postgresRig(t)
-    const [mine, other] = [openProcess(t, rig), openProcess(t, rig, losingTheFirst(rig.bus))]
+    const [mine, other] = [openProcess(t, rig), openProcess(t, rig, { bus: losingTheFirst(rig.bus) })]
     await rig.submit({ priority: 9 }) // minutes before the others, in rank
     await mine.next()
     await submitSeveral(rig)
@@ -107,7 +109,7 @@ describe('processes that search for jobs of a kind', () => {
 
   test('one that has left jobs behind and is not in the range of a message stays where it is', async (t) => {
     const rig = await postgresRig(t)
-    const [mine, other] = [openProcess(t, rig), openProcess(t, rig, losingTheFirst(rig.bus))]
+    const [mine, other] = [openProcess(t, rig), openProcess(t, rig, { bus: losingTheFirst(rig.bus) })]
     await submitSeveral(rig)
     await other.next()
     other.clock.ms += SOON_MS
@@ -166,5 +168,91 @@ describe('processes that search for jobs of a kind', () => {
 
     assert.deepEqual(await mine.next(), [left])
     assert.equal(mine.from.at(-1), null)
+  })
+
+  test('a search from the start that comes as far as the last one serves all, though it leaves newer jobs', async (t) => {
+    const rig = await postgresRig(t)
+    const [mine, other] = [openProcess(t, rig), openProcess(t, rig)]
+    await rig.submit()
+    await mine.next()
+    await rig.submit()
+    await other.next()
+    mine.clock.ms += LATER_MS
+    other.clock.ms += LATER_MS
+    await submitSeveral(rig)
+    const left = await rig.submit()
+    assert.equal((await other.next(SEVERAL)).length, SEVERAL)
+    assert.equal(other.from.at(-1), null)
+
+    assert.deepEqual(await mine.next(), [left])
+
+    assert.notEqual(mine.from.at(-1), null)
+  })
+
+  describe('take turns', () => {
+    /** Two jobs, a process that has heard of another one, and the other one in the middle of its turn, with one of the jobs. */
+    async function inTheTurnOfAnother(t: TestContext, { searchMs = 1, hears = true } = {}) {
+      const rig = await postgresRig(t)
+      const mine = openProcess(t, rig, { searchMs })
+      await rig.submit()
+      await mine.next()
+      await submitSeveral(rig)
+      const others = openProcess(t, rig, hears ? {} : { bus: { ...rig.bus, publish: () => {} } })
+      await others.next()
+      mine.from.length = 0
+      await rig.submit()
+      const second = await rig.submit()
+
+      let end = () => {}
+      const ended = new Promise<void>((resolve) => (end = resolve))
+      let turn = Promise.resolve()
+      await new Promise<void>((begin, fail) => {
+        turn = rig.database.transaction(async (tx) => {
+          const request = { kind: rig.kind, limit: 1, owner: 'another', leaseMs: LEASE_MS, inTurn: true }
+          assert.equal((await acquireNextFrom(tx, null, request)).isOthersTurn, false)
+          begin()
+          await ended
+        })
+        turn.catch(fail)
+      })
+      const endTurn = () => (end(), turn)
+      atEnd(t, endTurn)
+      return { mine, second, endTurn }
+    }
+
+    test('one of several looks at nothing while another one searches, and searches after it', async (t) => {
+      const { mine, second, endTurn } = await inTheTurnOfAnother(t)
+
+      const asked = mine.next()
+      await until('it has asked again', () => mine.from.length >= 2)
+      await endTurn()
+
+      assert.deepEqual(await asked, [second])
+    })
+
+    test('one that stands still in its turn does not keep the others from theirs', async (t) => {
+      const { mine, second } = await inTheTurnOfAnother(t, { searchMs: 100 })
+
+      assert.deepEqual(await mine.next(), [second])
+      assert.equal(mine.from.length, 4) // in 300 ms
+    })
+
+    test('one that hears of no other does not wait', async (t) => {
+      const { mine, second } = await inTheTurnOfAnother(t, { hears: false })
+
+      assert.deepEqual(await mine.next(), [second])
+      assert.equal(mine.from.length, 1)
+    })
+
+    test('one that stops waits no longer', async (t) => {
+      const { mine } = await inTheTurnOfAnother(t)
+      const stopping = new AbortController()
+
+      const asked = mine.next(LIMIT, stopping.signal)
+      await until('it has asked', () => mine.from.length >= 1)
+      stopping.abort()
+
+      assert.deepEqual(await asked, [])
+    })
   })
 })

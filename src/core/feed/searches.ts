@@ -12,6 +12,7 @@ import type { Bus } from '../events/bus.ts'
 import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { TakeRequest } from './feed.ts'
+import { Turn } from './turn.ts'
 
 const CHANNEL = 'reeve:taken'
 const UNASKED_MS = 15_000
@@ -41,6 +42,7 @@ interface Position {
   foundNothing: boolean
   /** When it last got several jobs from the start, or told of several. */
   severalAt: number
+  turn: Turn
 }
 
 interface Next {
@@ -78,57 +80,68 @@ export function openSearches({
 
   /** `restMs`: so long nobody needs to search from the start again. */
   const tell = (kind: string, position: Position, restMs: number) => {
-    bus.publish(CHANNEL, [kind, position.takenFrom, position.lastRank, Math.round(restMs)].join(','))
+    bus.publish(CHANNEL, [owner, kind, position.takenFrom, position.lastRank, Math.round(restMs)].join(','))
     position.takenFrom = position.lastRank - STEP_BACK_US
   }
 
   const hear = (message: string) => {
-    const [kind = '', ...numbers] = message.split(',')
+    const [teller, kind = '', ...numbers] = message.split(',')
     const [takenFrom = NaN, lastRank = NaN, restMs = NaN] = numbers.map(Number)
     const position = positions.get(kind)
-    if (position === undefined || (position.leftJobs && !(position.lastRank >= takenFrom))) return
+    if (position === undefined) return
+    if (teller !== owner) position.turn.othersTook()
+    if (position.leftJobs && !(position.lastRank >= takenFrom)) return
     if (lastRank > position.lastRank) position.lastRank = lastRank
     if (!(restMs > 0)) return
     position.searchedFromStart = now()
     position.startAgainAt = Math.max(position.startAgainAt, now() + restMs)
   }
 
-  return {
-    listen: () => bus.subscribe(CHANNEL, hear),
+  const next = async ({ kind, limit, signal }: TakeRequest): Promise<Next> => {
+    const position = positions.get(kind)
+    const turn = position?.turn ?? new Turn(now)
+    const request = { kind, limit, owner, leaseMs, inTurn: turn.isAwaited }
+    const afterPause = async (): Promise<Next> => {
+      await turn.pause(signal)
+      return signal.aborted ? { jobs: [], restMs: 0 } : next({ kind, limit, signal }) // others have come further meanwhile
+    }
 
-    async next({ kind, limit }) {
-      const request = { kind, limit, owner, leaseMs }
-      const position = positions.get(kind)
-      if (position !== undefined && isEnough(position)) {
-        position.foundNothing = false
-        const { jobs, lastRank } = await ledger().acquireNextFrom(position.lastRank - STEP_BACK_US, request)
-        if (lastRank !== null) {
-          position.lastRank = Math.max(position.lastRank, lastRank)
-          position.leftJobs = jobs.length === limit
-          if (jobs.length >= SEVERAL && now() - position.severalAt >= TELL_EVERY_MS) {
-            position.severalAt = now()
-            tell(kind, position, 0)
-          }
-          return { jobs, restMs: 0 }
+    if (position !== undefined && isEnough(position)) {
+      const { jobs, lastRank, isOthersTurn } = await ledger().acquireNextFrom(position.lastRank - STEP_BACK_US, request)
+      if (isOthersTurn) return afterPause()
+      turn.had()
+      position.foundNothing = false
+      if (lastRank !== null) {
+        position.lastRank = Math.max(position.lastRank, lastRank)
+        position.leftJobs = jobs.length === limit
+        if (jobs.length >= SEVERAL && now() - position.severalAt >= TELL_EVERY_MS) {
+          position.severalAt = now()
+          tell(kind, position, 0)
         }
-        const restMs = position.startAgainAt - now()
-        if (restMs > 0) return { jobs, restMs }
+        return { jobs, restMs: 0 }
       }
+      const restMs = position.startAgainAt - now()
+      if (restMs > 0) return { jobs, restMs }
+    }
 
-      const started = now()
-      const { jobs, lastRank } = await ledger().acquireNextFrom(null, request)
-      const ended = now()
-      const known = lastRank ?? position?.lastRank
-      if (known !== undefined) {
-        const leftJobs = jobs.length === limit
-        const restMs = Math.min(FROM_START_EVERY_MS, (ended - started) * FROM_START_PART)
-        const severalAt = jobs.length >= SEVERAL ? ended : (position?.severalAt ?? -Infinity)
-        const searched = { searchedFromStart: started, startAgainAt: started + restMs, foundNothing: lastRank === null }
-        const fresh = { lastRank: known, takenFrom: START, leftJobs, severalAt, ...searched }
-        positions.set(kind, fresh)
-        if (ended - severalAt < BUSY_MS) tell(kind, fresh, leftJobs ? 0 : restMs)
-      }
-      return { jobs, restMs: UNASKED_MS }
-    },
+    const started = now()
+    const { jobs, lastRank, isOthersTurn } = await ledger().acquireNextFrom(null, request)
+    if (isOthersTurn) return afterPause()
+    turn.had()
+    const ended = now()
+    const known = lastRank ?? position?.lastRank
+    if (known !== undefined) {
+      const leftJobs = jobs.length === limit
+      const restMs = Math.min(FROM_START_EVERY_MS, (ended - started) * FROM_START_PART)
+      const severalAt = jobs.length >= SEVERAL ? ended : (position?.severalAt ?? -Infinity)
+      const searched = { searchedFromStart: started, startAgainAt: started + restMs, foundNothing: lastRank === null }
+      const fresh = { lastRank: known, takenFrom: START, leftJobs, severalAt, turn, ...searched }
+      positions.set(kind, fresh)
+      const leftOlder = leftJobs && !(position !== undefined && known >= position.lastRank - STEP_BACK_US)
+      if (ended - severalAt < BUSY_MS) tell(kind, fresh, leftOlder ? 0 : restMs)
+    }
+    return { jobs, restMs: UNASKED_MS }
   }
+
+  return { next, listen: () => bus.subscribe(CHANNEL, hear) }
 }

@@ -8,23 +8,34 @@ import type { Acquired, JobState } from './job.ts'
 import { hideFromPlanner, literal } from '../db/sql.ts'
 import { sorted } from './refusal.ts'
 
+const SEARCH_LOCK = 7305861 // an advisory lock that nothing else uses; its second key is the kind
+
 const RETURNED = `jobs.job_id, jobs.payload, jobs.priority, jobs.attempt_id, jobs.account_id, jobs.trace_id`
 
 const IS_READY = `finished_at is null and due_at is null
        and case when state = 'pending' then true
                 else lease_until <= clock_timestamp() and coalesce(attempt_id - releases < max_attempts, true) end`
 
-/** SQL: whether a job of this kind is fresh or abandoned. */
+/**
+ * SQL: whether a job of this kind is fresh or abandoned. From the end: a busy kind has fresh jobs there, behind thousands in progress. (In
+ * `exists`, PostgreSQL would drop the order.)
+ */
 export const canBeTaken = (kind: string): string =>
-  `exists (select from jobs where kind = ${literal(kind)} and ${IS_READY})`
+  `(select true from jobs where kind = ${literal(kind)} and ${IS_READY} order by rank desc, job_id desc limit 1) is true`
+
+// Where several processes search, one of them does so at a time: to find a row locked by another one costs as much as to take it. The
+// others are told at once whose turn it is, by a row without a job.
+const TURN = `turn as materialized (
+    select case when $5 then pg_try_advisory_xact_lock(${SEARCH_LOCK}, hashtext($1)) else true end as is_ours
+  )`
 
 // Abandoned jobs keep their rank, so they come before younger ones. The update finds the rows by their address, because the
 // same statement has just locked them.
 const ACQUIRE_NEXT = `
-  with picked as materialized (
+  with ${TURN}, picked as materialized (
     select ctid as address, rank, job_id, state, attempt_id, lease_owner, started_at, clock_timestamp() as at
       from jobs
-     where kind = $1 and ${IS_READY}
+     where kind = $1 and ${IS_READY} and (select is_ours from turn)
      order by rank, job_id limit $2
        for update skip locked
   ), taken as (
@@ -38,20 +49,26 @@ const ACQUIRE_NEXT = `
     insert into attempts (job_id, attempt_id, owner, started_at, ended_at, outcome)
     select job_id, before, owner_before, started_before, at, 'lease_expired' from taken where abandoned
   )
-  select job_id, payload, priority, attempt_id, account_id, trace_id, abandoned, rank from taken`
+  select is_ours, job_id, payload, priority, attempt_id, account_id, trace_id, abandoned, rank from turn left join taken on true`
 
 // Only fresh jobs, and only from a rank on: for an executor that took jobs a moment ago. One scan reads all addresses: a join
 // would begin a scan for each, and ask the system for the size of the table each time (a fifth of the statement).
-const ACQUIRE_NEXT_FROM = `
+const acquireNextFromWhere = (rank: string, condition: string): string => `
   update jobs
      set state = 'processing', attempt_id = jobs.attempt_id + 1, started_at = clock_timestamp(),
          lease_owner = $3, lease_until = clock_timestamp() + $4 * interval '1 ms'
    where ctid = any (array(
       select ctid from jobs
-       where kind = $1 and finished_at is null and due_at is null and rank >= $5 and ${hideFromPlanner(`state = 'pending'`)}
+       where kind = $1 and finished_at is null and due_at is null and rank >= ${rank} and ${condition}
        order by rank, job_id limit $2
          for update skip locked))
   returning ${RETURNED}, jobs.rank`
+
+const IS_PENDING = hideFromPlanner(`state = 'pending'`)
+const ACQUIRE_NEXT_FROM = acquireNextFromWhere('$5', IS_PENDING)
+const ACQUIRE_NEXT_FROM_IN_TURN = `
+  with ${TURN}, taken as (${acquireNextFromWhere('$6', `(select is_ours from turn) and ${IS_PENDING}`)})
+  select is_ours, taken.* from turn left join taken on true`
 
 const ASKED = `unnest($1::uuid[], $2::text[], $3::integer[]) as asked (job_id, owner, lease_ms)`
 
@@ -119,10 +136,14 @@ export interface AcquireNextRequest {
   limit: number
   owner: string
   leaseMs: number
+  /** Only if no other process searches in its turn for jobs of this kind. */
+  inTurn?: boolean
 }
 
 export interface AcquiredNext {
   jobs: Acquired[]
+  /** Another process searches: nothing was looked at. */
+  isOthersTurn: boolean
   /** The highest rank among them. Null: nothing was acquired. */
   lastRank: number | null
 }
@@ -131,12 +152,21 @@ export interface AcquiredNext {
 export async function acquireNextFrom(
   on: Queryable,
   rank: number | null,
-  { kind, limit, owner, leaseMs }: AcquireNextRequest,
+  { kind, limit, owner, leaseMs, inTurn = false }: AcquireNextRequest,
 ): Promise<AcquiredNext> {
   const params = [kind, limit, owner, leaseMs]
+  if (rank !== null && !inTurn) {
+    const rows = await on.query<RankedRow>(ACQUIRE_NEXT_FROM, [...params, rank])
+    return { ...inOrderOfRank(rows, kind, owner), isOthersTurn: false }
+  }
   const rows = await (rank === null
-    ? on.query<RankedRow>(ACQUIRE_NEXT, params)
-    : on.query<RankedRow>(ACQUIRE_NEXT_FROM, [...params, rank]))
+    ? on.query<TurnRow>(ACQUIRE_NEXT, [...params, inTurn])
+    : on.query<TurnRow>(ACQUIRE_NEXT_FROM_IN_TURN, [...params, inTurn, rank]))
+  const isOthersTurn = rows.some((row) => !row.is_ours)
+  return { ...inOrderOfRank(rows.filter(holdsJob), kind, owner), isOthersTurn }
+}
+
+function inOrderOfRank(rows: readonly RankedRow[], kind: string, owner: string) {
   const ranked = rows.map((row) => ({ rank: Number(row.rank), job: acquiredFrom(row, kind, owner) }))
   ranked.sort((a, b) => a.rank - b.rank || (a.job.jobId < b.job.jobId ? -1 : 1)) // they come in the order of their addresses
   return { jobs: ranked.map(({ job }) => job), lastRank: ranked.at(-1)?.rank ?? null }
@@ -207,6 +237,10 @@ interface NextRow {
 }
 
 type RankedRow = NextRow & { rank: string }
+
+type TurnRow = (RankedRow | { job_id: null }) & { is_ours: boolean }
+
+const holdsJob = (row: TurnRow): row is RankedRow & { is_ours: boolean } => row.job_id !== null
 
 interface AcquiredRow extends NextRow {
   kind: string
