@@ -8,6 +8,9 @@ import { openDatabase } from '../../src/core/db/database.ts'
 import { migrate } from '../../src/core/db/migrate.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { freshDatabase } from '../support/database.ts'
+import { until } from '../support/until.ts'
+
+const WAITING = `select from pg_locks where not granted and relation = 'accounts'::regclass`
 
 /** An empty database, and a folder of migrations to write to. */
 async function setup(t: TestContext) {
@@ -41,6 +44,25 @@ describe('migrate', () => {
     assert.deepEqual(again, [])
     assert.deepEqual(later, ['desk/003_more.sql'])
     assert.deepEqual(await database.query('select n from things order by n'), [{ n: 1 }, { n: 2 }, { n: 3 }])
+  })
+
+  test('several migrations together lock their tables in the order of requests, before the first is applied', async (t) => {
+    const { database, open, folders, write } = await setup(t)
+    await write('001_make.sql', `create table accounts (n integer); create table jobs (n integer);`)
+    await migrate(database, folders)
+    await write('002_jobs.sql', `alter table jobs add column note text;`)
+    await write('003_accounts.sql', `alter table accounts add column note text;`)
+    const asking = open()
+
+    const migrating = await asking.transaction(async (tx) => {
+      await tx.query('insert into accounts values (1)')
+      const migrating = migrate(database, folders)
+      await until('it waits for the request', async () => (await tx.query(WAITING)).length === 1)
+      await tx.query('insert into jobs values (1)') // a deadlock, if jobs were locked
+      return { applied: migrating }
+    })
+
+    assert.deepEqual(await migrating.applied, ['desk/002_jobs.sql', 'desk/003_accounts.sql'])
   })
 
   test('applied migrations are tracked per owner', async (t) => {

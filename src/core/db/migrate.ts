@@ -3,6 +3,7 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
 import type { Database, Queryable, Tx } from './database.ts'
+import { lockStatements } from './migration-locks.ts'
 import { StartError } from '../start-error.ts'
 import { codeOf } from '../values/error-code.ts'
 
@@ -57,9 +58,26 @@ export async function migrateIn(tx: Tx, folders: readonly MigrationFolder[]): Pr
   await tx.query(`set local lock_timeout = '${LOCK_TIMEOUT_SEC}s'`)
   await tx.query(CREATE_TABLE)
 
-  const applied: string[] = []
-  for (const folder of folders) applied.push(...(await applyFolder(tx, folder)))
-  return applied
+  const migrations = await migrationsIn(tx, folders)
+  for (const { name, sha256, appliedAs } of migrations) {
+    if (appliedAs !== null && appliedAs !== sha256)
+      throw new StartError(`Migration ${name} was changed after it had been applied. ${NO_UPGRADE}`)
+  }
+  const pending = migrations.filter(isPending)
+  await lockTables(tx, pending)
+  for (const { owner, file, sql, sha256 } of pending) {
+    await tx.script(sql)
+    await tx.query(INSERT_APPLIED, [owner, file, sha256])
+  }
+  return pending.map(({ name }) => name)
+}
+
+/**
+ * All of them, before the first migration: each one keeps the order in which requests lock tables, but one after the other would not, and a
+ * request of the version before would lose the deadlock.
+ */
+async function lockTables(tx: Tx, pending: readonly PendingMigration[]): Promise<void> {
+  for (const sql of await lockStatements(tx, pending)) await tx.script(sql)
 }
 
 export interface PendingMigration {
@@ -68,49 +86,48 @@ export interface PendingMigration {
   sql: string
 }
 
+interface Migration extends PendingMigration {
+  owner: string
+  file: string
+  sha256: string
+  /** The checksum of what was applied. Null: it is pending. */
+  appliedAs: string | null
+}
+
+const isPending = ({ appliedAs }: Migration): boolean => appliedAs === null
+
 /** What `migrate` would apply, in its order. Changes nothing. */
 export async function pendingMigrations(
   on: Queryable,
   folders: readonly MigrationFolder[],
 ): Promise<PendingMigration[]> {
-  const [table] = await on.query<{ exists: boolean }>(`select to_regclass('migrations') is not null as exists`)
-  const pending: PendingMigration[] = []
-  for (const { owner, folder } of folders) {
-    const rows = table?.exists === true ? await on.query<{ name: string }>(SELECT_APPLIED, [owner]) : []
-    const known = rows.map(({ name }) => name)
-    const names = await namesIn(folder)
-    refuseForeign(owner, known, names)
-    for (const name of names.filter((one) => !known.includes(one)))
-      pending.push({ name: `${owner}/${name}`, sql: await readFile(new URL(name, folder), 'utf8') })
-  }
-  return pending
+  return (await migrationsIn(on, folders)).filter(isPending)
 }
 
-const namesIn = async (folder: URL): Promise<string[]> =>
-  (await readdir(folder)).filter((name) => /^\d{3}_\w+\.sql$/.test(name)).sort()
-
-async function applyFolder(tx: Tx, { owner, folder }: MigrationFolder): Promise<string[]> {
-  const known = new Map(
-    (await tx.query<{ name: string; sha256: string }>(SELECT_APPLIED, [owner])).map((row) => [row.name, row.sha256]),
-  )
-  const names = await namesIn(folder)
-  refuseForeign(owner, known.keys(), names)
-
-  const applied: string[] = []
-  for (const name of names) {
-    const sql = await readFile(new URL(name, folder), 'utf8')
-    const sha256 = createHash('sha256').update(sql).digest('hex')
-    const before = known.get(name)
-    if (before === undefined) {
-      await tx.script(sql)
-      await tx.query(INSERT_APPLIED, [owner, name, sha256])
-      applied.push(`${owner}/${name}`)
-    } else if (before !== sha256) {
-      throw new StartError(`Migration ${owner}/${name} was changed after it had been applied. ${NO_UPGRADE}`)
+async function migrationsIn(on: Queryable, folders: readonly MigrationFolder[]): Promise<Migration[]> {
+  const [table] = await on.query<{ exists: boolean }>(`select to_regclass('migrations') is not null as exists`)
+  const migrations: Migration[] = []
+  for (const { owner, folder } of folders) {
+    const rows = table?.exists === true ? await on.query<AppliedRow>(SELECT_APPLIED, [owner]) : []
+    const applied = new Map(rows.map((row) => [row.name, row.sha256]))
+    const files = await filesIn(folder)
+    refuseForeign(owner, applied.keys(), files)
+    for (const file of files) {
+      const sql = await readFile(new URL(file, folder), 'utf8')
+      const sha256 = createHash('sha256').update(sql).digest('hex')
+      migrations.push({ name: `${owner}/${file}`, owner, file, sql, sha256, appliedAs: applied.get(file) ?? null })
     }
   }
-  return applied
+  return migrations
 }
+
+interface AppliedRow {
+  name: string
+  sha256: string
+}
+
+const filesIn = async (folder: URL): Promise<string[]> =>
+  (await readdir(folder)).filter((name) => /^\d{3}_\w+\.sql$/.test(name)).sort()
 
 /** Before anything is applied: whether all that was applied belongs to this version. */
 function refuseForeign(owner: string, applied: Iterable<string>, names: readonly string[]): void {
