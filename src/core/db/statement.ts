@@ -39,7 +39,7 @@ export interface Call {
 export class Statement {
   readonly name: string
   readonly text: string
-  readonly values: unknown[]
+  readonly values: (string | Buffer | null)[]
   readonly portal = ''
   readonly #call: Call
   readonly #rows: Row[] = []
@@ -47,10 +47,11 @@ export class Statement {
   #columns: Columns | undefined
   #failed: { error: unknown } | null = null
 
+  /** Throws if a value cannot be sent: before `pg` has prepared the statement, and counted on it. */
   constructor(call: Call) {
     this.name = call.name
     this.text = call.text
-    this.values = [...call.values]
+    this.values = call.values.map((value) => utils.prepareValue(value))
     this.#call = call
   }
 
@@ -62,19 +63,15 @@ export class Statement {
     return submitDescribed.call(this, connection)
   }
 
-  #send({ stream }: Connection): unknown {
-    try {
-      const bound = serialize.bind({ statement: this.name, values: this.values, valueMapper: utils.prepareValue })
-      if (bound.length > COPIED_BYTES_MAX) {
-        stream.write(bound)
-        stream.write(EXECUTE_AND_SYNC)
-      } else {
-        stream.write(Buffer.concat([bound, EXECUTE_AND_SYNC]))
-      }
-      return null
-    } catch (error) {
-      return error // a value that cannot be sent: `pg` hands it to handleError
+  #send({ stream }: Connection): null {
+    const bound = serialize.bind({ statement: this.name, values: this.values })
+    if (bound.length > COPIED_BYTES_MAX) {
+      stream.write(bound)
+      stream.write(EXECUTE_AND_SYNC)
+    } else {
+      stream.write(Buffer.concat([bound, EXECUTE_AND_SYNC]))
     }
+    return null
   }
 
   handleRowDescription({ fields }: { fields: readonly Field[] }): void {
