@@ -309,7 +309,7 @@ describe('acquire next', () => {
       behind.jobs.map(({ jobId }) => jobId),
       [early],
     )
-    assert.deepEqual(await world.ledger.acquireNextFrom(0, request), { jobs: [], lastRank: null })
+    assert.deepEqual(await world.ledger.acquireNextFrom(0, request), { jobs: [], isOthersTurn: false, lastRank: null })
     assert.deepEqual(await next(world), [abandoned])
   })
 })

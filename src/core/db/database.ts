@@ -7,7 +7,7 @@ import { Client, DatabaseError, Pool as PgPool, type PoolClient } from 'pg'
 import { openConnections, type Connections } from './connections.ts'
 import './decode-long-text.ts'
 import { Unstorable } from './params.ts'
-import { Statement, type Row } from './statement.ts'
+import { PreparedStatement, type Row } from './prepared-statement.ts'
 import { openWatchdog, type Watchdog } from './watchdog.ts'
 
 const HOT_PLANS = [
@@ -231,7 +231,7 @@ function gatherWrites({ connection: { stream } }: Client): void {
 async function run<R extends object>(watchdog: Watchdog, client: Client, sql: string, values: readonly unknown[] = []) {
   gatherWrites(client)
   const answer = new Promise<Row[]>((resolve, reject) => {
-    client.query(new Statement({ name: nameOf(sql), text: sql, values, resolve, reject }))
+    client.query(new PreparedStatement({ name: nameOf(sql), text: sql, values, resolve, reject }))
   })
   try {
     const rows = await watchdog.watch(client, answer)

@@ -108,7 +108,7 @@ async function migrationsIn(on: Queryable, folders: readonly MigrationFolder[]):
   const [table] = await on.query<{ exists: boolean }>(`select to_regclass('migrations') is not null as exists`)
   const migrations: Migration[] = []
   for (const { owner, folder } of folders) {
-    const rows = table?.exists === true ? await on.query<AppliedRow>(SELECT_APPLIED, [owner]) : []
+    const rows = table?.exists === true ? await on.query<MigrationRow>(SELECT_APPLIED, [owner]) : []
     const applied = new Map(rows.map((row) => [row.name, row.sha256]))
     const files = await filesIn(folder)
     refuseForeign(owner, applied.keys(), files)
@@ -121,7 +121,7 @@ async function migrationsIn(on: Queryable, folders: readonly MigrationFolder[]):
   return migrations
 }
 
-interface AppliedRow {
+interface MigrationRow {
   name: string
   sha256: string
 }

@@ -57,12 +57,6 @@ export function openPostgresFeed(options: PostgresFeedOptions): Feed {
       leaveSearches()
     }
   }
-  const count = (jobs: readonly Acquired[], tookMs: number) => {
-    const reclaims = jobs.filter(({ wasAbandoned }) => wasAbandoned).length
-    if (reclaims > 0) metrics.reclaimLatency.observe(tookMs)
-    metrics.reclaims.inc(TAKEN, reclaims)
-    metrics.claims.inc(TAKEN, jobs.length - reclaims)
-  }
   const messageOf = (kinds: Iterable<string>) => [...new Set(kinds)].join(',')
   const publish = (kinds: Iterable<string>) => bus.publish(CHANNEL, messageOf(kinds))
 
@@ -81,7 +75,7 @@ export function openPostgresFeed(options: PostgresFeedOptions): Feed {
         const { jobs, restMs } = await searches.next(request)
         gathering.note(jobs.length, request.limit)
         if (jobs.length > 0) {
-          count(jobs, performance.now() - started)
+          count(metrics, jobs, performance.now() - started)
           return jobs.map((job): TakenJob => ({ job, acknowledge: null }))
         }
         await wake.wait(restMs, request.signal)
@@ -101,4 +95,11 @@ export function openPostgresFeed(options: PostgresFeedOptions): Feed {
     check: async () => {},
     close: async () => unsubscribe(),
   }
+}
+
+function count(metrics: ExecutorMetrics, jobs: readonly Acquired[], tookMs: number): void {
+  const reclaims = jobs.filter(({ wasAbandoned }) => wasAbandoned).length
+  if (reclaims > 0) metrics.reclaimLatency.observe(tookMs)
+  metrics.reclaims.inc(TAKEN, reclaims)
+  metrics.claims.inc(TAKEN, jobs.length - reclaims)
 }

@@ -36,7 +36,7 @@ export interface Call {
 }
 
 /** The methods are those that `pg` calls, and name, text, values and portal are what it reads. */
-export class Statement {
+export class PreparedStatement {
   readonly name: string
   readonly text: string
   readonly values: (string | Buffer | null)[]
@@ -111,8 +111,8 @@ export class Statement {
 
 // `pg` sends nothing through a pipelined connection but what is an instance of its class, whose constructor makes an event emitter and a
 // result that nobody uses here: a third of the time to send a statement.
-Object.setPrototypeOf(Statement.prototype, Query.prototype)
-const submitDescribed: (this: Statement, connection: Connection) => unknown = Query.prototype.submit
+Object.setPrototypeOf(PreparedStatement.prototype, Query.prototype)
+const submitDescribed: (this: PreparedStatement, connection: Connection) => unknown = Query.prototype.submit
 
 function parserOf(oid: number): ((text: string) => unknown) | null {
   const parse = types.getTypeParser(oid)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { Client, types } from 'pg'
-import { Statement } from '../../src/core/db/statement.ts'
+import { PreparedStatement } from '../../src/core/db/prepared-statement.ts'
 import { sqlState } from '../../src/core/db/database.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { testDatabase } from '../support/database.ts'
@@ -21,7 +21,7 @@ async function setup(t: TestContext) {
   client.connection.on('message', ({ name }: { name: string }) => heard.push(name))
   const ask = (text: string, values: readonly unknown[] = []) =>
     new Promise<object[]>((resolve, reject) => {
-      client.query(new Statement({ name: `test ${text}`.slice(0, 60), text, values, resolve, reject }))
+      client.query(new PreparedStatement({ name: `test ${text}`.slice(0, 60), text, values, resolve, reject }))
     })
   const count = (message: string) => heard.filter((name) => name === message).length
   return { client, ask, count }
