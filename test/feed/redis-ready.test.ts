@@ -1,6 +1,7 @@
 // A sorted set in Redis as the queue of a kind: its order, what a process takes away with it when it dies, and what Redis loses.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
+import type { Redis } from 'ioredis'
 import { v7 } from 'uuid'
 import { atEnd } from '../support/cleanup.ts'
 import { startRedis } from '../support/servers.ts'
@@ -96,6 +97,51 @@ describe('a sorted set of ready jobs', () => {
     isDown = false
 
     assert.deepEqual(jobIdsOf(await takeSome(feed, kind, 10)).toSorted(), jobIds.toSorted())
+  })
+})
+
+/** Resolves once so many connections block. */
+const blocked = (redis: Redis, count: number) =>
+  until(async () => (await redis.info('clients')).includes(`blocked_clients:${count}\r`))
+
+describe('processes that wait', () => {
+  test('one of them gets the jobs that come together, and the others are not woken', async (t) => {
+    const server = await startRedis()
+    atEnd(t, server.stop)
+    const { feed, another, kind, redis, ledger } = await setup(t, { url: server.at })
+    const first = takeSome(feed, kind, 10)
+    await blocked(redis, 1)
+    const second = takeSome(await another('w2'), kind, 10)
+    await blocked(redis, 2)
+
+    await ledger.submitMany([
+      { kind, payload: 1 },
+      { kind, payload: 2 },
+      { kind, payload: 3 },
+    ])
+    const together = await first
+    await blocked(redis, 1)
+    await ledger.submitMany([{ kind, payload: 4 }])
+
+    assert.deepEqual([together.length, (await second).length], [3, 1])
+  })
+
+  test('get their jobs from a Redis that does not know BZMPOP', async (t) => {
+    const server = await startRedis({ without: 'BZMPOP' })
+    atEnd(t, server.stop)
+    const { feed, kind, redis, submit, errors } = await setup(t, { url: server.at, logLevel: 'warn' })
+    const taken: string[] = []
+    for (const _ of [1, 2]) {
+      const taking = takeSome(feed, kind, 10)
+      await blocked(redis, 1)
+      const jobId = await submit()
+      taken.push(jobId, ...jobIdsOf(await taking))
+    }
+
+    const [one, sameOne, two, sameTwo] = taken
+
+    assert.deepEqual([one, two], [sameOne, sameTwo])
+    assert.deepEqual(errors, [])
   })
 })
 

@@ -1,7 +1,7 @@
-// Takes job ids out of a sorted set, no more than there are free slots. If there are none, it blocks until one comes.
+// Takes job ids out of a sorted set, no more than there are free slots. If there are none, it blocks until some come.
 import { Gathering } from '../../gathering.ts'
 import type { BlockingConnection } from '../blocking-connection.ts'
-import { evaluate, listFrom, TAKE_READY } from '../scripts/script.ts'
+import { evaluate, isReply, listFrom, TAKE_READY } from '../scripts/script.ts'
 
 const BLOCK_SEC = 2
 const GATHER_MS = 5
@@ -12,18 +12,35 @@ export interface ReadyReader {
 }
 
 export function openReadyReader(connection: BlockingConnection, keys: { jobs: string; mark: string }): ReadyReader {
+  const { redis } = connection
+  let knowsBzmpop = true // until it says otherwise: Redis 6.2 does not
+
   const takeNow = async (limit: number) => {
-    const ids = String(await evaluate(connection.redis, TAKE_READY, [keys.jobs, keys.mark], [limit]))
+    const ids = String(await evaluate(redis, TAKE_READY, [keys.jobs, keys.mark], [limit]))
     return ids === '' ? [] : ids.split(' ')
   }
 
-  /** Redis runs the second command as soon as the first no longer blocks: jobs that came together are taken together. */
-  const takeNext = async (limit: number, signal: AbortSignal) => {
-    const taking = () =>
-      Promise.all([connection.redis.bzpopmin(keys.jobs, BLOCK_SEC), limit > 1 ? takeNow(limit - 1) : []])
-    const [first, rest] = await connection.block(taking, signal)
-    const [, jobId] = listFrom(first)
-    return typeof jobId === 'string' ? [jobId, ...rest] : rest
+  /** Of the processes that wait, the first one gets all jobs that came together, and the others sleep on. */
+  const waitForSeveral = async (limit: number) => {
+    const [, jobs] = listFrom(await redis.bzmpop(BLOCK_SEC, 1, keys.jobs, 'MIN', 'COUNT', limit))
+    return listFrom(jobs).map((job) => String(listFrom(job)[0]))
+  }
+
+  /** Each process that waits is woken, and gets one of them. */
+  const waitForOne = async () => {
+    const [, jobId] = listFrom(await redis.bzpopmin(keys.jobs, BLOCK_SEC))
+    return typeof jobId === 'string' ? [jobId] : []
+  }
+
+  const waitForJobs = async (limit: number) => {
+    if (!knowsBzmpop) return waitForOne()
+    try {
+      return await waitForSeveral(limit)
+    } catch (error) {
+      if (!isReply(error, 'unknown command')) throw error
+      knowsBzmpop = false
+      return waitForOne()
+    }
   }
 
   const gathering = new Gathering(GATHER_MS)
@@ -31,7 +48,7 @@ export function openReadyReader(connection: BlockingConnection, keys: { jobs: st
   const read = async (limit: number, signal: AbortSignal) => {
     await gathering.wait(signal)
     const now = await takeNow(limit)
-    const ids = now.length > 0 || signal.aborted ? now : await takeNext(limit, signal)
+    const ids = now.length > 0 || signal.aborted ? now : await connection.block(() => waitForJobs(limit), signal)
     gathering.note(ids.length, limit)
     return ids
   }
