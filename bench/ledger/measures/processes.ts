@@ -6,7 +6,9 @@ import { nowUs } from '../../clock.ts'
 import { enqueueInBulk, type Cell } from '../cell.ts'
 import type { Limits } from '../options.ts'
 
-const WARM_UP_JOBS = 10_000 // for each process and round: V8 compiles the program in each of them
+// In each round 10,000 for each of eight processes, in which V8 compiles the program, and as many where there are fewer: the table is as
+// large then, and what autovacuum does with it alike.
+const WARM_UP_JOBS = 80_000
 /** With the first job of another round V8 throws away some of what it had compiled: the benchmark's own `Round` is another one then. */
 const WARM_UP_ROUNDS = 2
 /** As many times the jobs of other measures: each process has to have enough of them. */
@@ -19,7 +21,7 @@ export async function measureProcesses(cell: Cell, limits: Limits, processes: nu
   await cell.worker.start()
   for (let count = 1; count < processes; count += 1) await (await cell.addWorker()).start()
   for (let round = 0; round < WARM_UP_ROUNDS; round += 1) {
-    await enqueueInBulk(cell, round, WARM_UP_JOBS * processes)
+    await enqueueInBulk(cell, round, WARM_UP_JOBS)
     await settled(cell)
   }
 
