@@ -14,7 +14,11 @@ const LATER_MS = 1000 // than any pause between searches
 const SOON_MS = 100 // after a message, and before a search from the start
 
 /** A process that searches on the rig's ledger, by a clock that the test moves, and where it searched. Null: from the start. */
-function openProcess(t: TestContext, rig: Rig, { bus = rig.bus, searchMs = 1 }: { bus?: Bus; searchMs?: number } = {}) {
+function openProcess(
+  t: TestContext,
+  rig: Rig,
+  { bus = rig.bus, searchMs = 1, owner = `w${Math.random()}` }: { bus?: Bus; searchMs?: number; owner?: string } = {},
+) {
   const from: (number | null)[] = []
   const clock = { ms: LATER_MS }
   const ledger = {
@@ -28,7 +32,7 @@ function openProcess(t: TestContext, rig: Rig, { bus = rig.bus, searchMs = 1 }: 
   const searches = openSearches({
     ledger: () => ledger,
     bus,
-    owner: `w${Math.random()}`,
+    owner,
     leaseMs: LEASE_MS,
     now: () => clock.ms,
   })
@@ -156,21 +160,26 @@ describe('processes that search for jobs of a kind', () => {
     assert.equal(other.from.at(-1), null)
   })
 
-  test('one that left jobs behind does not', async (t) => {
+  test('one that left more urgent jobs behind serves nobody who is further', async (t) => {
     const rig = await postgresRig(t)
     const [mine, other] = [openProcess(t, rig), openProcess(t, rig)]
     await rig.submit()
     await mine.next()
-    mine.clock.ms += LATER_MS
-    await submitSeveral(rig)
-    const left = await rig.submit({ priority: 1 })
-    assert.equal((await other.next(SEVERAL)).length, SEVERAL)
+    await rig.submit()
+    await other.next()
+    const urgent: string[] = []
+    for (let count = 0; count < 3 * SEVERAL; count += 1) urgent.push(await rig.submit({ priority: 9 }))
+    for (const _round of [1, 2]) {
+      mine.clock.ms += LATER_MS
+      other.clock.ms += LATER_MS
+      assert.equal((await other.next(SEVERAL)).length, SEVERAL)
+    }
 
-    assert.deepEqual(await mine.next(), [left])
+    assert.deepEqual(await mine.next(), urgent.slice(2 * SEVERAL))
     assert.equal(mine.from.at(-1), null)
   })
 
-  test('a search from the start that comes as far as the last one serves all, though it leaves newer jobs', async (t) => {
+  test('one that comes as far as the others serves all, though it leaves newer jobs', async (t) => {
     const rig = await postgresRig(t)
     const [mine, other] = [openProcess(t, rig), openProcess(t, rig)]
     await rig.submit()
@@ -208,7 +217,7 @@ describe('processes that search for jobs of a kind', () => {
       let turn = Promise.resolve()
       await new Promise<void>((begin, fail) => {
         turn = rig.database.transaction(async (tx) => {
-          const request = { kind: rig.kind, limit: 1, owner: 'another', leaseMs: LEASE_MS, inTurn: true }
+          const request = { kind: rig.kind, limit: 1, owner: 'another', leaseMs: LEASE_MS, exclusively: true }
           assert.equal((await acquireNextFrom(tx, null, request)).isOthersTurn, false)
           begin()
           await ended
@@ -235,6 +244,30 @@ describe('processes that search for jobs of a kind', () => {
 
       assert.deepEqual(await mine.next(), [second])
       assert.equal(mine.from.length, 4) // in 300 ms
+    })
+
+    test('one that has waited in vain waits no longer for the next searches', async (t) => {
+      const { mine } = await inTheTurnOfAnother(t, { searchMs: 100 })
+      await mine.next()
+      mine.from.length = 0
+
+      await mine.next()
+
+      assert.equal(mine.from.length, 1)
+    })
+
+    test('one whose name has a comma hears of others, too', async (t) => {
+      const rig = await postgresRig(t)
+      const [mine, other] = [openProcess(t, rig, { owner: 'eu,1' }), openProcess(t, rig, { owner: '1' })]
+      await rig.submit()
+      await mine.next()
+      const taken = await submitSeveral(rig)
+      await other.next()
+
+      await rig.submit()
+      await mine.next()
+
+      assert.equal(mine.from.at(-1), (await rankOf(rig, taken)) - STEP_BACK_US)
     })
 
     test('one that hears of no other does not wait', async (t) => {

@@ -150,6 +150,7 @@ async function doEverything(ledger: Ledger, database: Database): Promise<void> {
   await ledger.bury({ jobId: ids[5] ?? '', reason: 'x' })
   await ledger.acquireNextFrom(null, { kind: 'echo', limit: 5, owner: 'w', leaseMs: 60_000 })
   await ledger.acquireNextFrom(0, { kind: 'echo', limit: 5, owner: 'w', leaseMs: 60_000 })
+  await ledger.acquireNextFrom(0, { kind: 'echo', limit: 5, owner: 'w', leaseMs: 60_000, exclusively: true })
   await ledger.get(held.jobId)
   await ledger.promoteDue(5)
   await ledger.nextDueMs()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { Client, types } from 'pg'
 import { PreparedStatement } from '../../src/core/db/prepared-statement.ts'
-import { sqlState } from '../../src/core/db/database.ts'
+import { openDatabase, sqlState } from '../../src/core/db/database.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { testDatabase } from '../support/database.ts'
 
@@ -133,6 +133,43 @@ describe('a statement', () => {
     await ask('alter table kept add column word text')
 
     await assert.rejects(ask('select * from kept'), /cached plan must not change result type/)
+  })
+
+  test('whose columns have changed since fails once: the next one gets another connection', async (t) => {
+    const { at, database } = await testDatabase(t)
+    const other = openDatabase(at, () => {})
+    atEnd(t, () => other.close())
+    await database.query('create table kept (n integer)')
+    for (const pool of [other, other.hot]) assert.deepEqual(await pool.query('select * from kept'), [])
+    await database.query('alter table kept add column word text')
+
+    for (const pool of [other, other.hot]) {
+      await assert.rejects(pool.query('select * from kept'), /cached plan/)
+      assert.deepEqual(await pool.query('select * from kept'), [])
+    }
+    await assert.rejects(other.transaction((tx) => tx.query('select * from kept where n = $1', ['x'])))
+    assert.deepEqual(await other.query('select * from kept'), [])
+  })
+
+  test('is answered by its callback, which `pg` replaces to end the timer of a query_timeout', async (t) => {
+    const { client } = await setup(t)
+    const heard: string[] = []
+    const ask = (text: string) =>
+      new Promise<void>((resolve) => {
+        const end = () => resolve()
+        const statement = new PreparedStatement({ name: text, text, values: [], resolve: end, reject: end })
+        const { callback } = statement
+        statement.callback = (error, rows) => {
+          heard.push(error === null ? 'rows' : 'error')
+          callback(error, rows)
+        }
+        client.query(statement)
+      })
+
+    await ask('select 1')
+    await ask('selec 1')
+
+    assert.deepEqual(heard, ['rows', 'error'])
   })
 
   test('fails when its connection ends before the answer', async (t) => {

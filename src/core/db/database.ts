@@ -153,7 +153,7 @@ function poolOf(connections: Connections, watchdog: Watchdog): Pool {
       connections.giveBack(client)
       return result
     } catch (error) {
-      connections.giveBack(client, isLostConnection(error))
+      connections.giveBack(client, isLostConnection(error) || isOutdated(error))
       throw error
     }
   }
@@ -185,8 +185,10 @@ function poolOf(connections: Connections, watchdog: Watchdog): Pool {
         return result
       } catch (error) {
         const first = (await Promise.allSettled(sent)).find((answer) => answer.status === 'rejected')
-        connections.giveBack(client, !(await rollback(client, watchdog)))
-        throw first?.reason ?? error // the errors after it only say that the transaction is aborted
+        const cause: unknown = first?.reason ?? error // the errors after it only say that the transaction is aborted
+        const isRolledBack = await rollback(client, watchdog)
+        connections.giveBack(client, !isRolledBack || isOutdated(cause))
+        throw cause
       }
     },
   }
@@ -238,7 +240,7 @@ async function run<R extends object>(watchdog: Watchdog, client: Client, sql: st
     trustColumns<R>(rows)
     return rows
   } catch (error) {
-    if (error instanceof Error) Error.captureStackTrace(error) // who asked, in place of who read the answer
+    if (error instanceof Error) Error.captureStackTrace(error) // the stack of the caller, not of the reader of the socket
     throw error
   }
 }
@@ -269,6 +271,12 @@ export const isLostConnection = (error: unknown): boolean =>
   LOST_STATES.test(sqlState(error) ?? '') ||
   (error instanceof Error && 'code' in error && typeof error.code === 'string' && LOST_CODES.has(error.code)) ||
   (error instanceof Error && LOST_WORDS.test(error.message)) // `pg` has no codes for these
+
+/**
+ * A prepared statement no longer fits its tables, which a migration has changed since. It would fail on this connection for ever: another
+ * one prepares it anew.
+ */
+const isOutdated = (error: unknown): boolean => /^(0A000|26000)$/.test(sqlState(error) ?? '')
 
 /** Text for people, cut and cleaned so that a column can hold it: no NUL, no lone surrogate. */
 export const storableText = (text: string, charsMax: number): string =>

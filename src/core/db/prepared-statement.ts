@@ -7,7 +7,7 @@ import { serialize } from 'pg-protocol'
 import type { Field } from 'pg-protocol/dist/messages.js'
 
 const TEXT_OID = 25
-/** A larger message is not copied to stand before its end. */
+/** Up to this size, Bind, Execute and Sync are copied into one buffer and written at once. */
 const COPIED_BYTES_MAX = 16 * 1024
 const EXECUTE_AND_SYNC = Buffer.concat([serialize.execute(), serialize.sync()])
 
@@ -15,16 +15,16 @@ const takeText = types.getTypeParser(TEXT_OID)
 
 export type Row = Record<string, unknown>
 
-interface Columns {
+interface Description {
   columns: readonly { name: string; parse: ((text: string) => unknown) | null }[]
   /** A row without its values: V8 copies it faster than it adds properties. */
   template: Readonly<Row>
 }
 
-const NO_COLUMNS: Columns = { columns: [], template: {} }
+const NO_COLUMNS: Description = { columns: [], template: {} }
 
 /** By the name of the statement. */
-const describedOn = new WeakMap<Connection, Map<string, Columns>>()
+const describedOn = new WeakMap<Connection, Map<string, Description>>()
 
 export interface Call {
   /** Of the prepared statement: the same for the same text. */
@@ -35,30 +35,30 @@ export interface Call {
   reject(error: unknown): void
 }
 
-/** The methods are those that `pg` calls, and name, text, values and portal are what it reads. */
+/** The methods are those that `pg` calls, and the public fields those that it reads. With a `query_timeout` it replaces `callback`. */
 export class PreparedStatement {
   readonly name: string
   readonly text: string
   readonly values: (string | Buffer | null)[]
   readonly portal = ''
-  readonly #call: Call
+  callback: (error: unknown, rows: Row[]) => void
   readonly #rows: Row[] = []
-  #described: Map<string, Columns> | null = null
-  #columns: Columns | undefined
+  #described: Map<string, Description> | null = null
+  #description: Description | undefined
   #failed: { error: unknown } | null = null
 
-  /** Throws if a value cannot be sent: before `pg` has prepared the statement, and counted on it. */
+  /** Throws if a value cannot be sent: if that failed after Parse was sent, `pg` would take the statement for prepared. */
   constructor(call: Call) {
     this.name = call.name
     this.text = call.text
     this.values = call.values.map((value) => utils.prepareValue(value))
-    this.#call = call
+    this.callback = (error, rows) => (error === null ? call.resolve(rows) : call.reject(error))
   }
 
   submit(connection: Connection): unknown {
-    this.#described = describedOn.get(connection) ?? new Map<string, Columns>()
-    this.#columns = this.#described.get(this.name)
-    if (this.#columns !== undefined) return this.#send(connection)
+    this.#described = describedOn.get(connection) ?? new Map<string, Description>()
+    this.#description = this.#described.get(this.name)
+    if (this.#description !== undefined) return this.#send(connection)
     describedOn.set(connection, this.#described)
     return submitDescribed.call(this, connection)
   }
@@ -82,30 +82,29 @@ export class PreparedStatement {
   }
 
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
-    if (this.#failed !== null || this.#columns === undefined) return
+    if (this.#failed !== null || this.#description === undefined) return
     try {
-      this.#rows.push(rowOf(fields, this.#columns))
+      this.#rows.push(rowOf(fields, this.#description))
     } catch (error) {
       this.#failed = { error }
     }
   }
 
   handleCommandComplete(): void {
-    if (this.#columns === undefined) this.#learn(NO_COLUMNS)
+    if (this.#description === undefined) this.#learn(NO_COLUMNS)
   }
 
   handleReadyForQuery(): void {
-    if (this.#failed === null) this.#call.resolve(this.#rows)
-    else this.#call.reject(this.#failed.error)
+    this.callback(this.#failed?.error ?? null, this.#rows)
   }
 
   handleError(error: unknown): void {
-    this.#call.reject(error)
+    this.callback(error, [])
   }
 
-  #learn(columns: Columns): void {
-    this.#columns = columns
-    this.#described?.set(this.name, columns)
+  #learn(description: Description): void {
+    this.#description = description
+    this.#described?.set(this.name, description)
   }
 }
 
@@ -119,7 +118,7 @@ function parserOf(oid: number): ((text: string) => unknown) | null {
   return parse === takeText ? null : parse
 }
 
-function rowOf(fields: readonly (string | null)[], { columns, template }: Columns): Row {
+function rowOf(fields: readonly (string | null)[], { columns, template }: Description): Row {
   const row: Row = { ...template }
   let index = 0
   for (const { name, parse } of columns) {

@@ -1,5 +1,5 @@
 // How far a process has come in the order of its kind: after its own searches, and after what other processes tell of theirs.
-import type { Turn } from './turn.ts'
+import type { SearchTurn } from './search-turn.ts'
 
 /** The longest time between searches from the start while jobs keep coming, of all processes that hear each other together. */
 const FROM_START_EVERY_MS = 250
@@ -27,11 +27,11 @@ export interface Position {
   foundNothing: boolean
   /** When it last got several jobs from the start, or told of several. */
   severalAt: number
-  turn: Turn
+  turn: SearchTurn
 }
 
-/** What was found. */
-export interface Search {
+/** What a search found. */
+export interface Found {
   jobs: number
   /** There may be more. */
   isFull: boolean
@@ -43,8 +43,10 @@ export interface Search {
 export interface TakenRange {
   takenFrom: number
   lastRank: number
-  /** So long nobody needs to search from the start again. */
+  /** So long nobody needs to search from the start again: this search did. */
   restMs: number
+  /** It may have left jobs behind, after the last one. */
+  leftJobs: boolean
 }
 
 export const nextRank = ({ lastRank }: Position): number => lastRank - STEP_BACK_US
@@ -54,19 +56,19 @@ export const needsNoStart = ({ foundNothing, searchedFromStart }: Position, at: 
   foundNothing || at - searchedFromStart < FROM_START_EVERY_MS
 
 /** After a search from `nextRank` on that found jobs. Returns what to tell. */
-export function advance(position: Position, { jobs, isFull, lastRank }: Search, at: number): TakenRange | null {
+export function advance(position: Position, { jobs, isFull, lastRank }: Found, at: number): TakenRange | null {
   position.lastRank = Math.max(position.lastRank, lastRank ?? START)
   position.leftJobs = isFull
   if (jobs < SEVERAL || at - position.severalAt < TELL_EVERY_MS) return null
   position.severalAt = at
-  return tell(position, 0)
+  return rangeToTell(position, 0)
 }
 
 /** After a search from the start. Returns the position, or null where no job was ever found, and what to tell. */
 export function startAnew(
   before: Position | undefined,
-  { jobs, isFull, lastRank }: Search,
-  { startedAt, endedAt, turn }: { startedAt: number; endedAt: number; turn: Turn },
+  { jobs, isFull, lastRank }: Found,
+  { startedAt, endedAt, turn }: { startedAt: number; endedAt: number; turn: SearchTurn },
 ): { position: Position | null; told: TakenRange | null } {
   const known = lastRank ?? before?.lastRank
   if (known === undefined) return { position: null, told: null }
@@ -82,23 +84,22 @@ export function startAnew(
     severalAt,
     turn,
   }
-  const leftOlder = isFull && !(before !== undefined && known >= nextRank(before))
-  const told = endedAt - severalAt < BUSY_MS ? tell(position, leftOlder ? 0 : restMs) : null
-  return { position, told }
+  return { position, told: endedAt - severalAt < BUSY_MS ? rangeToTell(position, restMs) : null }
 }
 
 /** Goes on from where another process has come. */
-export function follow(position: Position, { takenFrom, lastRank, restMs }: TakenRange, at: number): void {
+export function follow(position: Position, { takenFrom, lastRank, restMs, leftJobs }: TakenRange, at: number): void {
   if (position.leftJobs && !(position.lastRank >= takenFrom)) return
+  const leftOlder = leftJobs && !(lastRank >= nextRank(position)) // than those that the next search here would find
   if (lastRank > position.lastRank) position.lastRank = lastRank
-  if (!(restMs > 0)) return
+  if (leftOlder || !(restMs > 0)) return
   position.searchedFromStart = at
   position.startAgainAt = Math.max(position.startAgainAt, at + restMs)
 }
 
 /** The next message goes on where this one ends. */
-function tell(position: Position, restMs: number): TakenRange {
-  const { takenFrom, lastRank } = position
+function rangeToTell(position: Position, restMs: number): TakenRange {
+  const { takenFrom, lastRank, leftJobs } = position
   position.takenFrom = nextRank(position)
-  return { takenFrom, lastRank, restMs }
+  return { takenFrom, lastRank, restMs, leftJobs }
 }

@@ -14,7 +14,7 @@ import type { Acquired } from '../ledger/job.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { TakeRequest } from './feed.ts'
 import { advance, follow, needsNoStart, nextRank, startAnew, type Position, type TakenRange } from './position.ts'
-import { Turn } from './turn.ts'
+import { SearchTurn } from './search-turn.ts'
 
 const CHANNEL = 'reeve:taken'
 const UNASKED_MS = 15_000
@@ -49,16 +49,18 @@ export function openSearches(options: SearchesOptions): Searches {
 
   const tell = (kind: string, range: TakenRange | null) => {
     if (range === null) return
-    bus.publish(CHANNEL, [owner, kind, range.takenFrom, range.lastRank, Math.round(range.restMs)].join(','))
+    const { takenFrom, lastRank, restMs, leftJobs } = range
+    bus.publish(CHANNEL, [kind, takenFrom, lastRank, Math.round(restMs), Number(leftJobs), owner].join(','))
   }
 
   const hear = (message: string) => {
-    const [teller, kind = '', ...numbers] = message.split(',')
-    const [takenFrom = NaN, lastRank = NaN, restMs = NaN] = numbers.map(Number)
+    const [kind = '', takenFrom, lastRank, restMs, leftJobs, ...parts] = message.split(',')
+    const teller = parts.join(',') // a setting, which may hold commas
     const position = positions.get(kind)
     if (position === undefined) return
     if (teller !== owner) position.turn.othersTook()
-    follow(position, { takenFrom, lastRank, restMs }, now())
+    const range = { takenFrom: Number(takenFrom), lastRank: Number(lastRank), restMs: Number(restMs) }
+    follow(position, { ...range, leftJobs: leftJobs === '1' }, now())
   }
 
   const search = async (rank: number | null, request: AcquireNextRequest) => {
@@ -70,7 +72,7 @@ export function openSearches(options: SearchesOptions): Searches {
   const searchOn = async (position: Position, request: AcquireNextRequest) => {
     const { jobs, isOthersTurn, found } = await search(nextRank(position), request)
     if (isOthersTurn) return OTHERS_TURN
-    position.turn.had()
+    position.turn.searched()
     position.foundNothing = false
     if (jobs.length > 0) {
       tell(request.kind, advance(position, found, now()))
@@ -80,12 +82,12 @@ export function openSearches(options: SearchesOptions): Searches {
     return restMs > 0 ? { jobs, restMs } : null
   }
 
-  const searchFromStart = async (turn: Turn, request: AcquireNextRequest) => {
+  const searchFromStart = async (turn: SearchTurn, request: AcquireNextRequest) => {
     const { kind } = request
     const startedAt = now()
     const { jobs, isOthersTurn, found } = await search(null, request)
     if (isOthersTurn) return OTHERS_TURN
-    turn.had()
+    turn.searched()
     const { position, told } = startAnew(positions.get(kind), found, { startedAt, endedAt: now(), turn })
     if (position !== null) positions.set(kind, position)
     tell(kind, told)
@@ -95,8 +97,8 @@ export function openSearches(options: SearchesOptions): Searches {
   const next = async (asked: TakeRequest): Promise<Next> => {
     const { kind, limit, signal } = asked
     const position = positions.get(kind)
-    const turn = position?.turn ?? new Turn(now)
-    const request = { kind, limit, owner, leaseMs, inTurn: turn.isAwaited }
+    const turn = position?.turn ?? new SearchTurn(now)
+    const request = { kind, limit, owner, leaseMs, exclusively: turn.isAwaited }
     const isNear = position !== undefined && needsNoStart(position, now())
     const answer = (isNear ? await searchOn(position, request) : null) ?? (await searchFromStart(turn, request))
     if (answer !== OTHERS_TURN) return answer

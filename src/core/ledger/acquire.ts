@@ -8,7 +8,7 @@ import type { Acquired, JobState } from './job.ts'
 import { hideFromPlanner, literal } from '../db/sql.ts'
 import { sorted } from './refusal.ts'
 
-const SEARCH_LOCK = 7305861 // an advisory lock that nothing else uses; its second key is the kind
+const SEARCH_LOCK = 7_305_861 // an advisory lock that nothing else uses; its second key is the kind
 
 const RETURNED = `jobs.job_id, jobs.payload, jobs.priority, jobs.attempt_id, jobs.account_id, jobs.trace_id`
 
@@ -23,8 +23,8 @@ const IS_READY = `finished_at is null and due_at is null
 export const canBeTaken = (kind: string): string =>
   `(select true from jobs where kind = ${literal(kind)} and ${IS_READY} order by rank desc, job_id desc limit 1) is true`
 
-// Where several processes search, one of them does so at a time: to find a row locked by another one costs as much as to take it. The
-// others are told at once whose turn it is, by a row without a job.
+// Where several busy processes search, one of them does so at a time (core/feed/search-turn.ts). The others do not wait: they get one row
+// without a job.
 const TURN = `turn as materialized (
     select case when $5 then pg_try_advisory_xact_lock(${SEARCH_LOCK}, hashtext($1)) else true end as is_ours
   )`
@@ -66,7 +66,7 @@ const acquireNextFromWhere = (rank: string, condition: string): string => `
 
 const IS_PENDING = hideFromPlanner(`state = 'pending'`)
 const ACQUIRE_NEXT_FROM = acquireNextFromWhere('$5', IS_PENDING)
-const ACQUIRE_NEXT_FROM_IN_TURN = `
+const ACQUIRE_NEXT_FROM_EXCLUSIVELY = `
   with ${TURN}, taken as (${acquireNextFromWhere('$6', `(select is_ours from turn) and ${IS_PENDING}`)})
   select is_ours, taken.* from turn left join taken on true`
 
@@ -136,8 +136,8 @@ export interface AcquireNextRequest {
   limit: number
   owner: string
   leaseMs: number
-  /** Only if no other process searches in its turn for jobs of this kind. */
-  inTurn?: boolean
+  /** Only if no other process searches exclusively for jobs of this kind. */
+  exclusively?: boolean
 }
 
 export interface AcquiredNext {
@@ -152,16 +152,16 @@ export interface AcquiredNext {
 export async function acquireNextFrom(
   on: Queryable,
   rank: number | null,
-  { kind, limit, owner, leaseMs, inTurn = false }: AcquireNextRequest,
+  { kind, limit, owner, leaseMs, exclusively = false }: AcquireNextRequest,
 ): Promise<AcquiredNext> {
   const params = [kind, limit, owner, leaseMs]
-  if (rank !== null && !inTurn) {
+  if (rank !== null && !exclusively) {
     const rows = await on.query<RankedRow>(ACQUIRE_NEXT_FROM, [...params, rank])
     return { ...inOrderOfRank(rows, kind, owner), isOthersTurn: false }
   }
   const rows = await (rank === null
-    ? on.query<TurnRow>(ACQUIRE_NEXT, [...params, inTurn])
-    : on.query<TurnRow>(ACQUIRE_NEXT_FROM_IN_TURN, [...params, inTurn, rank]))
+    ? on.query<TurnRow>(ACQUIRE_NEXT, [...params, exclusively])
+    : on.query<TurnRow>(ACQUIRE_NEXT_FROM_EXCLUSIVELY, [...params, exclusively, rank]))
   const isOthersTurn = rows.some((row) => !row.is_ours)
   return { ...inOrderOfRank(rows.filter(holdsJob), kind, owner), isOthersTurn }
 }

@@ -2,10 +2,11 @@
 import type { Queryable } from '../db/database.ts'
 import type { Job, JobState } from './job.ts'
 
-const SELECT_JOBS = `
-  select job_id, kind, state, priority, due_at, payload, result, reason, attempt_id, max_attempts, lease_owner, lease_until,
-         account_id, trace_id, replay_of, submitted_at, started_at, finished_at
-    from jobs where job_id = any($1::uuid[])`
+/** SQL: what `jobFrom` reads. */
+export const COLUMNS_OF_JOB = `job_id, kind, state, priority, due_at, payload, result, reason, attempt_id, max_attempts, lease_owner,
+         lease_until, account_id, trace_id, replay_of, submitted_at, started_at, finished_at`
+
+const SELECT_JOBS = `select ${COLUMNS_OF_JOB} from jobs where job_id = any($1::uuid[])`
 
 const SELECT_BRIEFS = `
   select job_id, kind, state, priority, payload, account_id, trace_id from jobs where job_id = any($1::uuid[])`

@@ -4,11 +4,11 @@ import type { Tx } from '../../db/database.ts'
 import { refused, type Refused } from '../../values/outcome.ts'
 import type { Effect } from '../effects.ts'
 import type { Job } from '../job.ts'
-import { jobFrom, type JobRow } from '../read.ts'
+import { COLUMNS_OF_JOB, jobFrom, type JobRow } from '../read.ts'
 import type { InsertOptions } from './insert-jobs.ts'
 import { prepare, submitIn } from './submit.ts'
 
-const LOCK_DEAD = `select * from jobs where job_id = $1 for update`
+const LOCK_DEAD = `select ${COLUMNS_OF_JOB} from jobs where job_id = $1 for update`
 const FIND_REPLAY = `select job_id from jobs where replay_of = $1`
 
 /** In order of precedence. */
