@@ -65,6 +65,7 @@ export function startLoops(loops: readonly Loop[], log: Logger): RunningLoops {
 export class Wake {
   #isRung = false
   #waiter: Waiter<void> | null = null
+  #waitsUntil: AbortSignal | undefined
   readonly #heard = new WeakSet<AbortSignal>()
 
   ring(): void {
@@ -76,6 +77,7 @@ export class Wake {
   async wait(ms: number, signal?: AbortSignal): Promise<void> {
     if (!this.#isRung && signal?.aborted !== true) {
       if (signal !== undefined) this.#hear(signal)
+      this.#waitsUntil = signal
       this.#waiter = new Waiter({ timeoutMs: ms, onTimeout: () => {}, onLeave: () => (this.#waiter = null) })
       await this.#waiter.answer
     }
@@ -86,6 +88,9 @@ export class Wake {
   #hear(signal: AbortSignal): void {
     if (this.#heard.has(signal)) return
     this.#heard.add(signal)
-    signal.addEventListener('abort', () => this.#waiter?.resolve(), { once: true })
+    const stop = () => {
+      if (this.#waitsUntil === signal) this.#waiter?.resolve()
+    }
+    signal.addEventListener('abort', stop, { once: true })
   }
 }

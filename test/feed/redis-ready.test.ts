@@ -126,23 +126,25 @@ describe('processes that wait', () => {
     assert.deepEqual([together.length, (await second).length], [3, 1])
   })
 
-  test('get their jobs from a Redis that does not know BZMPOP', async (t) => {
-    const server = await startRedis({ without: 'BZMPOP' })
-    atEnd(t, server.stop)
-    const { feed, kind, redis, submit, errors } = await setup(t, { url: server.at, logLevel: 'warn' })
-    const taken: string[] = []
-    for (const _ of [1, 2]) {
-      const taking = takeSome(feed, kind, 10)
-      await blocked(redis, 1)
-      const jobId = await submit()
-      taken.push(jobId, ...jobIdsOf(await taking))
-    }
+  for (const refusal of ['does not know', 'does not allow'] as const) {
+    test(`get jobs that come one by one or together from a Redis that ${refusal} BZMPOP`, async (t) => {
+      const server = await startRedis(refusal === 'does not know' ? { without: 'BZMPOP' } : {})
+      atEnd(t, server.stop)
+      const { feed, kind, redis, ledger, errors } = await setup(t, { url: server.at, logLevel: 'warn' })
+      if (refusal === 'does not allow') await redis.call('ACL', 'SETUSER', 'default', '-bzmpop')
 
-    const [one, sameOne, two, sameTwo] = taken
+      for (const payloads of [[1], [2, 3, 4]]) {
+        const taking = takeSome(feed, kind, 10)
+        await blocked(redis, 1)
+        await ledger.submitMany(payloads.map((payload) => ({ kind, payload })))
 
-    assert.deepEqual([one, two], [sameOne, sameTwo])
-    assert.deepEqual(errors, [])
-  })
+        const taken = await taking
+        assert.deepEqual(taken.map(({ job }) => job.payload).toSorted(), payloads)
+      }
+
+      assert.deepEqual(errors, [])
+    })
+  }
 })
 
 describe('a process that dies', () => {

@@ -109,7 +109,8 @@ export class PreparedStatement {
 }
 
 // `pg` sends nothing through a pipelined connection but what is an instance of its class, whose constructor makes an event emitter and a
-// result that nobody uses here: a third of the time to send a statement.
+// result that nobody uses here: a third of the time to send a statement. This relies on parts that `pg` does not document, so package.json
+// names its exact version.
 Object.setPrototypeOf(PreparedStatement.prototype, Query.prototype)
 const submitDescribed: (this: PreparedStatement, connection: Connection) => unknown = Query.prototype.submit
 

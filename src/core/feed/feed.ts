@@ -13,7 +13,7 @@ export interface Feed {
   hintWithin?(kinds: readonly string[]): WithCommit | null
   /** Announces again that these jobs are ready. */
   announce(jobs: readonly ReadyJob[]): Promise<void>
-  /** Waits until at least one job was acquired, for a while, or until `signal` aborts. */
+  /** Waits until at least one job was acquired or `signal` aborts; may give up earlier, with none. */
   take(request: TakeRequest): Promise<TakenJob[]>
   /** Background work: taking over abandoned jobs, announcing lost ones again. */
   loops(kinds: readonly string[]): Loop[]

@@ -5,6 +5,7 @@ import { evaluate, isReply, listFrom, TAKE_READY } from '../scripts/script.ts'
 
 const BLOCK_SEC = 2
 const GATHER_MS = 5
+const REFUSALS = ['unknown command', 'NOPERM']
 
 export interface ReadyReader {
   read(limit: number, signal: AbortSignal): Promise<string[]>
@@ -13,7 +14,7 @@ export interface ReadyReader {
 
 export function openReadyReader(connection: BlockingConnection, keys: { jobs: string; mark: string }): ReadyReader {
   const { redis } = connection
-  let knowsBzmpop = true // until it says otherwise: Redis 6.2 does not
+  let offersBzmpop = true // until it says otherwise: Redis 6.2 does not know it, and a user may not be allowed to use it
 
   const takeNow = async (limit: number) => {
     const ids = String(await evaluate(redis, TAKE_READY, [keys.jobs, keys.mark], [limit]))
@@ -26,20 +27,21 @@ export function openReadyReader(connection: BlockingConnection, keys: { jobs: st
     return listFrom(jobs).map((job) => String(listFrom(job)[0]))
   }
 
-  /** Each process that waits is woken, and gets one of them. */
-  const waitForOne = async () => {
-    const [, jobId] = listFrom(await redis.bzpopmin(keys.jobs, BLOCK_SEC))
-    return typeof jobId === 'string' ? [jobId] : []
+  /** Each process that waits is woken. Redis runs the second command as soon as the first no longer blocks. */
+  const waitForOneAndTakeMore = async (limit: number) => {
+    const [first, rest] = await Promise.all([redis.bzpopmin(keys.jobs, BLOCK_SEC), limit > 1 ? takeNow(limit - 1) : []])
+    const [, jobId] = listFrom(first)
+    return typeof jobId === 'string' ? [jobId, ...rest] : rest
   }
 
   const waitForJobs = async (limit: number) => {
-    if (!knowsBzmpop) return waitForOne()
+    if (!offersBzmpop) return waitForOneAndTakeMore(limit)
     try {
       return await waitForSeveral(limit)
     } catch (error) {
-      if (!isReply(error, 'unknown command')) throw error
-      knowsBzmpop = false
-      return waitForOne()
+      if (!REFUSALS.some((code) => isReply(error, code))) throw error
+      offersBzmpop = false
+      return waitForOneAndTakeMore(limit)
     }
   }
 
