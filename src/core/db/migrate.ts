@@ -73,8 +73,8 @@ export async function migrateIn(tx: Tx, folders: readonly MigrationFolder[]): Pr
 }
 
 /**
- * All of them, before the first migration: each one keeps the order in which requests lock tables, but one after the other would not, and a
- * request of the version before would lose the deadlock.
+ * All of them, before the first migration: two migrations that each keep the order in which requests lock tables may break it together, and
+ * a request of the version before would lose the deadlock.
  */
 async function lockTables(tx: Tx, pending: readonly PendingMigration[]): Promise<void> {
   for (const sql of await lockStatements(tx, pending)) await tx.script(sql)
