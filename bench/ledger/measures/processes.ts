@@ -6,10 +6,10 @@ import { nowUs } from '../../clock.ts'
 import { enqueueInBulk, type Cell } from '../cell.ts'
 import type { Limits } from '../options.ts'
 
-// In each round 10,000 for each of eight processes, in which V8 compiles the program, and as many where there are fewer: the table is as
-// large then, and what autovacuum does with it alike.
+// V8 compiles the program in each process: 10,000 jobs for each of eight. With fewer processes it is the same number, so that the table is
+// as large, and autovacuum does as much.
 const WARM_UP_JOBS = 80_000
-/** With the first job of another round V8 throws away some of what it had compiled: the benchmark's own `Round` is another one then. */
+/** V8 discards compiled code at the first job of a new round: until then, the object in which the worker counts was always the same. */
 const WARM_UP_ROUNDS = 2
 /** As many times the jobs of other measures: each process has to have enough of them. */
 const TIMES_JOBS = 4
