@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { Client } from 'pg'
 import { parseConfig } from '../../src/core/config.ts'
+import { PreparedStatement } from '../../src/core/db/prepared-statement.ts'
 import type { Step } from '../../src/core/executor/attempt.ts'
 import { openLog } from '../../src/core/log/log.ts'
 import { doorSettings } from '../../src/doors/outline.ts'
@@ -58,17 +59,24 @@ function watchDatabase(): void {
   const holdsAcquires = options.dieAt === 'answering' || options.dieAt === 'acquiring'
   const watched = function (this: Client, ...args: unknown[]) {
     const text = textOf(args[0])
-    if (holdsAcquires && text.includes('with picked as materialized') && valuesOf(args[0]).includes('solve')) {
+    if (holdsAcquires && text.includes('picked as materialized') && valuesOf(args[0]).includes('solve')) {
       void acceptance.then(() => reach('acquiring'))
       return new Promise(() => {})
     }
     if (text.includes('update outbox_events') && text.includes('r.status')) reach('settling')
-    const answer: unknown = Reflect.apply(query, this, args)
-    if (!text.includes('insert into solve_requests')) return answer
-    assert(answer instanceof Promise)
-    return answer.finally(accepted)
+    if (text.includes('insert into solve_requests')) beforeAnswerOf(args[0], accepted)
+    return Reflect.apply(query, this, args)
   }
   Reflect.set(Client.prototype, 'query', watched)
+}
+
+function beforeAnswerOf(statement: unknown, act: () => void): void {
+  assert(statement instanceof PreparedStatement)
+  const { callback } = statement
+  statement.callback = (error, rows) => {
+    act()
+    callback(error, rows)
+  }
 }
 
 function watchCallbacks(): void {
