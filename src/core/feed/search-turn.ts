@@ -6,8 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** So long after another process has told that it took several jobs. */
 const BUSY_MS = 500
 const PAUSE_MS = 20
-/** A process that stands still in the middle of its search must not keep the others from theirs: after so long they search beside it. */
-const WAIT_MS_MAX = 200
+/**
+ * A process that stands still in the middle of its search must not keep the others from theirs: after so long they search beside it. Eight
+ * busy processes may wait for some hundred milliseconds.
+ */
+const WAIT_MS_MAX = 1000
 
 export class SearchTurn {
   readonly #now: () => number
