@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { pick, positive } from '../options.ts'
 
-export const MEASURES = ['processor', 'colyseus', 'bare', 'reeve', 'pairing', 'leaderboard'] as const
+export const MEASURES = ['processor', 'colyseus', 'plain', 'bare', 'reeve', 'pairing', 'leaderboard'] as const
 
 export interface Options {
   measures: readonly (typeof MEASURES)[number][]
@@ -29,7 +29,7 @@ const QUICK = { reeve: [20, 50], colyseus: [20, 50], seconds: 2, queued: 200, ac
 
 export const OPTIONS_HELP = `\
   --measure a,b      measures (${MEASURES.join(', ')})
-  --sessions a,b     sessions of Reeve and of the bare server, step by step (${FULL.reeve})
+  --sessions a,b     sessions of Reeve and of the servers with ws alone, step by step (${FULL.reeve})
   --peer-sessions    sessions of Colyseus, step by step (${FULL.colyseus})
   --seconds N        how long each step is measured (${FULL.seconds})
   --queued N         players who wait when pairing begins (${FULL.queued})

@@ -13,11 +13,12 @@ export function report(machine: Machine, options: Options, outcome: Outcome): { 
 function textOf(
   machine: Machine,
   options: Options,
-  { costs, reeve, colyseus, bare, pairing, leaderboard }: Outcome,
+  { costs, reeve, colyseus, plain, bare, pairing, leaderboard }: Outcome,
 ): string {
   const sides = [
     { title: 'Reeve', capacity: reeve },
     { title: 'Colyseus', capacity: colyseus },
+    { title: 'Plain ws', capacity: plain },
     { title: 'Bare ws', capacity: bare },
   ].flatMap(({ title, capacity }) => (capacity === null ? [] : [{ title, capacity }]))
   const parts = [
@@ -31,6 +32,7 @@ function textOf(
     ...sides.map(({ title, capacity }) => stepsTable(title, capacity.steps)),
     sides.length === 0 ? '' : heldTable(sides),
     ratioLine('Colyseus', reeve, colyseus),
+    ratioLine('plain ws', reeve, plain),
     ratioLine('the bare server', reeve, bare),
     pairing === null
       ? ''

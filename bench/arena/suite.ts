@@ -1,5 +1,5 @@
-// The arena: how many sessions one core holds at ten ticks a second, beside Colyseus with the same game in the same run, and
-// beside the least that could be written; how fast a crowd is paired; how long a page of the leaderboard takes.
+// The arena: how many sessions one core holds at ten ticks a second, in the same run as Colyseus with the same game, `ws` as its documentation
+// writes it, and the least that could be written; how fast a crowd is paired; how long a page of the leaderboard takes.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -26,6 +26,7 @@ export interface Outcome {
   costs: Cost[] | null
   reeve: Capacity | null
   colyseus: Capacity | null
+  plain: Capacity | null
   bare: Capacity | null
   pairing: PairingTimes | null
   leaderboard: PageTimes | null
@@ -50,6 +51,7 @@ export const arenaSuite: Suite = {
     const outcome: Outcome = {
       costs: has('processor') ? await runTogether(postgres, folder, options, teardown) : null,
       colyseus: has('colyseus') ? await runPeer(PEERS.colyseus, folder, peerOptions, teardown) : null,
+      plain: has('plain') ? await runPeer(PEERS.plain, folder, ownOptions, teardown) : null,
       bare: has('bare') ? await runPeer(PEERS.bare, folder, ownOptions, teardown) : null,
       reeve: has('reeve') ? await runReeve(postgres, folder, options, teardown) : null,
       pairing: has('pairing') ? await measurePairing(postgres, options.queued, teardown) : null,
