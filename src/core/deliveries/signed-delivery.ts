@@ -76,7 +76,7 @@ async function attemptOnce(
   const started = performance.now()
   const request = requestFrom(row.payload)
   const traceparent = trace === null ? null : (deps.traces?.traceparentOf(trace) ?? null)
-  const answer = await send(deps, sender, { ...request, traceparent }, signal)
+  const answer = await send(deps, sender, { traceparent, ...request }, signal)
   const judged = judgeAttempt(answer, row.attempts, sender, deps.clock.now())
   const attempt = { row, request, answer, durationMs: Math.round(performance.now() - started), ...judged }
   if (trace !== null) deps.traces?.sent(trace, attempt)

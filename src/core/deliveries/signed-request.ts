@@ -48,15 +48,15 @@ export interface Sender {
 }
 
 export const storedFrom = ({ accountId, requestId, isTrusted, traceId, ...same }: SignedRequest) => ({
-  ...same,
   account_id: accountId,
   request_id: requestId,
   is_trusted: isTrusted,
+  ...same,
   ...(traceId === undefined ? {} : { trace_id: traceId }),
 })
 
 export function requestFrom(payload: unknown): SignedRequest {
   const { account_id, request_id, is_trusted, trace_id, ...same } = StoredRequest.Parse(payload)
   const trace = trace_id === undefined ? {} : { traceId: trace_id }
-  return { ...same, accountId: account_id, requestId: request_id, isTrusted: is_trusted, ...trace }
+  return { accountId: account_id, requestId: request_id, isTrusted: is_trusted, ...same, ...trace }
 }

@@ -84,12 +84,12 @@ export function openHintedWaits<Subject, Value>(
       if (watched.size >= WAITING_MAX || limits.signal?.aborted === true) return read(subject)
       const entry = watched.get(name) ?? { subject, waiters: new Set() }
       const waiter = new Waiter<Value>({
-        ...limits,
         onTimeout: () => read(subject),
         onLeave() {
           entry.waiters.delete(waiter)
           if (entry.waiters.size === 0 && watched.get(name) === entry) watched.delete(name)
         },
+        ...limits,
       })
       entry.waiters.add(waiter)
       watched.set(name, entry)

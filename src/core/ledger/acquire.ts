@@ -157,13 +157,13 @@ export async function acquireNextFrom(
   const params = [kind, limit, owner, leaseMs]
   if (rank !== null && !exclusively) {
     const rows = await on.query<RankedRow>(ACQUIRE_NEXT_FROM, [...params, rank])
-    return { ...inOrderOfRank(rows, kind, owner), isOthersTurn: false }
+    return { isOthersTurn: false, ...inOrderOfRank(rows, kind, owner) }
   }
   const rows = await (rank === null
     ? on.query<TurnRow>(ACQUIRE_NEXT, [...params, exclusively])
     : on.query<TurnRow>(ACQUIRE_NEXT_FROM_EXCLUSIVELY, [...params, exclusively, rank]))
   const isOthersTurn = rows.some((row) => !row.is_ours)
-  return { ...inOrderOfRank(rows.filter(holdsJob), kind, owner), isOthersTurn }
+  return { isOthersTurn, ...inOrderOfRank(rows.filter(holdsJob), kind, owner) }
 }
 
 function inOrderOfRank(rows: readonly RankedRow[], kind: string, owner: string) {

@@ -25,7 +25,7 @@ export const conclude = (pool: Pool, requests: readonly ConcludeRequest[]): Prom
     )
     const held = requests.flatMap((request, index) => {
       const answer = acquired[index]
-      return answer?.ok === true ? [{ ...answer.job, result: request.result, effects: request.effects ?? [] }] : []
+      return answer?.ok === true ? [{ result: request.result, effects: request.effects ?? [], ...answer.job }] : []
     })
     const finalized = held.length === 0 ? [] : await finalizeOn(tx, held)
     if (finalized.some((answer) => !answer.ok)) throw new Error('A job was lost in the transaction that acquired it.')

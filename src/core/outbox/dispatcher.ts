@@ -86,7 +86,7 @@ export function openDispatcher(
     async runOnce(signal) {
       if (!('transfer' in delivery)) {
         const onFull = () => wakeNext(delivery.topic, wake)
-        return dispatchOnce(database, { ...delivery, onFull }, metrics, signal)
+        return dispatchOnce(database, { onFull, ...delivery }, metrics, signal)
       }
       const more = await transferOnce(delivery, metrics)
       if (!more && delivery.gatherMs !== undefined)
@@ -177,7 +177,7 @@ async function settle(database: Database, delivery: Delivery, claims: readonly C
 
 function settledRow(delivery: Delivery, { row, fence }: Claim, answer: Delivered | undefined) {
   const base = { outbox_id: row.outboxId, fence, error: null, entry_id: null, wait_ms: 0 }
-  if (answer?.ok === true) return { ...base, status: 'delivered', entry_id: answer.entryId ?? null }
+  if (answer?.ok === true) return { status: 'delivered', ...base, entry_id: answer.entryId ?? null }
 
   const gaveUp = answer?.final === true || (delivery.attemptsMax !== null && row.attempts >= delivery.attemptsMax)
   return {

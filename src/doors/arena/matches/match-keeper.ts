@@ -99,7 +99,7 @@ async function renew(deps: MatchKeeperDeps, session: Session): Promise<void> {
   if (session.isOver) return
   const { held } = session
   try {
-    const answer = await ledger.renew({ ...held, leaseMs })
+    const answer = await ledger.renew({ leaseMs, ...held })
     if (answer.ok || session.isOver || session.held !== held) return
     log.warn({ job_id: held.jobId, attempt_id: held.attemptId, reason: answer.code }, 'lease of a match lost')
     if (answer.code === 'already_finished') {

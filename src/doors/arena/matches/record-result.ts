@@ -81,7 +81,7 @@ async function tryOnce(deps: RecorderDeps, what: ToRecord, ratings: readonly [Ra
   const ended = endedOf(match, outcome)
   const effects: Effect[] = outcome === null ? effectsOfVoid(match.matchId) : effectsOfResult(match, outcome, ratings)
   try {
-    const answer = await deps.ledger.finalize({ ...held, result: jobResult(ended, outcome), effects })
+    const answer = await deps.ledger.finalize({ result: jobResult(ended, outcome), effects, ...held })
     return answer.ok ? { ok: true, ended } : await afterRefusal(deps, what, answer.code)
   } catch (error) {
     const constraint = constraintOf(error)

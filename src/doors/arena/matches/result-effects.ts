@@ -76,7 +76,6 @@ export function effectsOfResult(match: Match, outcome: GameOutcome, ratings: rea
   const { positions, winner, inputs } = outcome
   const pair = { match_id: match.matchId, user_a: a.userId, user_b: b.userId }
   const result = {
-    ...pair,
     mode: match.mode,
     reason: outcome.reason,
     winner_user_id: winner === null ? null : match.participants[winner].userId,
@@ -86,6 +85,7 @@ export function effectsOfResult(match: Match, outcome: GameOutcome, ratings: rea
     position_b: positions[1],
     inputs: Buffer.from(inputs).toString('base64'),
     created_at: match.createdAt,
+    ...pair,
   }
   return [
     { sql: INSERT_RESULT, row: result },

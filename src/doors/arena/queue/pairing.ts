@@ -150,7 +150,7 @@ async function makeMatches(tx: Tx, { settings, node }: PairingDeps, pairs: reado
   const createdAt = new Map(made.map((row) => [row.match_id, row.created_at.toISOString()]))
   return drafts.map((draft) => ({
     ...draft,
-    match: { ...draft.match, createdAt: createdAt.get(draft.match.matchId) ?? '' },
+    match: { createdAt: createdAt.get(draft.match.matchId) ?? '', ...draft.match },
   }))
 }
 

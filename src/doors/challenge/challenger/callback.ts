@@ -77,7 +77,8 @@ export const callbackRoute =
         const { challenge } = await find(request.params.challenge_id)
         if (challenge === null) return refuse(challengeError('CHALLENGE_NOT_FOUND'))
 
-        const result = { ...callback, ...(await checkAnswer(challenge, callback, threads)) }
+        const { isCorrect, rule } = await checkAnswer(challenge, callback, threads)
+        const result = { isCorrect, rule, ...callback }
         const { verdict, outcome } = await record({ nonce: verified, result, bytes: verified.bodyBytes })
         if (verdict !== 'burnt') throw nonceRefusal(verdict)
         return { received: true, challenge_id: challenge.challenge_id, duplicate: outcome !== 'recorded' }

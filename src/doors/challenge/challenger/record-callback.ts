@@ -116,13 +116,13 @@ export function openRecording(
     async run(asked) {
       const bytes = asked.reduce((sum, recording) => sum + recording.bytes, 0)
       const results = await jsonInTurns(
-        asked.map(({ result, bytes }, place) => ({ ...rowOf(result, place), bytes })),
+        asked.map(({ result, bytes }, place) => ({ bytes, ...rowOf(result, place) })),
         bytes,
       )
       return database.hot.transaction(async (tx) => {
         const rows = nonceRows(asked.map(({ nonce }) => nonce)).map((row, place) => ({
-          ...row,
           challenge_id: asked[place]?.result.challengeId,
+          ...row,
         }))
         const checked = await tx.query<{ verdict: NonceVerdict }>(BURN_AND_LOCK, [JSON.stringify(rows), skewSec])
         const good = checked.flatMap(({ verdict }, place) => (verdict === 'burnt' ? [place] : []))

@@ -86,7 +86,7 @@ export async function take(parts: LockParts, task: TaskRow, by: LockRequest): Pr
 async function renew(parts: LockParts, task: TaskRow, held: Held, by: LockRequest): Promise<boolean> {
   const change = renewed(task, by)
   const effects = parts.changes.effects(change)
-  const answer = await parts.ledger.renew({ ...held, leaseMs: by.lockSec * 1000, effects })
+  const answer = await parts.ledger.renew({ leaseMs: by.lockSec * 1000, effects, ...held })
   if (answer.ok) parts.changes.committed(change)
   return answer.ok
 }
@@ -94,7 +94,7 @@ async function renew(parts: LockParts, task: TaskRow, held: Held, by: LockReques
 /** The lock is given back, or taken away. False: it was no longer held like this. */
 export async function release(parts: LockParts, task: TaskRow, held: Held, how: LockRelease): Promise<boolean> {
   const change = released(task, held.owner, how)
-  const answer = await parts.ledger.release({ ...held, effects: parts.changes.effects(change) })
+  const answer = await parts.ledger.release({ effects: parts.changes.effects(change), ...held })
   if (answer.ok) parts.changes.committed(change)
   return answer.ok
 }

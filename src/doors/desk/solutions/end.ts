@@ -69,7 +69,7 @@ async function finish(
   const lock = await lockToEnd(parts, task, operator)
   if (!lock.ok) return lock
   const change = changeBy(lock.held.owner)
-  const answer = await parts.ledger.finalize({ ...lock.held, result, effects: parts.changes.effects(change) })
+  const answer = await parts.ledger.finalize({ result, effects: parts.changes.effects(change), ...lock.held })
   if (!answer.ok) return refusalNow(parts, task)
   parts.changes.committed(change)
   return { ok: true }

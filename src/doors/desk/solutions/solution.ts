@@ -70,11 +70,11 @@ export function parseSolution(body: SolutionBody, task: TaskRow, settings: DeskS
 
   const { payload, cookies } = content
   const base = { type, payload, cookies: cookies ?? [], userAgent, notes }
-  if (cookies === null) return { ...base, expiresAt, sessionTtlSec: null }
+  if (cookies === null) return { expiresAt, sessionTtlSec: null, ...base }
   const expiries = cookies.flatMap(({ expires_at: expiry }) => (expiry === undefined ? [] : [new Date(expiry)]))
   if (expiries.some((expiry) => !(expiry > task.now))) return invalid('payload', 'has a cookie that has expired')
   const ttlSec = ttlOf([...expiries, ...(expiresAt === null ? [] : [expiresAt])], task.now, settings)
-  return { ...base, expiresAt: new Date(task.now.getTime() + ttlSec * 1000), sessionTtlSec: ttlSec }
+  return { expiresAt: new Date(task.now.getTime() + ttlSec * 1000), sessionTtlSec: ttlSec, ...base }
 }
 
 /** `cookies` is null for what is not cached. */

@@ -61,12 +61,12 @@ export const createTaskRoute =
         await checkDomain(parts, asked.page.domain)
         const { accountId, username } = accountOf(request)
         const created = await createTask(parts, {
-          ...asked,
           accountId,
           creator: username,
           trace: request.trace,
           idempotency: idempotencyOf(request, 'desk'),
           askedBy: null,
+          ...asked,
         })
         if (!created.ok) throw idempotencyConflict()
         return reply.code(201).send(creatorView(parts, created.task))

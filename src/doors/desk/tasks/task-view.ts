@@ -93,8 +93,6 @@ function expiryOf({ unclaimed_since: since, ended_at: endedAt }: TaskRow, settin
 
 /** For an operator: everything but the solution. */
 export const operatorView = (task: WholeTaskRow, settings: ViewSettings): TaskDetail => ({
-  ...summaryOf(task, settings),
-  form: formWithImages(task.form, task.images),
   solver_result: null,
   cf_clearance: null,
   cookies_json: null,
@@ -103,6 +101,8 @@ export const operatorView = (task: WholeTaskRow, settings: ViewSettings): TaskDe
   solved_at: task.status === 'solved' ? iso(task.ended_at) : null,
   scrape_options_json: task.scrape_options,
   callback_url: null,
+  ...summaryOf(task, settings),
+  form: formWithImages(task.form, task.images),
 })
 
 /** For the creator. */
@@ -111,10 +111,10 @@ export function creatorView(
   task: WholeTaskRow,
 ): TaskDetail {
   const view = {
+    wait_timeout: settings.CAPTCHA_WORKER_WAIT_TIMEOUT,
     ...operatorView(task, settings),
     proxy_url: proxies.byId(task.proxy_id)?.url ?? task.proxy_shown,
     callback_url: task.callback_url,
-    wait_timeout: settings.CAPTCHA_WORKER_WAIT_TIMEOUT,
   }
   const solution = openSolution(sealer, task)
   if (solution === null) return view

@@ -47,7 +47,7 @@ export async function runOnce(scope: RunScope, box: Box, spec: RunSpec): Promise
   let result: ExecResult | null = null
   meter.runStarted()
   try {
-    const report = await box.run({ ...spec, jobId, attemptId })
+    const report = await box.run({ jobId, attemptId, ...spec })
     result = resultOf(scope, report)
     return report
   } catch (error) {
@@ -73,7 +73,7 @@ export async function runSeries(
   let result: ExecResult | null = null
   meter.runStarted()
   try {
-    await box.runSeries({ ...spec, jobId, attemptId }, (report) => {
+    await box.runSeries({ jobId, attemptId, ...spec }, (report) => {
       meter.runEnded(resultOf(scope, report), report.wallMs / 1000)
       left -= 1
       isRunning = report.same && left > 0

@@ -70,7 +70,6 @@ export function contestantRun(testRun: TestRun, pipes: Pipes): RunSpec {
   const { language } = program.toolchain
   const timeMs = timeLimitOf(testRun)
   return {
-    ...pipes,
     argv: runCommand(program, IN_BOX, limits.memoryBytes),
     env: { ...BOX_ENV, ...language.env },
     cpuMs: timeMs,
@@ -81,6 +80,7 @@ export function contestantRun(testRun: TestRun, pipes: Pipes): RunSpec {
     fileBytesMax: FILE_BYTES_MAX,
     diskBytesMax: FILE_BYTES_MAX,
     stackBytes: STACK_BYTES,
+    ...pipes,
   }
 }
 
@@ -93,7 +93,6 @@ export function validatorRun(
   const { limits } = problem.package
   const { language } = validator.toolchain
   return {
-    ...pipes,
     argv: [...runCommand(validator, PROGRAM_IN_BOX, limits.validationMemoryBytes), ...args],
     env: { ...BOX_ENV, ...language.env },
     cpuMs: limits.validationMs,
@@ -104,6 +103,7 @@ export function validatorRun(
     fileBytesMax: FILE_BYTES_MAX,
     diskBytesMax: FILE_BYTES_MAX,
     stackBytes: STACK_BYTES,
+    ...pipes,
   }
 }
 

@@ -87,12 +87,9 @@ export async function jobRequestFrom(
   request: FastifyRequest<{ Body: NewJobFields }>,
   allowInsecure: boolean,
 ): Promise<PoolJobRequest> {
-  return {
-    ...jobFrom(request.body, await bodyTexts(request), { path: [], allowInsecure }),
-    clientId: accountOf(request).accountId,
-    idempotency: idempotencyOf(request, 'pool'),
-    trace: request.trace,
-  }
+  const job = jobFrom(request.body, await bodyTexts(request), { path: [], allowInsecure })
+  const { trace } = request
+  return { clientId: accountOf(request).accountId, idempotency: idempotencyOf(request, 'pool'), trace, ...job }
 }
 
 /** One key names the whole batch: each job has a key of its own, made of that and its place. */
@@ -106,10 +103,10 @@ export async function jobRequestsFrom(
   for (const [index, job] of request.body.jobs.entries()) {
     const members = await memberTextsInTurns(texts[index] ?? '{}', nextTurn)
     requests.push({
-      ...jobFrom(job, members, { path: ['jobs', String(index)], allowInsecure }),
       clientId: accountOf(request).accountId,
       idempotency: idempotency === null ? null : { ...idempotency, key: `${idempotency.key} ${index}` },
       trace: request.trace,
+      ...jobFrom(job, members, { path: ['jobs', String(index)], allowInsecure }),
     })
   }
   return requests

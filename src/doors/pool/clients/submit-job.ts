@@ -97,7 +97,7 @@ async function ledgerJobFor(deps: SubmitJobsDeps, request: PoolJobRequest): Prom
   const payload = payloadFor(request, settings.POOL_TIMEOUT_SECONDS)
   const common = { jobId, payload, payloadBytes: request.job.length, priority, accountId, trace, idempotency }
   if (request.replicas === 1) {
-    return { ...common, kind: POOL_KIND, effects: [addTask(taskOf(jobId, priority, payload, { classId }))] }
+    return { kind: POOL_KIND, effects: [addTask(taskOf(jobId, priority, payload, { classId }))], ...common }
   }
   const { replicas: issued } = request
   const effects = [addQuorum(jobId, payload, { classId }, { issued, extraReplicas: settings.POOL_EXTRA_REPLICAS })]
@@ -105,7 +105,7 @@ async function ledgerJobFor(deps: SubmitJobsDeps, request: PoolJobRequest): Prom
   replicated.keep(job)
   const parts = replicasOf(job, { count: issued, classId })
   // A replicated job has no attempts of its own to count: its replicas do.
-  return { ...common, kind: QUORUM_KIND, effects, parts, maxAttempts: null }
+  return { kind: QUORUM_KIND, effects, parts, maxAttempts: null, ...common }
 }
 
 const payloadFor = (request: PoolJobRequest, timeoutSec: number): ClientPayload => ({

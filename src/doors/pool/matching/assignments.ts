@@ -129,11 +129,11 @@ export function openAssignments(deps: AssignmentDeps): Assignments {
   })
   const release: Assignments['release'] = async (workerId, held, assignmentId) => {
     const effect = freeing(workerId, held.jobId, assignmentId, false)
-    const answer = await ledger.release({ ...held, effects: [effect] })
+    const answer = await ledger.release({ effects: [effect], ...held })
     if (!answer.ok) await database.hot.query(effect.sql, [JSON.stringify([effect.row])]) // the lease is over already
   }
   const keep: Assignments['keep'] = (worker, held) =>
-    ledger.renew({ ...heldBy(worker.workerId, held), leaseMs: held.leaseMs })
+    ledger.renew({ leaseMs: held.leaseMs, ...heldBy(worker.workerId, held) })
 
   return {
     keep,
@@ -152,8 +152,8 @@ export function openAssignments(deps: AssignmentDeps): Assignments {
       const acquire = { jobId: assignable.jobId, owner: leaseOwner(workerId), leaseMs }
       try {
         const answer = await ledger.acquire({
+          effects: ({ attemptId }) => [{ sql: RECORD_ASSIGNMENT, row: { attempt_id: attemptId, ...row } }],
           ...acquire,
-          effects: ({ attemptId }) => [{ sql: RECORD_ASSIGNMENT, row: { ...row, attempt_id: attemptId } }],
         })
         if (!answer.ok) return answer
         const job = await jobTextOf(deps, answer.job)

@@ -61,13 +61,13 @@ export async function acceptResult(
   const isFinal = status === 'completed' || assignment.retriesLeft === 0
   const verdict = verdictOf(assignment.expectedHash, { status, vote })
   const finishedAt = now
-  const recorded = { jobId, quorumId, status, computedHash, vote, publicKey, verdict, finishedAt, isFinal } as const
-  const result: RecordedResult = { ...submitted, ...recorded }
+  const judged = { computedHash, vote, publicKey, verdict, finishedAt, isFinal }
+  const result: RecordedResult = { jobId, quorumId, status, ...judged, ...submitted }
 
   const held = { jobId, attemptId, owner: leaseOwner(submitted.workerId) }
   const isWrongHash = computedHash !== null && outputHash !== computedHash
   if (assignment.requiresHash && isWrongHash) {
-    const answer = await deps.ledger.renew({ ...held, leaseMs: assignment.leaseMs }) // a lost lease is the first refusal
+    const answer = await deps.ledger.renew({ leaseMs: assignment.leaseMs, ...held }) // a lost lease is the first refusal
     return refused(answer.ok ? 'output_hash_wrong' : HELD_REFUSALS[answer.code])
   }
   const refusal = await finalize(deps, held, result, assignment)
@@ -95,8 +95,8 @@ async function finalize(
   const effects = [results.record(result), receipt, ...furtherEffects(callbacks, result, assignment)]
   try {
     const answer = result.isFinal
-      ? await ledger.finalize({ ...held, result: summary, effects })
-      : await ledger.release({ ...held, note: `failed: ${errorMessage}`, effects })
+      ? await ledger.finalize({ result: summary, effects, ...held })
+      : await ledger.release({ note: `failed: ${errorMessage}`, effects, ...held })
     if (answer.ok) return null
     return (await results.isSubmitted(assignmentId)) ? 'already_submitted' : HELD_REFUSALS[answer.code]
   } catch (error) {

@@ -140,7 +140,7 @@ export function openResultStore({ database, banAfter }: { database: Database; ba
   return {
     read: async (key) => (await read(key)).found,
     isSubmitted: async (assignmentId) => (await database.query(IS_SUBMITTED, [assignmentId])).length > 0,
-    record: (result) => ({ sql: RECORD, row: { ...resultRow(result), ban_after: banAfter } }),
+    record: (result) => ({ sql: RECORD, row: { ban_after: banAfter, ...resultRow(result) } }),
   }
 }
 

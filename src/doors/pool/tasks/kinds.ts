@@ -33,7 +33,7 @@ export function poolKinds({ database, callbacks, extraReplicas }: PoolKindDeps):
   const callback = ({ jobId, accountId }: DyingJob, payload: ClientPayload | null, reason: string): Effect[] => {
     if (payload === null || payload.callback_url === null || accountId === null) return []
     const nothing = { output: null, outputHash: null, artifactUri: null, metrics: null, finishedAt: null }
-    const body = callbackBody(jobId, { ...nothing, status: statusOfDeath(reason), errorMessage: reason })
+    const body = callbackBody(jobId, { status: statusOfDeath(reason), errorMessage: reason, ...nothing })
     return [callbacks.queue({ jobId, clientId: accountId, url: payload.callback_url, body })]
   }
   return [
@@ -78,7 +78,6 @@ export function poolKinds({ database, callbacks, extraReplicas }: PoolKindDeps):
 
 /** The task of a plain job. */
 export const taskOf = (jobId: string, priority: number, payload: ClientPayload, ref: ClassRef): NewPoolTask => ({
-  ...ref,
   jobId,
   priority,
   callbackUrl: payload.callback_url,
@@ -86,4 +85,5 @@ export const taskOf = (jobId: string, priority: number, payload: ClientPayload, 
   timeoutSec: payload.timeout_seconds,
   retries: payload.max_attempts - 1,
   payloadBytes: Buffer.byteLength(payload.job),
+  ...ref,
 })

@@ -38,7 +38,6 @@ export const classColumns = (ref: ClassRef) =>
   'classId' in ref ? { class_id: ref.classId, class_key: null } : { class_id: null, class_key: ref.classKey }
 
 const taskRow = (task: NewPoolTask): object => ({
-  ...classColumns(task),
   job_id: task.jobId,
   priority: task.priority,
   callback_url: task.callbackUrl ?? null,
@@ -51,6 +50,7 @@ const taskRow = (task: NewPoolTask): object => ({
   quorum: task.replicaOf?.quorum ?? null,
   accepted_at: task.replicaOf?.acceptedAt ?? null,
   deadline_at: task.replicaOf?.deadlineAt ?? null,
+  ...classColumns(task),
 })
 
 /** With the submit of its job. */
