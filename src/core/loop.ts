@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { StopSignal } from './concurrency/stop-signal.ts'
 import { Waiter } from './concurrency/waiter.ts'
 
 export interface Loop {
@@ -65,8 +66,8 @@ export function startLoops(loops: readonly Loop[], log: Logger): RunningLoops {
 export class Wake {
   #isRung = false
   #waiter: Waiter<void> | null = null
-  #waitsUntil: AbortSignal | undefined
-  readonly #heard = new WeakSet<AbortSignal>()
+  #waitsUntil: StopSignal | undefined
+  readonly #heard = new WeakSet<StopSignal>()
 
   ring(): void {
     if (this.#waiter === null) this.#isRung = true
@@ -74,7 +75,7 @@ export class Wake {
   }
 
   /** Resolves at the ring, after `ms`, or when `signal` aborts. One waiter at a time. */
-  async wait(ms: number, signal?: AbortSignal): Promise<void> {
+  async wait(ms: number, signal?: StopSignal): Promise<void> {
     if (!this.#isRung && signal?.aborted !== true) {
       if (signal !== undefined) this.#hear(signal)
       this.#waitsUntil = signal
@@ -85,7 +86,7 @@ export class Wake {
   }
 
   /** Once for each signal: to listen for one wait, and to stop listening, takes longer than the rest of a wait. */
-  #hear(signal: AbortSignal): void {
+  #hear(signal: StopSignal): void {
     if (this.#heard.has(signal)) return
     this.#heard.add(signal)
     const stop = () => {

@@ -1,8 +1,9 @@
 // The signal of a request that waits: it aborts when its client leaves or the server stops, however many wait.
 import assert from 'node:assert/strict'
-import { getEventListeners, once } from 'node:events'
+import { getEventListeners } from 'node:events'
 import { test, type TestContext } from 'node:test'
 import fastify from 'fastify'
+import { RequestStop, type StopSignal } from '../../src/core/concurrency/stop-signal.ts'
 import { waitSignal } from '../../src/core/http/request/prefer.ts'
 import { until } from '../support/until.ts'
 
@@ -10,13 +11,13 @@ const CROWD = 20
 
 async function startWaiting(t: TestContext) {
   const stop = new AbortController()
-  const signals: AbortSignal[] = []
+  const signals: StopSignal[] = []
   const app = fastify()
   app.decorate('draining', stop.signal)
   app.get('/wait', async (request, reply) => {
     const signal = waitSignal(request, reply)
     signals.push(signal)
-    await once(signal, 'abort')
+    await new Promise<void>((resolve) => signal.addEventListener('abort', resolve))
     return { aborted: true }
   })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -56,4 +57,18 @@ test('a client that leaves aborts its own wait and no other', async (t) => {
   assert.equal(signals[1]?.aborted, false)
   stop.abort()
   assert.equal((await stays).status, 200)
+})
+
+test('a listener that was removed is not called', () => {
+  const stop = new RequestStop()
+  const heard: string[] = []
+  const leaves = () => heard.push('leaves')
+  stop.addEventListener('abort', leaves)
+  stop.addEventListener('abort', () => heard.push('stays'))
+  stop.removeEventListener('abort', leaves)
+
+  stop.abort()
+  stop.abort()
+
+  assert.deepEqual(heard, ['stays'])
 })

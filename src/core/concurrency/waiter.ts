@@ -1,7 +1,9 @@
+import type { StopSignal } from './stop-signal.ts'
+
 /** When to stop waiting. An infinite time-out sets no timer. */
 export interface WaitLimits {
   timeoutMs: number
-  signal?: AbortSignal | undefined
+  signal?: StopSignal | undefined
 }
 
 export interface WaiterOptions<Answer> extends WaitLimits {

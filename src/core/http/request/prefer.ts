@@ -1,5 +1,6 @@
 // `Prefer: wait=N` (RFC 7240): the caller waits up to N seconds for an end instead of polling.
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { RequestStop, type StopSignal } from '../../concurrency/stop-signal.ts'
 
 const WAIT_SEC_MAX = 50 // below the usual 60 s of proxies
 
@@ -14,25 +15,25 @@ export function preferredWaitMs(request: FastifyRequest): number {
 }
 
 /** Aborts when the client disconnects or the server stops. */
-export function waitSignal(request: FastifyRequest, reply: FastifyReply): AbortSignal {
-  const controller = new AbortController()
+export function waitSignal(request: FastifyRequest, reply: FastifyReply): StopSignal {
+  const stop = new RequestStop()
   const waiting = waitingOf(request.server.draining)
-  waiting.add(controller)
+  waiting.add(stop)
   reply.raw.once('close', () => {
-    waiting.delete(controller)
-    if (!reply.raw.writableFinished) controller.abort() // an answered request waits for nothing; an abort costs an exception
+    waiting.delete(stop)
+    if (!reply.raw.writableFinished) stop.abort() // an answered request waits for nothing
   })
-  return controller.signal
+  return stop
 }
 
-const waitingUntil = new WeakMap<AbortSignal, Set<AbortController>>()
+const waitingUntil = new WeakMap<AbortSignal, Set<RequestStop>>()
 
 /** A signal looks through all its listeners to add or to remove one: thousands of requests share one listener. */
-function waitingOf(draining: AbortSignal): Set<AbortController> {
+function waitingOf(draining: AbortSignal): Set<RequestStop> {
   const known = waitingUntil.get(draining)
   if (known !== undefined) return known
-  const waiting = new Set<AbortController>()
+  const waiting = new Set<RequestStop>()
   waitingUntil.set(draining, waiting)
-  draining.addEventListener('abort', () => waiting.forEach((controller) => controller.abort()), { once: true })
+  draining.addEventListener('abort', () => waiting.forEach((stop) => stop.abort()), { once: true })
   return waiting
 }

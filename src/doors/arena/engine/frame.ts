@@ -1,8 +1,9 @@
-// A WebSocket text frame, built once and written to every socket that receives it. `ws` would build it for each socket
+// A WebSocket frame, built once and written to every socket that receives it. `ws` would build it for each socket
 // (and its Sender.frame makes three buffers per message: measured at twice the time of this). Server frames are not masked
 // and nothing here is compressed, so that the header is only a length.
 
 const TEXT_AND_FINAL = 0x81
+const PING_AND_FINAL = 0x89
 const LENGTH_IN_2_BYTES = 126
 const LENGTH_IN_8_BYTES = 127
 
@@ -24,7 +25,14 @@ export function textFrame(text: string): Buffer {
   return frame
 }
 
-/** The text of such a frame. */
+/** Of at most 125 ASCII characters. */
+export function pingFrame(text: string): Buffer {
+  const frame = asciiFrame(text)
+  frame[0] = PING_AND_FINAL
+  return frame
+}
+
+/** The text of a text frame. */
 export const asciiTextOf = (frame: Buffer): string => {
   const second = frame[1] ?? 0
   return frame.toString('latin1', second < LENGTH_IN_2_BYTES ? 2 : second === LENGTH_IN_2_BYTES ? 4 : 10)

@@ -16,7 +16,7 @@ import { BACKPRESSURE } from '../../../core/http/sockets/hub.ts'
 import { assertNever } from '../../../core/values/outcome.ts'
 import { unitRandom } from '../../../core/random.ts'
 import type { Client } from '../engine/audience.ts'
-import { textFrame } from '../engine/frame.ts'
+import { pingFrame, textFrame } from '../engine/frame.ts'
 import type { PlayerInput, VisibleSession } from '../engine/session.ts'
 import { Timed, type Wheel } from '../engine/wheel.ts'
 import type { MessageLanguage } from '../errors.ts'
@@ -204,7 +204,7 @@ export class PlayerSocket extends Timed implements Client, FrameTaker {
         this.#pingedMs = now
         this.#wasPaused = this.#socket.isPaused
         this.#pong = `${this.#options.sessionOf()?.tick ?? ''} ${unitRandom()}`
-        this.#socket.ping(this.#pong)
+        if (this.#tcp.writable) this.#tcp.write(pingFrame(this.#pong))
         return this.#wheel.addLoosely(this, now + PONG_WITHIN_MS - SECOND_CHECK_MS)
       case 'sent':
         this.#ping = 'overdue'

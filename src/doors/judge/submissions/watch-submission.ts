@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import type { StopSignal } from '../../../core/concurrency/stop-signal.ts'
 import type { Deps } from '../../../core/door.ts'
 import type { Event, Events } from '../../../core/events/events.ts'
 import { SECURED } from '../../../core/http/routes/docs.ts'
@@ -52,7 +53,7 @@ interface Telling {
   events: Events
   job: Job
   since: number
-  signal: AbortSignal
+  signal: StopSignal
 }
 
 async function* tell({ ledger, events, job, since, signal }: Telling): AsyncGenerator<string> {
@@ -105,13 +106,13 @@ function lastWord(job: Job): string {
 
 /** Holds one event: `put` waits until it was taken and the next one is wanted. */
 class Inbox {
-  readonly #signal: AbortSignal
+  readonly #signal: StopSignal
   readonly #arrived = new Wake()
   #event: Event | null = null
   #wakePutter: () => void = () => {}
   #isClosed = false
 
-  constructor(signal: AbortSignal) {
+  constructor(signal: StopSignal) {
     this.#signal = signal
   }
 

@@ -1,6 +1,7 @@
 // POST /jobs/poll: the assignment that the worker holds, or a new one.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import type { StopSignal } from '../../../core/concurrency/stop-signal.ts'
 import { refusals } from '../../../core/http/errors/detail.ts'
 import { accountOf } from '../../../core/http/auth/guard.ts'
 import { preferredWaitMs, waitSignal } from '../../../core/http/request/prefer.ts'
@@ -20,7 +21,7 @@ export interface PollRequest {
   workerId: number
   ownerId: number
   waitMs: number
-  signal: AbortSignal
+  signal: StopSignal
 }
 
 export type PollAnswer = { ok: true; assignment: Assignment } | Refused<'worker_not_found' | 'no_assignment'>

@@ -1,4 +1,5 @@
 // The polls that wait in this process, one per worker, in the order in which they came.
+import type { StopSignal } from '../../../core/concurrency/stop-signal.ts'
 import { Waiter } from '../../../core/concurrency/waiter.ts'
 import type { Worker } from '../workers/presence.ts'
 import type { Assignment } from './assignments.ts'
@@ -16,13 +17,13 @@ export interface WaitingPoll extends Candidate {
   /** Passes that looked at it. */
   passes: number
   /** Aborts when the client has gone. */
-  signal: AbortSignal
+  signal: StopSignal
   waiter: Waiter<PollOutcome>
 }
 
 export interface PollLimits {
   timeoutMs: number
-  signal: AbortSignal
+  signal: StopSignal
 }
 
 export class WaitingPolls {
