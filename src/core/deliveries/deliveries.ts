@@ -70,7 +70,7 @@ export function openDeliveries(deps: DeliveriesDeps): Deliveries {
   const topics = new Set<string>()
   return {
     add: (topic, request, jobId) =>
-      outbox.add(topic, { ...(jobId === undefined ? {} : { jobId }), payload: storedFrom(request) }),
+      outbox.add(topic, { payload: storedFrom(request), ...(jobId === undefined ? {} : { jobId }) }),
     addIn(tx, topic, request, trace) {
       if (traces === null || trace === undefined) return outbox.addIn(tx, topic, { payload: storedFrom(request) })
       trace.caused.push(request.requestId)

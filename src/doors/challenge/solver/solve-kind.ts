@@ -51,7 +51,7 @@ export function solveKind(context: SolveKindContext): Kind {
     async run(job, { signal }) {
       const payload = payloadOf(job.payload)
       if (payload === null) throw new JobFailed('The payload is not that of POST /solve.', { final: true })
-      const solution = await solveProblem(job, payload, { ...context, signal })
+      const solution = await solveProblem(job, payload, { signal, ...context })
       if ('waitsFor' in solution) return solution
       return { result: solution, effects: effectsOf(deliveries, job.jobId, payload, solution) }
     },
