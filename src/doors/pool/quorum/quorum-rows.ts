@@ -188,7 +188,6 @@ export const addQuorum = (
 ): Effect => ({
   sql: INSERT,
   row: {
-    ...classColumns(ref),
     issued,
     job_id: jobId,
     quorum: payload.quorum,
@@ -198,6 +197,7 @@ export const addQuorum = (
     retries: payload.max_attempts - 1,
     payload_bytes: Buffer.byteLength(payload.job),
     timeout_seconds: payload.timeout_seconds,
+    ...classColumns(ref),
   },
 })
 

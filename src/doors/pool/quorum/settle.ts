@@ -180,18 +180,18 @@ function verdictsOf(votes: readonly QuorumVote[], winner: QuorumVote, agree: Agr
 const NO_CONTENT = { output: null, artifactUri: null, metrics: null, finishedAt: null }
 
 const endOf = ({ status, output_hash: outputHash, error_message: errorMessage }: QuorumVote): JobEnd => ({
-  ...NO_CONTENT,
   status,
   outputHash,
   errorMessage,
+  ...NO_CONTENT,
 })
 
 const splitEnd = (decision: Decision<QuorumVote>): JobEnd => ({
-  ...NO_CONTENT,
   status: 'failed',
   outputHash: null,
   errorMessage:
     decision.what === 'split' ? `No quorum: of ${decision.results} results at most ${decision.most} agree.` : null,
+  ...NO_CONTENT,
 })
 
 const cancelReplicas = ({ ledger }: Settling, replicaIds: readonly string[]) =>
